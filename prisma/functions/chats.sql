@@ -26,9 +26,151 @@ CREATE OR REPLACE FUNCTION is_from_person(m message, kept chat, gone chat) RETUR
     OR coalesce(m.sender_lid IN (kept.lid, gone.lid), false);
 $$;
 
--- Whether the messages of a chat get no answer now.
+-- Whether a chat is paused now.
 CREATE OR REPLACE FUNCTION is_paused(c chat) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT c.paused_at IS NOT NULL AND (c.paused_until IS NULL OR c.paused_until > now());
+$$;
+
+-- After how many seconds messages to a chat disappear; NULL for never.
+CREATE OR REPLACE FUNCTION chat_timer(p_chat bigint) RETURNS integer LANGUAGE sql STABLE AS $$
+  SELECT nullif(timer_seconds, 0) FROM chat WHERE id = p_chat
+$$;
+
+-- What the owner decided about a chat; NULL if the owner was not asked, or not in the last days.
+CREATE OR REPLACE FUNCTION access_of(c chat) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN c.access = 'pending' AND c.access_asked_at < now() - interval '7 days' THEN NULL ELSE c.access END;
+$$;
+
+-- Reasons of messages that are answered when the owner approves their chat.
+CREATE OR REPLACE FUNCTION access_reasons() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT ARRAY['access-pending', 'access-over-limit'];
+$$;
+
+-- Makes messages of a chat unanswered again, in their order, except those that are old or whose text was removed.
+CREATE OR REPLACE FUNCTION requeue_ignored(p_chat bigint, p_reasons text[]) RETURNS void LANGUAGE sql AS $$
+  UPDATE message SET state = 'received', reason = NULL, error = NULL, finished_at = NULL
+  WHERE chat_id = p_chat AND state = 'ignored' AND reason = ANY (p_reasons)
+    AND received_at > now() - interval '7 days' AND (text <> '' OR kind <> 'text');
+$$;
+
+-- Stores that the owner is asked about a chat, at most three chats of an account in an hour.
+CREATE OR REPLACE FUNCTION chat_ask_access(p_chat bigint) RETURNS TABLE (
+  access text, asked_at_ms double precision, owner_phone text
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  c chat;
+BEGIN
+  SELECT * INTO c FROM chat WHERE id = p_chat;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('wa2ai access of ' || c.account_id, 0));
+  SELECT * INTO c FROM chat WHERE id = p_chat FOR UPDATE;
+  access := access_of(c);
+  IF access IS NULL AND (
+      SELECT count(*) FROM chat o WHERE o.account_id = c.account_id AND o.access_asked_at > now() - interval '1 hour') >= 3 THEN
+    access := 'over-limit';
+  ELSIF access IS NULL THEN
+    UPDATE chat SET access = 'pending', access_asked_at = now() WHERE id = p_chat RETURNING * INTO c;
+    access := 'pending';
+  END IF;
+  asked_at_ms := (extract(epoch FROM c.access_asked_at) * 1000)::bigint;
+  owner_phone := (SELECT a.phone FROM account a WHERE a.id = c.account_id);
+  RETURN NEXT;
+END $$;
+
+-- Claims a chat for p_node if it has unanswered messages and no worker, and p_node is given. Returns the claim.
+CREATE OR REPLACE FUNCTION claim_if_unanswered(c chat, p_node text) RETURNS TABLE (
+  worker_node text, worker_epoch integer, is_new_worker boolean
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+  is_new_worker := p_node IS NOT NULL AND c.worker_node IS NULL
+    AND EXISTS (SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'received');
+  IF is_new_worker THEN
+    UPDATE chat SET worker_node = p_node, worker_epoch = c.worker_epoch + 1 WHERE id = c.id RETURNING * INTO c;
+  END IF;
+  worker_node := c.worker_node;
+  worker_epoch := c.worker_epoch;
+  RETURN NEXT;
+END $$;
+
+-- Stores the owner's decision about a chat. After `approved`, its waiting messages are unanswered again, and the chat is
+-- claimed for p_node if it has no worker.
+CREATE OR REPLACE FUNCTION chat_decide_access(p_chat bigint, p_access text, p_node text) RETURNS TABLE (
+  worker_node text, worker_epoch integer, is_new_worker boolean
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  c chat;
+BEGIN
+  UPDATE chat SET access = p_access WHERE id = p_chat RETURNING * INTO c;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF p_access = 'approved' THEN
+    PERFORM requeue_ignored(p_chat, access_reasons());
+  END IF;
+  RETURN QUERY SELECT * FROM claim_if_unanswered(c, p_node);
+END $$;
+
+-- Ends the pause of a chat. With p_node, messages that got no answer because of a pause are unanswered again, and the chat is
+-- claimed for p_node if it has no worker.
+CREATE OR REPLACE FUNCTION chat_resume(p_chat bigint, p_node text) RETURNS TABLE (
+  worker_node text, worker_epoch integer, is_new_worker boolean
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  c chat;
+BEGIN
+  UPDATE chat SET paused_at = NULL, paused_until = NULL, pause_reason = NULL, pause_mode = NULL,
+      policy_state = CASE WHEN pause_mode = 'auto-reply-loop' THEN coalesce(policy_state, '{}')
+        || jsonb_build_object('loopFromMs', (extract(epoch FROM now()) * 1000)::bigint) ELSE policy_state END
+    WHERE id = p_chat RETURNING * INTO c;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF p_node IS NOT NULL THEN
+    PERFORM requeue_ignored(p_chat, ARRAY['chat-paused', 'auto-reply-loop']);
+  END IF;
+  RETURN QUERY SELECT * FROM claim_if_unanswered(c, p_node);
+END $$;
+
+-- Applies what the account's owner wrote by hand to the chat: `takeover` pauses it for `forMs` from the time of the message,
+-- unless it is paused longer; `pause` (without `forMs`: until it is resumed) and `resume` are commands. Messages of a
+-- takeover go along with the next one that an agent gets.
+CREATE OR REPLACE FUNCTION owner_wrote(c chat, p_effect jsonb, p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_is_paused boolean := is_paused(c) AND c.pause_mode IS DISTINCT FROM 'auto-reply-loop';
+  v_for interval := (p_effect ->> 'forMs')::bigint * interval '1 millisecond';
+  v_context jsonb := jsonb_build_object('contextMs', ceil(extract(epoch FROM now()) * 1000)::bigint);
+BEGIN
+  IF p_effect ->> 'kind' = 'resume' THEN
+    UPDATE chat SET paused_at = NULL, paused_until = NULL, pause_reason = NULL, pause_mode = NULL WHERE id = c.id;
+  ELSIF p_effect ->> 'kind' = 'pause' THEN
+    UPDATE chat SET paused_at = now(), paused_until = now() + v_for, pause_reason = '#pause', pause_mode = NULL
+      WHERE id = c.id;
+  ELSIF v_is_paused AND c.paused_until IS NULL THEN
+    UPDATE chat SET policy_state = coalesce(policy_state, '{}') || v_context WHERE id = c.id;
+  ELSE
+    UPDATE chat SET policy_state = coalesce(policy_state, '{}') || v_context,
+        paused_at = CASE WHEN v_is_paused THEN paused_at ELSE now() END,
+        paused_until = greatest(CASE WHEN v_is_paused THEN paused_until END, least(p_at, now()) + v_for),
+        pause_reason = CASE WHEN v_is_paused THEN pause_reason ELSE 'The owner wrote in the chat.' END,
+        pause_mode = CASE WHEN v_is_paused THEN pause_mode END
+      WHERE id = c.id;
+  END IF;
+END $$;
+
+-- How a chat is paused now: listen-only | approve | auto-reply-loop; NULL if it is not.
+CREATE OR REPLACE FUNCTION pause_mode_of(c chat) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN is_paused(c) THEN coalesce(c.pause_mode, 'listen-only') END;
+$$;
+
+-- The first state of an answer in a chat: `draft` where the owner approves answers.
+CREATE OR REPLACE FUNCTION first_reply_state(p_chat bigint) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE (SELECT pause_mode_of(c) FROM chat c WHERE c.id = p_chat) WHEN 'approve' THEN 'draft' ELSE 'queued' END;
 $$;
 
 -- Merges two chats of one person into the older row. A worker of the older chat continues; a worker of the other one
@@ -54,10 +196,29 @@ BEGIN
   UPDATE outbox SET chat_id = kept.id WHERE chat_id = gone.id;
   UPDATE dead_letter SET chat_id = kept.id WHERE chat_id = gone.id;
   UPDATE person_question SET chat_id = kept.id WHERE chat_id = gone.id;
+  UPDATE webhook_delivery SET chat_id = kept.id WHERE webhook_id IN (SELECT w.id FROM webhook w)
+    AND account_id = gone.account_id AND chat_id = gone.id AND state = 'pending';
   DELETE FROM chat WHERE id = gone.id;
-  UPDATE chat SET active_at = greatest(kept.active_at, gone.active_at) WHERE id = kept.id;
+  UPDATE chat SET active_at = greatest(kept.active_at, gone.active_at),
+      timer_seconds = greatest(kept.timer_seconds, gone.timer_seconds),
+      policy_state = CASE WHEN gone.policy_state IS NULL THEN policy_state
+        ELSE gone.policy_state || coalesce(policy_state, '{}') END,
+      tags = ARRAY(SELECT DISTINCT tag FROM unnest(kept.tags || gone.tags) AS tag ORDER BY tag),
+      notes = coalesce(kept.notes || E'\n' || gone.notes, kept.notes, gone.notes)
+    WHERE id = kept.id;
+  IF gone.access IS NOT NULL AND kept.access IS DISTINCT FROM gone.access THEN
+    -- A refusal counts most, then an approval.
+    UPDATE chat SET access_asked_at = coalesce(kept.access_asked_at, gone.access_asked_at),
+        access = CASE WHEN 'refused' IN (kept.access, gone.access) THEN 'refused'
+          WHEN 'approved' IN (kept.access, gone.access) THEN 'approved' ELSE 'pending' END
+      WHERE id = kept.id;
+  END IF;
+  IF EXISTS (SELECT 1 FROM chat WHERE id = kept.id AND access = 'approved') THEN
+    PERFORM requeue_ignored(kept.id, access_reasons());
+  END IF;
   IF is_paused(gone) AND NOT is_paused(kept) THEN
-    UPDATE chat SET paused_at = gone.paused_at, paused_until = gone.paused_until, pause_reason = gone.pause_reason
+    UPDATE chat SET paused_at = gone.paused_at, paused_until = gone.paused_until, pause_reason = gone.pause_reason,
+        pause_mode = gone.pause_mode
       WHERE id = kept.id;
   END IF;
   IF kept.worker_node IS NULL THEN

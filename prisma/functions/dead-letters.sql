@@ -2,6 +2,7 @@
 
 -- Queues the message or reply of a dead letter again; `known` if it is not dead (any more). A message moves to the end of
 -- its chat's order, and its earlier attempts forbid no further one; a reply keeps its row and therefore its WhatsApp id.
+-- The messages that ended with the message are queued again with it, in their order.
 -- A message or reply has at most one dead letter: if it fails again, the same one is updated and open again. The chat of
 -- a message is claimed for p_node if it has no worker.
 CREATE OR REPLACE FUNCTION dead_letter_replay(p_letter bigint, p_node text) RETURNS TABLE (
@@ -33,13 +34,25 @@ BEGIN
   ELSE
     UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,
         cleared_attempts = m.attempts,
-        stanza_order = 1 + (SELECT max(o.stanza_order) FROM message o WHERE o.chat_id = m.chat_id)
+        stanza_order = 1 + (SELECT count(*) FROM message g WHERE g.merged_into = m.id AND g.reason = 'merged')
+          + (SELECT max(o.stanza_order) FROM message o WHERE o.chat_id = m.chat_id)
       WHERE m.id = l.message_id AND m.state = 'dead';
   END IF;
   IF NOT FOUND THEN
     outcome := 'known';
     RETURN NEXT;
     RETURN;
+  END IF;
+  IF l.outbox_id IS NULL THEN
+    UPDATE message m SET state = 'received', reason = NULL, finished_at = NULL, trace = NULL, cleared_attempts = m.attempts,
+        stanza_order = place.stanza_order
+      FROM (
+        SELECT g.id, p.stanza_order - row_number() OVER (ORDER BY g.stanza_order DESC, g.id DESC) AS stanza_order
+        FROM message g JOIN message p ON p.id = g.merged_into
+        WHERE g.merged_into = l.message_id AND g.reason = 'merged') AS place
+      WHERE m.id = place.id;
+    -- The answer begins again, in new messages.
+    UPDATE outbox SET is_part = false WHERE message_id = l.message_id AND is_part;
   END IF;
   UPDATE dead_letter SET replayed_at = now(), closed_at = NULL WHERE id = l.id;
   is_new_worker := l.outbox_id IS NULL AND c.worker_node IS NULL;

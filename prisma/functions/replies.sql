@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION reply_token_state(p_hash bytea) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT coalesce((
     SELECT CASE
-      WHEN m.state = 'answered' AND m.reason IS NULL THEN 'used'
+      WHEN m.state = 'answered' AND (m.reason IS NULL OR m.reason IN ('draft', 'draft-dropped')) THEN 'used'
       WHEN EXISTS (SELECT 1 FROM reply_token u WHERE u.message_id = m.id AND u.used_at IS NOT NULL) THEN 'used'
       WHEN t.expires_at <= now() THEN 'expired'
       ELSE 'valid' END
@@ -14,12 +14,12 @@ $$;
 
 -- Stores the replies of a late answer, once. A message that was given up counts as answered then. The lock of the message
 -- keeps this apart from the end of its turn and from other uses of its tokens. Returns one row with the outcome alone, or
--- one for each reply.
+-- one for each reply; none for a draft.
 CREATE OR REPLACE FUNCTION reply_later(
   p_hash bytea, p_wa_ids text[], p_texts text[], p_files jsonb
 ) RETURNS TABLE (
   outcome text, outbox_id bigint, message_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text,
-  text text, media jsonb
+  text text, media jsonb, timer_seconds integer
 )
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -43,9 +43,9 @@ BEGIN
   END IF;
   SELECT c.reply_to INTO v_to FROM chat c WHERE c.id = m.chat_id;
   SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = m.id;
-  INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media)
+  INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media, timer_seconds, state)
     SELECT m.account_id, m.chat_id, m.id, r.ordinal - 1 + v_first, r.wa_id, v_to, r.text,
-      p_files -> (r.ordinal::integer - 1) -> 'media'
+      p_files -> (r.ordinal::integer - 1) -> 'media', chat_timer(m.chat_id), first_reply_state(m.chat_id)
     FROM unnest(p_wa_ids, p_texts) WITH ORDINALITY AS r (wa_id, text, ordinal) ORDER BY r.ordinal;
   IF p_files IS NOT NULL THEN
     INSERT INTO outbox_file (outbox_id, bytes)
@@ -53,6 +53,6 @@ BEGIN
       WHERE o.message_id = m.id AND o.ordinal >= v_first AND o.media IS NOT NULL;
   END IF;
   RETURN QUERY
-    SELECT 'stored', o.id, o.message_id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media
-    FROM outbox o WHERE o.message_id = m.id AND o.ordinal >= v_first ORDER BY o.ordinal;
+    SELECT 'stored', o.id, o.message_id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media, o.timer_seconds
+    FROM outbox o WHERE o.message_id = m.id AND o.ordinal >= v_first AND o.state <> 'draft' ORDER BY o.ordinal;
 END $$;

@@ -24,7 +24,8 @@ CREATE OR REPLACE FUNCTION remote_task_report(
   p_task bigint, p_number integer, p_position text, p_end text, p_reason text, p_error text,
   p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb
 ) RETURNS TABLE (
-  outbox_id bigint, message_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb
+  outbox_id bigint, message_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb,
+  timer_seconds integer
 )
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -45,9 +46,9 @@ BEGIN
       state = CASE WHEN p_end IS NULL THEN 'open' ELSE 'ended' END, ended_at = CASE WHEN p_end IS NULL THEN NULL ELSE now() END
     WHERE r.id = p_task;
   SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = m.id;
-  INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media)
+  INSERT INTO outbox (account_id, chat_id, message_id, ordinal, wa_message_id, to_jid, text, media, timer_seconds, state)
     SELECT m.account_id, m.chat_id, m.id, r.ordinal - 1 + v_first, r.wa_id, r.to_jid, r.text,
-      p_files -> (r.ordinal::integer - 1) -> 'media'
+      p_files -> (r.ordinal::integer - 1) -> 'media', chat_timer(m.chat_id), first_reply_state(m.chat_id)
     FROM unnest(p_to, p_wa_ids, p_texts) WITH ORDINALITY AS r (to_jid, wa_id, text, ordinal)
     ORDER BY r.ordinal;
   IF p_files IS NOT NULL THEN
@@ -66,6 +67,6 @@ BEGIN
     UPDATE message g SET reason = NULL WHERE g.id = m.id;
   END IF;
   RETURN QUERY
-    SELECT o.id, o.message_id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media
-    FROM outbox o WHERE o.message_id = m.id AND o.ordinal >= v_first ORDER BY o.ordinal;
+    SELECT o.id, o.message_id, o.chat_id, o.account_id, o.to_jid, o.wa_message_id, o.text, o.media, o.timer_seconds
+    FROM outbox o WHERE o.message_id = m.id AND o.ordinal >= v_first AND o.state <> 'draft' ORDER BY o.ordinal;
 END $$;

@@ -11,6 +11,7 @@ import {
   ROUTE_CONFIG_CONTEXT,
   RPC_URL_CONTEXT,
   TASK_HOOK_CONTEXT,
+  WEBHOOK_SECRET_CONTEXT,
 } from './secret-columns.ts';
 
 /** Rows of one statement. */
@@ -94,6 +95,15 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => text,
     identity: [],
     context: () => TASK_HOOK_CONTEXT,
+  },
+  {
+    ...asText,
+    table: 'webhook',
+    column: 'secret',
+    text: 'secret',
+    typed: (text) => text,
+    identity: [],
+    context: () => WEBHOOK_SECRET_CONTEXT,
   },
   {
     ...asText,

@@ -29,6 +29,9 @@ export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
 /** `served_task_hook.secret`: token and credentials of the receiver. */
 export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
 
+/** `webhook.secret`: key of the signature. */
+export const WEBHOOK_SECRET_CONTEXT = 'webhook.secret';
+
 /** `hosted_agent.settings`: settings of an agent that wa2ai runs, with its variables. */
 export const HOSTED_AGENT_CONTEXT = 'hosted_agent.settings';
 

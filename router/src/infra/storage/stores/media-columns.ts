@@ -25,6 +25,20 @@ export function filesJson(replies: ReadonlyArray<NewReply | LateReply>): string 
   );
 }
 
+/** The quotes of replies for `inbox_finish_turn`, as `filesJson`. */
+export function quotesJson(replies: readonly NewReply[]): string | null {
+  if (replies.every(({ quote }) => !quote)) return null;
+  return JSON.stringify(
+    replies.map(({ quote }) => (quote ? { ...quote, text: cleanText(quote.text) } : null)),
+  );
+}
+
+/** What replies of no text and no file are, for `inbox_finish_turn`, as `filesJson`. */
+export function specialsJson(replies: readonly NewReply[]): string | null {
+  if (replies.every(({ special }) => !special)) return null;
+  return JSON.stringify(replies.map(({ special }) => special ?? null));
+}
+
 function storableMedia({ kind, mimeType, fileName, sizeBytes }: ReplyMedia): ReplyMedia {
   return {
     kind,

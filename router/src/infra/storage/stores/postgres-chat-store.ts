@@ -2,7 +2,19 @@ import sql, { type Sql } from 'sql-template-tag';
 import { lidJid } from '../../../core/chat-id.ts';
 import { cleanText } from '../../../core/clean-text.ts';
 import { channelIdOfChat } from '../../../core/messages/chat-identity.ts';
-import type { ChatQuery, ChatRow, ChatStore } from '../../../core/ports/chat-store.ts';
+import type { Access } from '../../../core/policies/access-fields.ts';
+import { storedState } from '../../../core/policies/chat-state.ts';
+import type {
+  AccessAsked,
+  ChatQuery,
+  ChatRow,
+  ChatStore,
+  PauseMode,
+  PersonSession,
+  ResumedChat,
+  RouteFacts,
+  TurnFacts,
+} from '../../../core/ports/chat-store.ts';
 import type { Postgres } from '../postgres.ts';
 import { allOf, type Conditions, ofChats, together } from './log-conditions.ts';
 import { type Columns, withoutNulls } from './rows.ts';
@@ -11,13 +23,32 @@ import { withStorage } from './storage-errors.ts';
 
 interface StoredChat
   extends Columns<
-    Pick<ChatRow, 'id' | 'accountId' | 'phone' | 'lid' | 'name' | 'activeAt' | 'lastReceivedAt'>
+    Pick<
+      ChatRow,
+      'id' | 'accountId' | 'phone' | 'lid' | 'name' | 'activeAt' | 'lastReceivedAt' | 'access' | 'notes'
+    >
   > {
+  tags: string[];
   groupId: string | null;
   unanswered: number;
   since: Date | null;
   until: Date | null;
   reason: string | null;
+  mode: PauseMode | null;
+}
+
+/** Chats of one session of a person that are remembered. */
+const PERSON_CHATS = 50;
+
+/** When the session began; 0 for the first. */
+const STARTED_MS = sql`coalesce(extract(epoch FROM started_at) * 1000, 0)::float8`;
+
+interface StoredFacts {
+  chatId: string;
+  mode: PauseMode | null;
+  access: Access | null;
+  state: unknown;
+  repliedAtMs: number | null;
 }
 
 /**
@@ -29,7 +60,8 @@ const CHATS = sql`
     last.received_at AS "lastReceivedAt", named.push_name AS name,
     (SELECT count(*)::integer FROM message m WHERE m.chat_id = c.id AND m.state = 'received') AS unanswered,
     CASE WHEN is_paused(c) THEN c.paused_at END AS since, CASE WHEN is_paused(c) THEN c.paused_until END AS until,
-    CASE WHEN is_paused(c) THEN c.pause_reason END AS reason
+    CASE WHEN is_paused(c) THEN c.pause_reason END AS reason, pause_mode_of(c) AS mode,
+    access_of(c) AS access, c.tags, c.notes
   FROM chat c
   LEFT JOIN LATERAL (
     SELECT m.received_at, m.push_name FROM unnest(ARRAY['received', 'answered', 'ignored', 'dead']) AS s (state)
@@ -50,12 +82,15 @@ export class PostgresChatStore implements ChatStore {
     this.#postgres = postgres;
   }
 
-  async list({ accountId, channelId, chats, isPaused, after, limit }: ChatQuery): Promise<ChatRow[]> {
+  async list(query: ChatQuery): Promise<ChatRow[]> {
+    const { accountId, channelId, chats, isPaused, access, tag, after, limit } = query;
     const conditions = together(
       ofChats(sql`c.id`, channelId === undefined ? undefined : [channelId], accountId),
       ofChats(sql`c.id`, chats, accountId),
       accountId === undefined ? [] : [sql`c.account_id = ${accountId}`],
       isPaused === undefined ? [] : [sql`is_paused(c) = ${isPaused}`],
+      access === undefined ? [] : [sql`access_of(c) = ${access}`],
+      tag === undefined ? [] : [sql`${tag} = ANY(c.tags)`],
       afterPosition(after),
     );
     if (conditions === 'none') return [];
@@ -73,21 +108,151 @@ export class PostgresChatStore implements ChatStore {
     return row;
   }
 
-  pause(id: string, { forMs, reason }: { forMs?: number; reason?: string }): Promise<ChatRow | undefined> {
+  async turnFacts(accountId: string, channelIds: readonly string[]): Promise<TurnFacts | undefined> {
+    const conditions = ofChats(sql`c.id`, channelIds, accountId);
+    if (conditions === 'none') return undefined;
+    const [row] = await withStorage('reading what a turn reads of its chat', () =>
+      this.#postgres.query<StoredFacts>(sql`
+        SELECT c.id::text AS "chatId", pause_mode_of(c) AS mode, access_of(c) AS access, c.policy_state AS state,
+          (SELECT (extract(epoch FROM o.queued_at) * 1000)::bigint::float8 FROM outbox o
+            WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1) AS "repliedAtMs"
+        FROM chat c WHERE ${allOf(conditions)} ORDER BY c.id LIMIT 1`),
+    );
+    if (!row) return undefined;
+    const { chatId, mode, access, state, repliedAtMs } = row;
+    return {
+      chatId,
+      isPaused: mode === 'listen-only' || undefined,
+      ...(mode === 'approve' && { isApproving: true }),
+      ...(mode === 'auto-reply-loop' && { isInLoop: true }),
+      ...(access && { access }),
+      ...(state != null && { chatState: storedState(state) }),
+      repliedAtMs: repliedAtMs ?? undefined,
+    };
+  }
+
+  async routeFacts(
+    accountId: string,
+    channelIds: readonly string[],
+    messageId?: string,
+  ): Promise<RouteFacts | undefined> {
+    const conditions = ofChats(sql`c.id`, channelIds, accountId);
+    if (conditions === 'none') return undefined;
+    const [row] = await withStorage('reading what routes ask of a chat', () =>
+      this.#postgres.query<RouteFacts>(sql`
+        SELECT c.id::text AS "chatId", c.tags, NOT EXISTS (
+          SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'answered' AND m.stanza_order < coalesce(
+            (SELECT own.stanza_order FROM message own WHERE own.id = ${messageId ?? null}::bigint),
+            9223372036854775807)) AS "isFirstContact"
+        FROM chat c WHERE ${allOf(conditions)} ORDER BY c.id LIMIT 1`),
+    );
+    return row;
+  }
+
+  async label(
+    id: string,
+    { tags, notes }: { tags?: readonly string[]; notes?: string },
+  ): Promise<ChatRow | undefined> {
+    const text = notes === undefined ? undefined : cleanText(notes) || null;
+    return this.#changed(
+      id,
+      'labelling a chat',
+      sql`tags = coalesce(${tags ? [...tags].sort() : null}::text[], tags),
+        notes = CASE WHEN ${text === undefined} THEN notes ELSE ${text ?? null} END`,
+    );
+  }
+
+  pause(
+    id: string,
+    { forMs, reason, mode }: { forMs?: number; reason?: string; mode?: PauseMode },
+  ): Promise<ChatRow | undefined> {
     return this.#changed(
       id,
       'pausing a chat',
       sql`paused_at = now(), paused_until = now() + ${forMs ?? null}::bigint * interval '1 millisecond',
-        pause_reason = ${reason === undefined ? null : cleanText(reason)}`,
+        pause_reason = ${reason === undefined ? null : cleanText(reason)},
+        pause_mode = ${mode === 'approve' ? mode : null}`,
     );
   }
 
-  resume(id: string): Promise<ChatRow | undefined> {
-    return this.#changed(
-      id,
-      'resuming a chat',
-      sql`paused_at = NULL, paused_until = NULL, pause_reason = NULL`,
+  resume(id: string, answerMissed?: { node: string }): Promise<ResumedChat | undefined> {
+    const node = answerMissed?.node ?? null;
+    return this.#claiming(id, 'resuming a chat', (key) => sql`chat_resume(${key}::bigint, ${node})`);
+  }
+
+  async usePersonSession(accountId: string, person: string, chatId: string): Promise<PersonSession> {
+    const [row] = await withStorage('reading the session of a person', () =>
+      this.#postgres.query<PersonSession & { usedMs: number | null }>(sql`
+        WITH before AS (
+          SELECT used_at FROM person_session WHERE account_id = ${accountId} AND person = ${person}
+        ), used AS (
+          INSERT INTO person_session AS p (account_id, person, chat_ids)
+          VALUES (${accountId}, ${person}, ARRAY[${chatId}::bigint])
+          ON CONFLICT (account_id, person) DO UPDATE SET used_at = now(),
+            chat_ids = (array_remove(p.chat_ids, ${chatId}::bigint) || ${chatId}::bigint)[
+              greatest(1, cardinality(array_remove(p.chat_ids, ${chatId}::bigint)) + 2 - ${PERSON_CHATS}::integer):]
+          RETURNING number, started_at, chat_ids
+        )
+        SELECT number, ${STARTED_MS} AS "startMs",
+          (extract(epoch FROM before.used_at) * 1000)::float8 AS "usedMs",
+          chat_ids::text[] AS "chatIds"
+        FROM used LEFT JOIN before ON true`),
     );
+    if (!row) throw new RangeError('an upsert returns a row');
+    return withoutNulls(row);
+  }
+
+  async startPersonSession(
+    accountId: string,
+    person: string,
+    messageId: string,
+  ): Promise<Pick<PersonSession, 'number' | 'startMs'>> {
+    const id = sql`${messageId}::bigint`;
+    const [row] = await withStorage('beginning a session of a person', () =>
+      this.#postgres.query<Pick<PersonSession, 'number' | 'startMs'>>(sql`
+        INSERT INTO person_session AS p (account_id, person, number, started_at, started_by)
+        VALUES (${accountId}, ${person}, 2, now(), ${id})
+        ON CONFLICT (account_id, person) DO UPDATE SET started_by = ${id},
+          number = CASE WHEN p.started_by = ${id} THEN p.number ELSE p.number + 1 END,
+          started_at = CASE WHEN p.started_by = ${id} THEN p.started_at ELSE now() END
+        RETURNING number, ${STARTED_MS} AS "startMs"`),
+    );
+    if (!row) throw new RangeError('an upsert returns a row');
+    return row;
+  }
+
+  async askAccess(id: string): Promise<AccessAsked | undefined> {
+    const key = rowId(id);
+    if (key === undefined) return undefined;
+    const [row] = await withStorage('asking about a chat', () =>
+      this.#postgres.query<{
+        access: AccessAsked['access'];
+        askedAtMs: number | null;
+        ownerPhone: string | null;
+      }>(sql`
+        SELECT access, asked_at_ms AS "askedAtMs", owner_phone AS "ownerPhone"
+        FROM chat_ask_access(${key}::bigint)`),
+    );
+    return row && withoutNulls(row);
+  }
+
+  decideAccess(id: string, access: 'approved' | 'refused', node: string): Promise<ResumedChat | undefined> {
+    const decide = (key: bigint) => sql`chat_decide_access(${key}::bigint, ${access}, ${node})`;
+    return this.#claiming(id, 'deciding about a chat', decide);
+  }
+
+  /** Calls a function that changes a chat and returns the claim on it. */
+  async #claiming(id: string, what: string, call: (key: bigint) => Sql): Promise<ResumedChat | undefined> {
+    const key = rowId(id);
+    if (key === undefined) return undefined;
+    const [claim] = await withStorage(what, () =>
+      this.#postgres.query<{ worker_node: string | null; worker_epoch: number; is_new_worker: boolean }>(sql`
+        SELECT worker_node, worker_epoch, is_new_worker FROM ${call(key)}`),
+    );
+    const chat = claim && (await this.get(id));
+    if (!chat) return undefined;
+    const { worker_node: worker, worker_epoch: epoch, is_new_worker: isNewWorker } = claim;
+    return { chat, isNewWorker, ...(worker !== null && { worker: { chatId: id, node: worker, epoch } }) };
   }
 
   /** Changes a chat and reads it as it is then. */
@@ -113,13 +278,14 @@ function afterPosition(after: ChatQuery['after']): Conditions {
   return [sql`(c.active_at, c.id) < (to_timestamp(${after.activeAtMs}::float8 / 1000), ${key}::bigint)`];
 }
 
-function chatRow({ groupId, since, until, reason, ...row }: StoredChat): ChatRow {
+function chatRow({ groupId, since, until, reason, mode, tags, ...row }: StoredChat): ChatRow {
   const { phone, lid, ...columns } = row;
   return {
     ...withoutNulls(columns),
     ...withoutNulls({ phone, lid: lid === null ? null : lidJid(lid) }),
     channelId: channelIdOfChat({ phone, lid, groupId }),
     isGroup: groupId !== null,
-    ...(since && { pause: withoutNulls({ since, until, reason }) }),
+    ...(tags.length > 0 && { tags }),
+    ...(since && { pause: { mode: mode ?? 'listen-only', ...withoutNulls({ since, until, reason }) } }),
   };
 }

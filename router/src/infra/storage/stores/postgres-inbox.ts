@@ -1,20 +1,37 @@
-import sql from 'sql-template-tag';
+import sql, { empty } from 'sql-template-tag';
 import { cleanText } from '../../../core/clean-text.ts';
 import {
   addressColumns,
   pendingTurn,
   replyToOf,
+  type StoredDetails,
   type StoredTurn,
 } from '../../../core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
-import type { Fence, Lease } from '../../../core/ports/account-lease.ts';
-import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../../core/ports/inbox.ts';
-import type { FinishedTurn, PendingTurn, TurnResult } from '../../../core/turns/turn.ts';
+import type { Access } from '../../../core/policies/access-fields.ts';
+import { GROUP_EVENT } from '../../../core/policies/group.ts';
+import type { Fence } from '../../../core/ports/account-lease.ts';
+import type {
+  ChatClaim,
+  CountOptions,
+  EndOptions,
+  Inbox,
+  OpenChat,
+  Stored,
+  StoredPart,
+} from '../../../core/ports/inbox.ts';
+import type {
+  FinishedTurn,
+  NewReply,
+  PendingTurn,
+  QueuedReply,
+  TurnResult,
+} from '../../../core/turns/turn.ts';
 import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
-import { filesJson, mediaColumns } from './media-columns.ts';
-import { queuedReply, type ReplyRow } from './rows.ts';
+import { filesJson, mediaColumns, quotesJson, specialsJson } from './media-columns.ts';
+import { queuedReply, REPLY_COLUMNS, type ReplyRow } from './rows.ts';
 import { storableId, storableJson, storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
 
@@ -32,8 +49,14 @@ interface StoredRow extends HeldRow {
     chat_lid: string | null;
     received_at_ms: number;
     replied_at_ms: number | null;
-    is_paused?: boolean;
+    policy_state: unknown;
+    is_paused?: boolean | null;
+    is_approving?: boolean | null;
+    is_in_loop?: boolean | null;
+    details: StoredDetails | null;
+    access?: Access | null;
   } | null;
+  changed: string | null;
 }
 
 /** A turn without replies has one row, with nothing but `is_claimed`. */
@@ -41,6 +64,21 @@ type EndRow = { is_claimed: boolean } & (
   | (Omit<ReplyRow, 'message_id'> & { is_sending: boolean })
   | { outbox_id: null }
 );
+
+/** A turn, except for when the chat had its last reply; `m` and `c` are rows of message and chat. */
+const TURN = sql`
+  (m).id::text AS "messageId", (c).id::text AS "chatId", (m).account_id AS "accountId",
+  (m).wa_message_id AS "waMessageId", (m).sender_phone AS "senderPhone", (m).sender_lid AS "senderLid",
+  (m).push_name AS "pushName", (m).kind, (m).text, (m).quoted_text AS "quotedText", (m).media,
+  (m).edit_of AS "editOf", (m).mentions, (m).to_us AS "toUs", (m).view_once AS "viewOnce", (m).details,
+  (m).edits, (m).edit_id AS "editId", (m).merged_into::text AS "mergedInto",
+  (m).attempts, (m).attempts > (m).cleared_attempts AS "mayHaveRun",
+  json_build_object('phone', (c).phone, 'lid', (c).lid, 'groupId', (c).group_id) AS chat,
+  (c).reply_to AS "replyTo", (c).policy_state AS "chatState", access_of(c) AS access,
+  pause_mode_of(c) = 'listen-only' AS "isPaused", pause_mode_of(c) = 'approve' AS "isApproving",
+  pause_mode_of(c) = 'auto-reply-loop' AS "isInLoop",
+  (extract(epoch FROM (m).sent_at) * 1000)::bigint::float8 AS "sentAtMs",
+  (extract(epoch FROM (m).received_at) * 1000)::bigint::float8 AS "receivedAtMs"`;
 
 /**
  * The inbox in PostgreSQL. Each method is one statement, and so one round trip and one transaction. The functions in
@@ -59,15 +97,17 @@ export class PostgresInbox implements Inbox {
   }
 
   /**
-   * The text of a message that is stored and never answered is not kept.
+   * The text of a message that is stored and never answered is not kept, except what the owner writes by hand.
    * @throws {LeaseLostError} nothing was stored
    */
   async add(message: InboundMessage, node: string): Promise<Stored> {
     const { accountId } = message;
     const { owner, epoch } = fenceOf(this.#fence);
     const { phone, lid, groupId } = addressColumns(message.chat);
-    const { sender, ignoredReason } = message;
-    const text = ignoredReason === undefined ? cleanText(message.text) : '';
+    const { sender, ignoredReason, ownerEffect } = message;
+    const isKept =
+      ignoredReason === undefined || ignoredReason === GROUP_EVENT || ownerEffect?.kind === 'takeover';
+    const text = isKept ? cleanText(message.text) : '';
     const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
     const mediaRef = media ? this.#postgres.secrets.sealText(media.reference, MEDIA_REF_CONTEXT) : null;
@@ -78,13 +118,18 @@ export class PostgresInbox implements Inbox {
     const sentAtMs = Math.trunc(message.sentAtMs);
     const row = await underFence(this.#fence, 'storing a message', () =>
       this.#postgres.query<StoredRow>(sql`
-        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker, next_turn
+        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker, next_turn,
+          changed::text
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
           CASE WHEN is_held THEN ${accountId} END, ${waMessageId}, ${phone}, ${lid}, ${groupId},
           ${replyTo}, ${sender.phone ?? null}, ${sender.lid ?? null}, ${pushName}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
           ${storableOrNull(ignoredReason)}, ${sentAtMs}::bigint,
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
-          ${mediaRef}, ${node}, ${storableJson(ignoredReason === undefined ? message.mentions : undefined)}::jsonb)`),
+          ${mediaRef}, ${node}, ${storableJson(ignoredReason === undefined ? message.mentions : undefined)}::jsonb,
+          ${message.toUs ?? null}, ${storableJson(ownerEffect)}::jsonb,
+          ${storableJson(ignoredReason === undefined ? message.details : undefined)}::jsonb,
+          ${message.timerSeconds ?? null}::integer, ${ignoredReason === undefined ? (message.viewOnce ?? null) : null},
+          ${message.deletes === undefined ? null : storableId(message.deletes)})`),
     );
     return {
       outcome: row.outcome,
@@ -94,6 +139,7 @@ export class PostgresInbox implements Inbox {
         worker: { chatId: row.chat_id, node: row.worker_node, epoch: row.worker_epoch },
       }),
       isNewWorker: row.is_new_worker,
+      ...(row.changed !== null && { changed: row.changed }),
       // A file and names of mentioned people are read back from the row alone.
       ...(row.next_turn &&
         !media &&
@@ -110,12 +156,19 @@ export class PostgresInbox implements Inbox {
             text,
             quotedText,
             editOf,
+            toUs: message.toUs,
+            viewOnce: message.viewOnce,
+            details: row.next_turn.details,
+            chatState: row.next_turn.policy_state,
             sentAtMs,
             chat: { phone: row.next_turn.chat_phone, lid: row.next_turn.chat_lid, groupId },
             replyTo,
             receivedAtMs: row.next_turn.received_at_ms,
             repliedAtMs: row.next_turn.replied_at_ms ?? undefined,
-            isPaused: row.next_turn.is_paused,
+            isPaused: row.next_turn.is_paused ?? false,
+            isApproving: row.next_turn.is_approving ?? false,
+            isInLoop: row.next_turn.is_in_loop ?? false,
+            access: row.next_turn.access,
           }),
         }),
     };
@@ -124,33 +177,42 @@ export class PostgresInbox implements Inbox {
   async nextTurn({ chatId, node, epoch }: ChatClaim): Promise<PendingTurn | undefined> {
     const [row] = await withStorage('reading the next message of a chat', () =>
       this.#postgres.query<StoredTurn>(sql`
-        SELECT message_id::text AS "messageId", ${chatId}::text AS "chatId", account_id AS "accountId",
-               wa_message_id AS "waMessageId", sender_phone AS "senderPhone", sender_lid AS "senderLid",
-               push_name AS "pushName", kind, text, quoted_text AS "quotedText", media, reply_to AS "replyTo", attempts,
-               json_build_object('phone', chat_phone, 'lid', chat_lid, 'groupId', group_id) AS chat,
-               (SELECT e.edit_of FROM message e WHERE e.id = message_id) AS "editOf",
-               (SELECT e.mentions FROM message e WHERE e.id = message_id) AS mentions,
-               (SELECT e.attempts > e.cleared_attempts FROM message e WHERE e.id = message_id) AS "mayHaveRun",
-               (SELECT is_paused(c) FROM chat c WHERE c.id = ${chatId}::bigint) AS "isPaused",
-               (extract(epoch FROM sent_at) * 1000)::bigint::float8 AS "sentAtMs",
-               (extract(epoch FROM received_at) * 1000)::bigint::float8 AS "receivedAtMs",
+        SELECT ${TURN},
                (extract(epoch FROM replied_at) * 1000)::bigint::float8 AS "repliedAtMs"
         FROM inbox_next_turn(${chatId}::bigint, ${node}, ${epoch}::integer, true)`),
     );
     return row && pendingTurn(row);
   }
 
+  async waiting(chatId: string, limit: number): Promise<{ turns: PendingTurn[]; nowMs: number }> {
+    const rows = await withStorage('reading the unanswered messages of a chat', () =>
+      this.#postgres.query<StoredTurn & { nowMs: number }>(sql`
+        SELECT ${TURN},
+               (SELECT (extract(epoch FROM o.queued_at) * 1000)::bigint::float8 FROM outbox o
+                WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1) AS "repliedAtMs",
+               (extract(epoch FROM now()) * 1000)::bigint::float8 AS "nowMs"
+        FROM message m JOIN chat c ON c.id = m.chat_id
+        WHERE m.chat_id = ${chatId}::bigint AND m.state = 'received'
+        ORDER BY m.stanza_order, m.id LIMIT ${limit}::integer`),
+    );
+    return { turns: rows.map(pendingTurn), nowMs: rows[0]?.nowMs ?? 0 };
+  }
+
   async countAttempt(
     messageId: string,
     attempt: number,
-    { isDurable = false, didNotRun = false }: CountOptions = {},
+    { isDurable = false, didNotRun = false, edits = 0, merged = [] }: CountOptions = {},
   ): Promise<{ stored: Promise<void> }> {
     const what = 'counting an attempt';
     // Unless it must be durable, without waiting for the disk: only a crash of the database server itself can lose it.
+    const lines = sql`WITH lines AS (
+        UPDATE message SET merged_into = ${messageId}::bigint
+        WHERE id = ANY (${merged.map((line) => line.messageId)}::bigint[]) AND state = 'received')`;
     const { done } = await withStorage(what, () =>
       this.#postgres.post(sql`
-        UPDATE message SET attempts = greatest(attempts, ${attempt}::integer),
-          cleared_attempts = greatest(cleared_attempts, ${didNotRun ? attempt : 0}::integer)
+        ${merged.length > 0 ? lines : empty} UPDATE message SET attempts = greatest(attempts, ${attempt}::integer),
+          cleared_attempts = greatest(cleared_attempts, ${didNotRun ? attempt : 0}::integer),
+          edit_id = CASE WHEN edits > ${edits}::integer THEN coalesce(edit_id, newest_edit(message)) ELSE edit_id END
         FROM (SELECT set_config('synchronous_commit', ${isDurable ? 'on' : 'off'}, true)) AS relaxed
         WHERE id = ${messageId}::bigint`),
     );
@@ -159,15 +221,40 @@ export class PostgresInbox implements Inbox {
     return { stored };
   }
 
+  async addPart(
+    { chatId, node, epoch }: ChatClaim,
+    { messageId, edits = 0 }: Pick<PendingTurn, 'messageId' | 'edits'>,
+    { to, waMessageId, text, quote }: NewReply,
+  ): Promise<QueuedReply | undefined> {
+    const [row] = await withStorage('storing a part of an answer', () =>
+      this.#postgres.query<ReplyRow>(sql`
+        SELECT ${REPLY_COLUMNS} FROM inbox_add_part(
+          ${messageId}::bigint, ${chatId}::bigint, ${node}, ${epoch}::integer, ${edits}::integer,
+          ${to}, ${storableId(waMessageId)}, ${cleanText(text)},
+          ${storableJson(quote && { ...quote, text: cleanText(quote.text) })}::jsonb) AS outbox`),
+    );
+    return row && queuedReply(row);
+  }
+
+  async parts(messageId: string): Promise<StoredPart[]> {
+    return withStorage('reading the parts of an answer', () =>
+      this.#postgres.query<StoredPart>(sql`
+        SELECT wa_message_id AS "waMessageId", text, state NOT IN ('queued', 'sending') AS "isSent",
+          (extract(epoch FROM now() - queued_at) * 1000)::float8 AS "ageMs"
+        FROM outbox WHERE message_id = ${messageId}::bigint AND is_part AND state <> 'dead' ORDER BY ordinal`),
+    );
+  }
+
   async finishTurn(
     messageId: string,
     result: TurnResult,
-    { claim, lease }: { claim?: ChatClaim; lease?: Lease } = {},
+    { claim, lease, turn }: EndOptions = {},
   ): Promise<FinishedTurn> {
     const { owner, epoch } = fenceOf(lease);
     const to = result.replies.map((reply) => reply.to);
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => cleanText(reply.text));
+    const merged = turn?.merged;
     const rows = await withStorage('ending a turn', () =>
       this.#postgres.query<EndRow>(sql`
         WITH reply AS MATERIALIZED (SELECT * FROM inbox_finish_turn(
@@ -175,8 +262,12 @@ export class PostgresInbox implements Inbox {
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
           ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb,
-          ${owner}, ${epoch}::bigint))
-        SELECT is_claimed, outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, is_sending
+          ${owner}, ${epoch}::bigint, ${quotesJson(result.replies)}::jsonb,
+          ${storableJson(result.statePatch)}::jsonb, ${result.isDraft ?? false}::boolean, ${result.loop ?? null}, ${turn ? (turn.edits ?? 0) : null}::integer,
+          ${merged?.map((line) => line.messageId) ?? null}::bigint[],
+          ${merged?.map((line) => line.edits ?? 0) ?? null}::integer[], ${specialsJson(result.replies)}::jsonb))
+        SELECT is_claimed, outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, quote, special,
+          timer_seconds, is_sending
         FROM inbox_release(${claim?.chatId ?? null}::bigint, ${claim?.node ?? null}, ${claim?.epoch ?? null}::integer,
           (SELECT count(*) FROM reply)) AS end_of_turn (is_claimed) LEFT JOIN reply ON true ORDER BY reply.outbox_id`),
     );
@@ -209,6 +300,14 @@ export class PostgresInbox implements Inbox {
     );
     const stored = row?.media_ref ?? undefined;
     return stored && this.#postgres.secrets.openText(stored, MEDIA_REF_CONTEXT);
+  }
+
+  async saveTranscript(messageId: string, text: string): Promise<void> {
+    await withStorage('storing a transcript', () =>
+      this.#postgres.execute(sql`
+        UPDATE message SET text = ${cleanText(text)}, details = coalesce(details, '{}') || '{"isTranscript": true}'
+        WHERE id = ${messageId}::bigint AND state = 'received' AND text = ''`),
+    );
   }
 
   async openChats(exceptNodes: readonly string[]): Promise<OpenChat[]> {

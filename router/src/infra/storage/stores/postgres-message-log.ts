@@ -8,6 +8,7 @@ import type {
   MessageLog,
   MessageQuery,
   OpenWork,
+  OutgoingWork,
   ReceivedMessage,
   SentMessageRow,
   SentQuery,
@@ -158,6 +159,25 @@ export class PostgresMessageLog implements MessageLog {
     return row?.id ?? undefined;
   }
 
+  async searchEnd(chat: Parameters<MessageLog['searchEnd']>[0], rows: number): Promise<string | undefined> {
+    const ofChatIn = (id: Sql, chatId: Sql) =>
+      together(
+        olderThan(id, chat.before),
+        ofStoredChat(chatId, chat.chatId),
+        ofChat(chatId, chat.channelId, chat.accountId),
+      );
+    const received = ofChatIn(sql`m.id`, sql`m.chat_id`);
+    const sent = ofChatIn(sql`o.id`, sql`o.chat_id`);
+    if (received === 'none' || sent === 'none') return undefined;
+    const [row] = await withStorage('finding the end of a search', () =>
+      this.#postgres.query<{ id: string | null }>(sql`
+        SELECT greatest(
+          (SELECT m.id FROM message m WHERE ${allOf(received)} ORDER BY m.id DESC OFFSET ${rows}::integer LIMIT 1),
+          (SELECT o.id FROM outbox o WHERE ${allOf(sent)} ORDER BY o.id DESC OFFSET ${rows}::integer LIMIT 1))::text AS id`),
+    );
+    return row?.id ?? undefined;
+  }
+
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
     const conditions = together(
       olderThan(sql`d.id`, query.before),
@@ -197,7 +217,8 @@ export class PostgresMessageLog implements MessageLog {
           WHERE state IN ('sending', 'sent')
             AND attempted_at <= now() - ${this.#ackTimeoutMs}::integer * interval '1 millisecond'
         UNION ALL SELECT 'dead_letter', count(*)::integer, NULL FROM dead_letter
-          WHERE replayed_at IS NULL AND closed_at IS NULL`),
+          WHERE replayed_at IS NULL AND closed_at IS NULL
+        UNION ALL SELECT 'webhook_event', count(*)::integer, NULL FROM webhook_delivery WHERE state = 'pending'`),
     );
     const of = (kind: string) => rows.find((row) => row.kind === kind)?.rows ?? 0;
     const replies = rows.filter(({ kind }) => OPEN_REPLY_STATES.has(kind));
@@ -208,6 +229,22 @@ export class PostgresMessageLog implements MessageLog {
       replies: Object.fromEntries(replies.map((row) => [row.kind, row.rows])),
       unacknowledged: of('unacknowledged'),
       deadLetters: of('dead_letter'),
+      webhookEvents: of('webhook_event'),
+    };
+  }
+
+  async outgoingWork(accountId: string): Promise<OutgoingWork> {
+    const rows = await withStorage('counting what an account has not sent', () =>
+      this.#postgres.query<{ why: string | null; messages: number; until: Date | null }>(sql`
+        SELECT CASE WHEN delayed_until > now() THEN coalesce(error, '') END AS why, count(*)::integer AS messages,
+          min(delayed_until) AS until
+        FROM outbox WHERE account_id = ${accountId} AND state = 'queued' GROUP BY 1 ORDER BY 3, 1`),
+    );
+    return {
+      queued: rows.find(({ why }) => why === null)?.messages ?? 0,
+      delayed: rows.flatMap(({ why, messages, until }) =>
+        why === null || until === null ? [] : [{ why, messages, until }],
+      ),
     };
   }
 

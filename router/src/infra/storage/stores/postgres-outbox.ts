@@ -4,11 +4,13 @@ import { cleanText } from '../../../core/clean-text.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
+import type { FirstContact } from '../../../core/policies/governor.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
+  type DirectOptions,
   MAX_REFUSALS,
   type Outbox,
   type OutboxRow,
@@ -26,7 +28,7 @@ import {
   type ReplyRow,
   withoutNulls,
 } from './rows.ts';
-import { storableId } from './storable-text.ts';
+import { storableId, storableJson } from './storable-text.ts';
 import { StorageDamagedError, StorageRejectedError, withStorage } from './storage-errors.ts';
 
 /** A reply has at most one dead letter: it is updated and open again when the reply fails again. */
@@ -37,6 +39,16 @@ const REOPEN_DEAD_LETTER = sql`
 
 /** True for a delayed row. A row sent before the server's clock was set back is not: its delay would be that much longer. */
 const IS_DELAYED = sql`(delayed_until > now() AND coalesce(attempted_at <= now() + interval '1 minute', true))`;
+
+/** An older row of its chat is `queued`. */
+const IS_BEHIND = sql`EXISTS (
+            SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
+              AND o.id < outbox.id AND o.state = 'queued')`;
+
+/** The person of chat `c` never wrote to the account. */
+const IS_COLD = sql`(c.group_id IS NULL AND NOT EXISTS (
+          SELECT 1 FROM message m WHERE m.chat_id = c.id
+            AND (m.reason IS NULL OR m.reason NOT IN ('own-message', 'owner-message'))))`;
 
 interface OverdueRow extends ReplyRow {
   attempts: number;
@@ -62,7 +74,7 @@ export class PostgresOutbox implements Outbox {
 
   async addDirect(
     message: OutgoingMessage,
-    idempotencyKey?: string,
+    { idempotencyKey, byHand, file }: DirectOptions = {},
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
     const { phone, lid, groupId } = addressColumns(addressOf(message.to));
     const key = idempotencyKey === undefined ? null : storableId(idempotencyKey);
@@ -71,13 +83,25 @@ export class PostgresOutbox implements Outbox {
         outcome: 'queued' | 'known' | 'conflict';
         outbox_id: bigint;
       }>(sql`SELECT outcome, outbox_id FROM outbox_add_direct(${message.accountId}, ${phone}, ${lid}, ${groupId},
-          ${message.to}, ${storableId(message.waMessageId)}, ${cleanText(message.text)}, ${key})`);
+          ${message.to}, ${storableId(message.waMessageId)}, ${cleanText(message.text)}, ${key},
+          ${byHand?.pauseMs ?? null}::bigint, ${storableJson(message.special)}::jsonb, ${storableJson(message.quote)}::jsonb,
+          ${storableJson(message.media)}::jsonb, ${file?.bytes ? Buffer.from(file.bytes) : null}::bytea,
+          ${file?.source ?? null}, ${storableJson(message.mentions)}::jsonb)`);
       if (!added) throw new Error('outbox_add_direct returned no row');
       const [row] = await this.#postgres.query<Columns<OutboxRow>>(sql`
         SELECT ${OUTBOX_COLUMNS}, o.text, o.error FROM outbox o WHERE o.id = ${added.outbox_id}::bigint`);
       if (!row) throw new Error('an added message has no row');
       return { outcome: added.outcome, row: withoutNulls(row) };
     });
+  }
+
+  async hasDirect(accountId: string, idempotencyKey: string): Promise<boolean> {
+    const rows = await withStorage('looking for a message to send', () =>
+      this.#postgres.query(sql`
+        SELECT 1 FROM outbox
+        WHERE account_id = ${accountId} AND idempotency_key = ${storableId(idempotencyKey)}`),
+    );
+    return rows.length > 0;
   }
 
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
@@ -104,8 +128,8 @@ export class PostgresOutbox implements Outbox {
   }
 
   /**
-   * A row that was sent before stays `sent` while it is sent again. A row waits while an older one of its chat has not
-   * been attempted: replies of one chat may be written by several nodes.
+   * A row that was sent before stays `sent` while it is sent again. A row waits while an older one of its chat is
+   * `queued`, because several nodes may write replies of one chat, and WhatsApp may refuse one for a time.
    */
   async markSending(outboxId: string): Promise<boolean> {
     const { moved } = await this.#move<{ moved: number }>('marking a reply as being sent', () =>
@@ -115,10 +139,11 @@ export class PostgresOutbox implements Outbox {
             state = CASE state WHEN 'sent' THEN 'sent' ELSE 'sending' END
           FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
-            AND ${IS_DELAYED} IS NOT TRUE AND NOT EXISTS (
-            SELECT 1 FROM outbox o WHERE o.account_id = outbox.account_id AND o.chat_id = outbox.chat_id
-              AND o.id < outbox.id AND o.state = 'queued')
+            AND ${IS_DELAYED} IS NOT TRUE AND NOT ${IS_BEHIND}
           RETURNING 1
+        ), waiting AS (
+          UPDATE outbox SET state = 'queued' FROM held
+          WHERE id = ${outboxId}::bigint AND state IN ('sending', 'sent') AND ${IS_BEHIND}
         )
         SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT count(*)::integer FROM moved) AS moved`),
     );
@@ -196,12 +221,60 @@ export class PostgresOutbox implements Outbox {
   async isCold(outboxId: string): Promise<boolean> {
     const [row] = await withStorage('checking whether a chat has received messages', () =>
       this.#postgres.query<{ is_cold: boolean }>(sql`
-        SELECT c.group_id IS NULL AND NOT EXISTS (
-          SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.reason IS DISTINCT FROM 'own-message'
-        ) AS is_cold
+        SELECT ${IS_COLD} AS is_cold
         FROM outbox o JOIN chat c ON c.id = o.chat_id WHERE o.id = ${outboxId}::bigint`),
     );
     return row?.is_cold ?? false;
+  }
+
+  async firstContact(outboxId: string): Promise<FirstContact | undefined> {
+    const [row] = await withStorage('reading the first contacts of an account', () =>
+      this.#postgres.query<FirstContact>(sql`
+        SELECT coalesce(extract(epoch FROM now() - a.created_at) * 1000, 0)::float8 AS "accountAgeMs",
+          ARRAY(
+            SELECT (extract(epoch FROM now() - p.first_contact_at) * 1000)::float8 FROM outbox p
+            WHERE p.account_id = o.account_id AND p.first_contact_at > now() - interval '1 day'
+          ) AS "earlierMs"
+        FROM outbox o JOIN chat c ON c.id = o.chat_id LEFT JOIN account a ON a.id = o.account_id
+        WHERE o.id = ${outboxId}::bigint AND o.message_id IS NULL AND o.first_contact_at IS NULL AND ${IS_COLD}
+          -- The account itself ("message yourself") is nobody new.
+          AND coalesce(c.phone <> a.phone, true) AND coalesce(c.lid <> a.lid, true)`),
+    );
+    return row;
+  }
+
+  async isUnasked(outboxId: string): Promise<boolean> {
+    const rows = await withStorage('reading when a chat was active', () =>
+      this.#postgres.query(sql`
+        SELECT o.id FROM outbox o JOIN chat c ON c.id = o.chat_id LEFT JOIN account a ON a.id = o.account_id
+        WHERE o.id = ${outboxId}::bigint AND o.message_id IS NULL AND NOT o.by_hand
+          AND coalesce(c.phone <> a.phone, true) AND coalesce(c.lid <> a.lid, true)
+          AND coalesce((
+            SELECT m.received_at <= now() - interval '24 hours' FROM message m
+            WHERE m.chat_id = c.id AND (m.reason IS NULL OR m.reason NOT IN ('own-message', 'owner-message'))
+            ORDER BY m.stanza_order DESC LIMIT 1), true)`),
+    );
+    return rows.length > 0;
+  }
+
+  async countFirstContact(outboxId: string): Promise<void> {
+    await this.#write(
+      'counting a first contact',
+      sql`moved AS (
+          UPDATE outbox SET first_contact_at = coalesce(first_contact_at, now()) FROM held
+          WHERE id = ${outboxId}::bigint
+        )`,
+    );
+  }
+
+  async endDelaysOf(chatId: string): Promise<void> {
+    await this.#write(
+      'ending the delays of a chat',
+      sql`moved AS (
+          UPDATE outbox SET delayed_until = NULL FROM held
+          WHERE chat_id = ${chatId}::bigint AND state = 'queued' AND delayed_until IS NOT NULL
+        )`,
+    );
   }
 
   async overdue(

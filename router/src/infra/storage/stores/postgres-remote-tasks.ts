@@ -141,7 +141,8 @@ export class PostgresRemoteTasks implements RemoteTasks {
     const texts = replies.map((reply) => cleanText(reply.text));
     const rows = await withStorage('storing a report of a task', () =>
       this.#postgres.query<ReplyRow>(sql`
-        SELECT outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media
+        SELECT outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media,
+          timer_seconds
         FROM remote_task_report(${taskId}::bigint, ${number}::integer, ${storableOrNull(position)}, ${end?.state ?? null},
           ${storableOrNull(failure?.reason)}, ${storableOrNull(failure?.error)},
           ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(replies)}::jsonb) ORDER BY outbox_id::bigint`),

@@ -49,12 +49,22 @@ export class PostgresReplyTokens implements ReplyTokens {
     return row?.state ?? 'unknown';
   }
 
+  async routeOf(token: string): Promise<string | undefined> {
+    const [row] = await withStorage('reading the route of a reply token', () =>
+      this.#postgres.query<{ route_id: string | null }>(sql`
+        SELECT m.route_id FROM reply_token t JOIN message m ON m.id = t.message_id
+        WHERE t.token_hash = ${hashOf(token)}::bytea`),
+    );
+    return row?.route_id ?? undefined;
+  }
+
   async redeem(token: string, replies: readonly LateReply[]): Promise<LateAnswer> {
     const waIds = replies.map(({ waMessageId }) => storableId(waMessageId));
     const texts = replies.map(({ text }) => cleanText(text));
     const rows = await withStorage('storing a late answer', () =>
       this.#postgres.query<ReplyRow & { outcome: LateAnswer['outcome'] }>(sql`
-        SELECT outcome, outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media
+        SELECT outcome, outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media,
+          timer_seconds
         FROM reply_later(${hashOf(token)}::bytea, ${waIds}::text[], ${texts}::text[], ${filesJson(replies)}::jsonb)`),
     );
     const refused = rows.find(({ outcome }) => outcome !== 'stored')?.outcome;

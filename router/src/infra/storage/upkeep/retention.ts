@@ -37,7 +37,7 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
       SELECT id FROM dead_letter WHERE failed_at < ${before}::timestamptz ORDER BY failed_at LIMIT ${BATCH}) RETURNING 1`,
   // The row stays, to recognize a message that WhatsApp delivers again. A dead one can be replayed while its dead letter exists.
   text: (before) => sql`
-    UPDATE message SET text = '', quoted_text = NULL, mentions = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
+    UPDATE message SET text = '', quoted_text = NULL, mentions = NULL, details = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
       SELECT m.id FROM message m
       WHERE m.state <> 'received' AND (m.text <> '' OR m.trace IS NOT NULL OR m.media IS NOT NULL)
         AND m.finished_at < ${before}::timestamptz
@@ -49,10 +49,12 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
     DELETE FROM outbox WHERE id IN (
       SELECT id FROM outbox WHERE state IN ('acked', 'delivered', 'read') AND acked_at < ${before}::timestamptz
       UNION ALL
+      SELECT id FROM outbox WHERE state = 'draft' AND queued_at < ${before}::timestamptz
+      UNION ALL
       SELECT o.id FROM outbox o WHERE o.state = 'dead' AND o.queued_at < ${before}::timestamptz
         AND NOT EXISTS (SELECT 1 FROM dead_letter d WHERE d.chat_id = o.chat_id AND d.outbox_id = o.id)
       LIMIT ${BATCH})
-      AND state IN ('acked', 'delivered', 'read', 'dead') RETURNING 1`,
+      AND state IN ('draft', 'acked', 'delivered', 'read', 'dead') RETURNING 1`,
   workflows: (before) => sql`
     DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
       SELECT workflow_uuid FROM dbos.workflow_status
@@ -70,6 +72,10 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
       SELECT k.account_id, k.generation, k.category, k.key_id
       FROM account a JOIN auth_key k ON k.account_id = a.id AND k.generation < a.auth_generation
       WHERE a.generation_at < ${before}::timestamptz LIMIT ${BATCH}) RETURNING 1`,
+  // Also events that wait, of a webhook that is switched off.
+  webhooks: (before) => sql`
+    DELETE FROM webhook_delivery WHERE id IN (
+      SELECT id FROM webhook_delivery WHERE created_at < ${before}::timestamptz ORDER BY created_at LIMIT ${BATCH}) RETURNING 1`,
   // Only from the start of the chain on, up to the first entry that is kept: clocks of nodes may differ.
   audit: (before) => sql`
     DELETE FROM audit_entry WHERE seq <= (
@@ -80,7 +86,16 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
 };
 
 /** Dead letters first: while one exists, its message and its reply are kept. */
-const ORDER: RetentionKind[] = ['deadLetters', 'text', 'outbox', 'workflows', 'journal', 'oldKeys', 'audit'];
+const ORDER: RetentionKind[] = [
+  'deadLetters',
+  'text',
+  'outbox',
+  'workflows',
+  'journal',
+  'oldKeys',
+  'webhooks',
+  'audit',
+];
 
 /** What changes together with a batch, in the same statement. */
 const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
@@ -88,9 +103,12 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
   audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
       FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
-  // Ids of ended tasks at agents, by which people ask for them; conversations at agents that nobody continued; tasks for programs
+  // Events for webhooks that were not delivered; ids of ended tasks at agents, by which people ask for them; conversations at agents that nobody continued; tasks for programs
   // with their texts, questions, and what the NPC face did and felt. The cursor of chain events is one row for each source.
   text: (before) => sql`,
+    events AS (DELETE FROM webhook_delivery WHERE id IN (
+      SELECT id FROM webhook_delivery WHERE facts IS NOT NULL AND created_at < ${before}::timestamptz
+      ORDER BY created_at LIMIT ${BATCH})),
     served AS (DELETE FROM served_task WHERE id IN (
       SELECT id FROM served_task WHERE state IN ('completed', 'failed', 'canceled', 'rejected', 'input-required')
         AND updated_at < ${before}::timestamptz ORDER BY updated_at LIMIT ${BATCH})),

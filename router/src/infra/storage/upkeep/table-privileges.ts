@@ -31,6 +31,7 @@ export const TABLES = [
   'outbox',
   'outbox_file',
   'person_question',
+  'person_session',
   'remote_task',
   'reply_token',
   'route',
@@ -38,6 +39,8 @@ export const TABLES = [
   'served_task_hook',
   'served_task_update',
   'sql_functions',
+  'webhook',
+  'webhook_delivery',
 ] as const;
 
 /** A missing privilege on a table or sequence; `right` is null if the table itself is missing. */
