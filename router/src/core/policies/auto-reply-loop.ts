@@ -1,6 +1,6 @@
 import { isRetryable } from '../errors.ts';
 import type { ChatHistory, EarlierTurn } from '../ports/chat-history.ts';
-import type { ChatPolicy } from './policy.ts';
+import { type ChatPolicy, CONTINUE } from './policy.ts';
 
 /** When a chat counts as an auto-reply loop: two programs that answer each other. */
 export interface AutoReplyLoopSettings {
@@ -32,24 +32,30 @@ export interface TurnNow {
   receivedAtMs: number;
   /** When our last reply in the chat was stored; absent when there was none. */
   repliedAtMs?: number;
+  /** Earlier turns do not count: an operator resumed the chat then. */
+  fromMs?: number;
 }
 
 /**
- * Ends turns of an auto-reply loop without an answer (reason `auto-reply-loop`). A chat history that is damaged skips the
+ * Ends turns of an auto-reply loop without an answer (reason `auto-reply-loop`), and pauses the chat until a message looks
+ * typed by a person, or an operator resumes it. A chat history that is damaged skips the
  * check: the message is answered.
  */
 export function autoReplyLoopPolicy({ history, autoReplyLoop: settings }: AutoReplyLoopDeps): ChatPolicy {
   return {
-    before: async (turn, log) => {
+    name: 'auto-reply-loop',
+    before: async ({ turn }, log) => {
       try {
-        const { isLoop, turns } = await findLoop({ history, settings }, { ...turn, text: turn.message.text });
-        if (!isLoop) return undefined;
+        const now = { ...turn, text: turn.message.text, fromMs: turn.chatState?.loopFromMs };
+        const { isLoop, turns } = await findLoop({ history, settings }, now);
+        if (!isLoop) return turn.isInLoop ? { kind: 'continue', loop: 'over' } : CONTINUE;
         const sentence = `The last ${turns} turns look like two programs answering each other.`;
-        return { reason: 'auto-reply-loop', step: { step: 'auto-reply-loop', outcome: 'stopped', sentence } };
+        const step = { step: 'auto-reply-loop', outcome: 'stopped', sentence };
+        return { kind: 'end', reason: 'auto-reply-loop', step, loop: 'stopped' };
       } catch (error) {
         if (isRetryable(error)) throw error;
         log.warn({ err: error }, 'auto-reply-loop check skipped: chat history unreadable');
-        return undefined;
+        return CONTINUE;
       }
     },
   };
@@ -114,5 +120,6 @@ export async function findLoop(
   if (turns === 0 || sinceReplyMs > replyMs * SLOW_FACTOR) return { isLoop: false, turns: 0 };
   // Twice as many as the longest run needs, because turns that do not count stand between them.
   const earlier = await deps.history.answeredTurns(now.chatId, turns * SLOW_TURNS_FACTOR * 2 + 2);
-  return loopOf(now, earlier, deps.settings);
+  const counted = earlier.filter(({ repliedAtMs }) => repliedAtMs > (now.fromMs ?? 0));
+  return loopOf(now, counted, deps.settings);
 }

@@ -1,19 +1,80 @@
+import type { Route } from '../models.ts';
 import type { Logger } from '../ports/logger.ts';
-import type { PendingTurn } from '../turns/turn.ts';
+import type { LoopChange, PendingTurn } from '../turns/turn.ts';
+import type { ChatState } from './chat-state.ts';
+import type { Conversation } from './settings.ts';
+import type { Language } from './texts.ts';
 
-/** Why a policy ends a turn without an answer: the stored reason, and a step for the message's trace. */
-export interface PolicyStop {
-  reason: string;
-  step: { step: string; outcome: string; sentence: string };
+/** A step of the message's trace: what a policy decided and why, without message text. */
+export interface PolicyStep {
+  step: string;
+  outcome: string;
+  sentence: string;
+}
+
+/**
+ * What a policy decides about a turn; `patch` has the parts of the chat's state that change when the turn ends, `turn` the
+ * turn with further messages of the chat in it.
+ */
+export type Decision =
+  | { kind: 'continue'; step?: PolicyStep; patch?: ChatState; loop?: LoopChange; turn?: PendingTurn }
+  /** The turn is decided about again at this time, or when something changes in the chat before. */
+  | { kind: 'wait'; untilMs: number; step: PolicyStep; patch?: undefined }
+  /** The turn ends without the agent, for this stored reason. `say`: the chat gets this text. */
+  | {
+      kind: 'end';
+      reason: string;
+      step: PolicyStep;
+      say?: string;
+      patch?: ChatState;
+      /** The owner is asked whether the chat gets answers. */
+      asksOwner?: true;
+      turn?: PendingTurn;
+      loop?: LoopChange;
+    };
+
+/** The turn that policies decide about: a message that has a route. */
+export interface TurnView {
+  turn: PendingTurn;
+  route: Pick<Route, 'id' | 'channelId'>;
+  conversation: Conversation;
+  /** Of the texts that wa2ai itself sends to the person. */
+  language: Language;
+  nowMs: number;
+  /** Whether the chat has a part of the answer that the agent is writing. */
+  hasSpoken?(): boolean;
+}
+
+/** How the agent's work ended. */
+export interface WorkEnd {
+  kind: 'answer' | 'fallback-text' | 'failed';
 }
 
 /** A rule of how wa2ai converses in a chat. A policy is made once and sees every turn. */
 export interface ChatPolicy {
+  /** As its steps name it. */
+  name: string;
   /**
-   * Evaluated when a message has a route, before its agent is called; the first policy that returns a stop ends the turn.
+   * Changes nothing itself: what a decision has as an effect is done when the turn ends. Evaluated when a message has a route, before its agent is called; the first policy that ends the turn is the last one.
    * @throws {StorageUnavailableError} the turn is repeated
    */
-  before?(turn: PendingTurn, log: Logger): Promise<PolicyStop | undefined>;
-  /** Runs around the agent's work. Must call `work` exactly once and return what it returns. */
-  during?<T>(turn: PendingTurn, work: () => Promise<T>): Promise<T>;
+  before?(view: TurnView, log: Logger): Promise<Decision>;
+  /** Called once the policies have let the message pass, with the effects that nobody waits for; must not throw. */
+  started?(view: TurnView): void;
+  /**
+   * Something was stored for the chat while the agent works: whether its call ends and the turn starts again.
+   * @throws {StorageUnavailableError} the call goes on
+   */
+  interrupts?(view: TurnView): Promise<boolean>;
+  /**
+   * Runs around the agent's work. Must call `work` exactly once and return what it returns.
+   * @param patch changes parts of the chat's state when the turn ends
+   */
+  during?<T extends WorkEnd>(
+    view: TurnView & { state: ChatState },
+    work: () => Promise<T>,
+    patch: (change: ChatState) => void,
+  ): Promise<T>;
 }
+
+export const CONTINUE: Decision = { kind: 'continue' };

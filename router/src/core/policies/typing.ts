@@ -19,7 +19,9 @@ interface TypingDeps {
 /** Shows "typing..." in the chat while its agent works, also when another node has the account. */
 export function typingPolicy({ clock, accounts, bus }: TypingDeps): ChatPolicy {
   return {
-    during: ({ accountId, replyTo: to }, work) => {
+    name: 'typing',
+    during: ({ turn: { accountId, replyTo: to }, conversation: { presence } }, work) => {
+      if (!presence.typing) return work();
       const setTyping = async (isTyping: boolean) => {
         const provider = accounts.provider(accountId);
         if (provider) await provider.setTyping(to, isTyping);

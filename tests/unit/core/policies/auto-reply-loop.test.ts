@@ -2,10 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type AutoReplyLoopSettings,
+  autoReplyLoopPolicy,
   findLoop,
   loopOf,
 } from '../../../../router/src/core/policies/auto-reply-loop.ts';
+import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 import type { EarlierTurn } from '../../../../router/src/core/ports/chat-history.ts';
+import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
 
 const settings: AutoReplyLoopSettings = { turns: 10, replyMs: 1_500 };
 
@@ -141,5 +145,50 @@ describe('findLoop', () => {
     expect(history.reads).toBe(0);
     await findLoop({ history, settings }, { ...now, repliedAtMs: 99_000 });
     expect(history.reads).toBe(1);
+  });
+});
+
+describe('autoReplyLoopPolicy', () => {
+  const earlier = times(12, (n) => ({
+    sender: 'ana',
+    text: 'ok',
+    receivedAtMs: 1_000 + n * 100,
+    repliedAtMs: 1_050 + n * 100,
+    replyText: 'yes',
+  })).reverse();
+  const policy = autoReplyLoopPolicy({
+    history: { answeredTurns: async () => earlier },
+    autoReplyLoop: settings,
+  });
+  const decide = (change: Partial<PendingTurn>) => {
+    const message = { id: 'W', from: 'f', channelId: 'c', text: 'ok', timestamp: new Date(0) };
+    const turn = {
+      message,
+      sender: 'ana',
+      receivedAtMs: 2_200,
+      repliedAtMs: 2_150,
+      ...change,
+    } as PendingTurn;
+    const view = {
+      route: { id: 'r', channelId: '*' },
+      conversation: conversationOf(undefined, {}),
+      nowMs: 0,
+    };
+    return policy.before?.({ ...view, turn, language: 'en' }, quietLog);
+  };
+
+  it('pauses the chat of a loop', async () => {
+    expect(await decide({})).toMatchObject({ kind: 'end', reason: 'auto-reply-loop', loop: 'stopped' });
+  });
+
+  it('ends that pause with a message that a person types', async () => {
+    const typed = { receivedAtMs: 90_000 };
+    expect(await decide({ ...typed, isInLoop: true })).toEqual({ kind: 'continue', loop: 'over' });
+    expect(await decide(typed)).toEqual({ kind: 'continue' });
+  });
+
+  it('does not count turns from before an operator resumed the chat', async () => {
+    expect(await decide({ chatState: { loopFromMs: 2_200 } })).toEqual({ kind: 'continue' });
+    expect(await decide({ chatState: { loopFromMs: 1_000 } })).toMatchObject({ kind: 'end' });
   });
 });

@@ -1,32 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { pausedChatPolicy } from '../../../../router/src/core/policies/paused-chat.ts';
-import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
-import { quietLog } from '../../../support/quiet-log.ts';
+import { decidePause } from '../../../../router/src/core/policies/paused-chat.ts';
 
-const turn: PendingTurn = {
-  messageId: '1',
-  chatId: '1',
-  accountId: 'main',
-  message: { id: 'W1', from: 'f', channelId: 'c', text: 'hello', timestamp: new Date(0) },
-  channelIds: [],
-  replyTo: '1@lid',
-  sender: '1',
-  receivedAtMs: 0,
-};
-
-describe('pausedChatPolicy', () => {
-  it('ends the turn of a paused chat with the reason chat-paused', async () => {
-    expect(await pausedChatPolicy().before?.({ ...turn, isPaused: true }, quietLog)).toEqual({
+describe('decidePause', () => {
+  it('ends the turn of a paused chat with the reason chat-paused', () => {
+    expect(decidePause({ isPaused: true, receivedAtMs: 5 })).toEqual({
+      kind: 'end',
       reason: 'chat-paused',
       step: {
         step: 'pause',
         outcome: 'stopped',
         sentence: 'The chat was paused when the message had its turn.',
       },
+      patch: { contextMs: 5 },
     });
   });
 
-  it('lets the turn of any other chat continue', async () => {
-    expect(await pausedChatPolicy().before?.(turn, quietLog)).toBeUndefined();
+  it('lets the turn continue where the owner approves its answer', () => {
+    expect(decidePause({ isApproving: true, receivedAtMs: 5 })).toEqual({
+      kind: 'continue',
+      step: {
+        step: 'pause',
+        outcome: 'approve',
+        sentence: 'The owner approves answers of this chat before they are sent.',
+      },
+    });
+  });
+
+  it('lets the turn of any other chat continue', () => {
+    expect(decidePause({ receivedAtMs: 5 })).toEqual({ kind: 'continue' });
   });
 });

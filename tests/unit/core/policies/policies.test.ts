@@ -1,8 +1,13 @@
 import { expect, it } from 'vitest';
 import { chatPolicies } from '../../../../router/src/core/policies/policies.ts';
+import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
+import { NO_CONDITIONS } from '../../../support/routes.ts';
 
 const turn: PendingTurn = {
   messageId: '1',
@@ -16,10 +21,11 @@ const turn: PendingTurn = {
   repliedAtMs: 1_000,
 };
 
-it('give every policy what it needs: the history of the chat, and the way to show "typing..."', async () => {
+it('give every policy what it needs: the history of the chat, and the ways to show what happens', async () => {
   const clock = new FakeClock();
   const read: string[] = [];
   const shown: boolean[] = [];
+  const marked: string[] = [];
   const policies = chatPolicies({
     history: {
       answeredTurns: async (chatId) => {
@@ -27,15 +33,40 @@ it('give every policy what it needs: the history of the chat, and the way to sho
         return [];
       },
     },
+    inbox: new MemoryInbox(new MemoryState()),
+    ...NO_CONDITIONS,
+    routes: new MemoryRouteStore(),
+    environment: 'lab',
+    matcher: { test: async () => 'no-match' },
+    say: async () => undefined,
+    noticeLog: quietLog,
     autoReplyLoop: { turns: 5, replyMs: 1_000 },
-    accounts: { provider: () => ({ setTyping: async (_to, isTyping) => void shown.push(isTyping) }) },
+    accounts: {
+      provider: () => ({
+        setTyping: async (_to, isTyping) => void shown.push(isTyping),
+        markRead: async (key) => void marked.push(key.waMessageId),
+        react: async () => true,
+      }),
+    },
     bus: { publish: () => undefined },
     clock,
   });
-  for (const { before } of policies) expect(await before?.(turn, quietLog)).toBeUndefined();
+  const view = {
+    turn,
+    route: { id: 'r', channelId: '*' },
+    conversation: conversationOf(undefined, {}),
+    language: 'en' as const,
+    nowMs: 0,
+  };
+  for (const { before, started } of policies) {
+    started?.(view);
+    expect((await before?.(view, quietLog))?.kind ?? 'continue').toBe('continue');
+  }
   expect(read).toEqual(['1']);
+  expect(marked).toEqual(['W1']);
   const during = policies.flatMap((policy) => policy.during ?? []);
-  const work = () => clock.advanceMs(1_000).then(() => 'answer');
-  expect(await Promise.all(during.map((run) => run(turn, work)))).toEqual(['answer']);
+  const work = () => clock.advanceMs(1_000).then(() => ({ kind: 'answer' as const }));
+  const ends = await Promise.all(during.map((run) => run({ ...view, state: {} }, work, () => undefined)));
+  expect(ends).toEqual(during.map(() => ({ kind: 'answer' })));
   expect(shown[0]).toBe(true);
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { whileTyping } from '../../../../router/src/core/policies/typing.ts';
+import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { typingPolicy, whileTyping } from '../../../../router/src/core/policies/typing.ts';
+import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
 function deferred<T>() {
@@ -54,5 +56,38 @@ describe('whileTyping', () => {
     await clock.advanceMs(500);
     work.resolve('answer');
     expect(await typed).toBe('answer');
+  });
+});
+
+describe('typingPolicy', () => {
+  it.each([
+    [true, [true]],
+    [false, []],
+  ])('with the setting %s', async (typing, expected) => {
+    const clock = new FakeClock();
+    const shown: boolean[] = [];
+    const { during } = typingPolicy({
+      clock,
+      accounts: { provider: () => ({ setTyping: async (_to, isTyping) => void shown.push(isTyping) }) },
+      bus: { publish: () => undefined },
+    });
+    const view = {
+      turn: { accountId: 'main', replyTo: '1@lid' } as PendingTurn,
+      route: { id: 'r', channelId: '*' },
+      conversation: conversationOf(undefined, { presence: { typing } }),
+      language: 'en' as const,
+      nowMs: 0,
+      state: {},
+    };
+    const work = deferred<{ kind: 'answer' }>();
+    const ran = during?.(
+      view,
+      () => work.promise,
+      () => undefined,
+    );
+    await clock.advanceMs(400);
+    expect(shown).toEqual(expected);
+    work.resolve({ kind: 'answer' });
+    expect(await ran).toEqual({ kind: 'answer' });
   });
 });

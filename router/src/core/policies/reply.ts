@@ -1,0 +1,82 @@
+import type { AgentResponse } from '../models.ts';
+import type { Pictures } from '../ports/pictures.ts';
+import type { FormatReply } from '../ports/reply-formatter.ts';
+import { type ReplyContent, repliesOf } from '../turns/replies-of.ts';
+import { chunksOf } from './chunks.ts';
+import type { ConversationSettings } from './conversation-fields.ts';
+import { filterEgress, type Removed } from './egress-filter.ts';
+import type { Conversation } from './settings.ts';
+
+/** What the shape of an answer follows from, besides its route. */
+export interface ReplyShaping {
+  /** The default of all routes. @throws {StorageUnavailableError} */
+  conversation(): Promise<ConversationSettings>;
+  formatReply: FormatReply;
+  /** Absent: pictures in Markdown stay text. */
+  pictures?: Pictures;
+}
+
+/** What was done to an agent's answer, for the trace of its message. Absent from the trace: nothing. */
+export interface ReplyStep {
+  step: 'egress-filter' | 'reply' | 'pictures';
+  outcome: 'cut' | 'withheld' | 'split' | 'formatted' | 'loaded' | 'failed';
+  removed?: Removed[];
+  messages?: number;
+  sentence: string;
+}
+
+/** The answer of an agent as it goes to the chat. `isWithheld`: it had a text, of which nothing may leave. */
+export interface ShapedReply {
+  replies: ReplyContent[];
+  steps: ReplyStep[];
+  isWithheld: boolean;
+}
+
+/**
+ * The replies for an agent's answer: what must not leave is removed, Markdown converted, a long text split. Pure.
+ * The text of an agent that does not write Markdown (`AgentResponse.isPlain`) keeps its form.
+ * @param mayBeCaption as `repliesOf`
+ */
+export function shapeReply(
+  response: AgentResponse,
+  { reply, egressFilter }: Pick<Conversation, 'reply' | 'egressFilter'>,
+  format: FormatReply,
+  mayBeCaption = true,
+): ShapedReply {
+  const said = response.response?.trim() ? response.response : '';
+  const steps: ReplyStep[] = [];
+  const { text, removed } = egressFilter === 'on' ? filterEgress(said) : { text: said, removed: [] };
+  if (removed.length > 0) steps.push(filterStep(removed, text === ''));
+  const formatted = response.isPlain || text === '' ? text : format(text, reply.format);
+  if (formatted !== text) {
+    const sentence = 'Markdown of the answer was converted for WhatsApp.';
+    steps.push({ step: 'reply', outcome: 'formatted', sentence });
+  }
+  const replies = repliesOf({ ...response, response: formatted }, mayBeCaption).flatMap((content) =>
+    content.media ? [content] : split(content, reply.maxChars, steps),
+  );
+  return { replies, steps, isWithheld: said !== '' && text === '' };
+}
+
+function split({ text }: ReplyContent, maxChars: number, steps: ReplyStep[]): ReplyContent[] {
+  if (text.length <= maxChars) return [{ text }];
+  const chunks = chunksOf(text, maxChars).flatMap((chunk) => {
+    const shown = chunk.replace(/^\n+/, '').trimEnd();
+    return shown === '' ? [] : [{ text: shown }];
+  });
+  const sentence = `The answer has ${text.length} characters and was sent in ${chunks.length} messages.`;
+  steps.push({ step: 'reply', outcome: 'split', messages: chunks.length, sentence });
+  return chunks;
+}
+
+function filterStep(removed: Removed[], isWithheld: boolean): ReplyStep {
+  const what = removed.map(({ kind, count }) => `${kind} (${count})`).join(', ');
+  return {
+    step: 'egress-filter',
+    outcome: isWithheld ? 'withheld' : 'cut',
+    removed,
+    sentence: isWithheld
+      ? `Nothing of the answer's text was sent; removed: ${what}.`
+      : `Removed from the answer: ${what}.`,
+  };
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { noticeOf } from '../../../../router/src/core/policies/notices.ts';
+import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+
+const MINUTE = 60_000;
+const settings = (notices = {}) => conversationOf(undefined, { notices });
+
+describe('noticeOf', () => {
+  it('returns the text in the language of the person, and when it was sent', () => {
+    expect(noticeOf('failed', {}, settings(), 'de', 5)).toEqual({
+      text: 'Entschuldigung, ich kann gerade nicht antworten. Bitte versuche es später noch einmal.',
+      patch: { notices: { failed: 5 } },
+    });
+  });
+
+  it.each([
+    ['the text of the settings', { failed: 'Later.' }, undefined, 'Later.'],
+    ['the text of the route before it', { failed: 'Later.' }, 'Route.', 'Route.'],
+    ['the text of the route where the notice is off', { failed: false }, 'Route.', 'Route.'],
+    ['nothing where it is off', { failed: false }, undefined, undefined],
+  ])('returns %s', (_, notices, own, text) => {
+    expect(noticeOf('failed', {}, settings(notices), 'en', 0, own)?.text).toBe(text);
+  });
+
+  it('returns nothing for ten minutes after the same notice, and does not count another one', () => {
+    const state = { notices: { failed: 0 } };
+    expect(noticeOf('failed', state, settings(), 'en', 9 * MINUTE)).toBeUndefined();
+    expect(noticeOf('failed', state, settings(), 'en', 10 * MINUTE)).toBeDefined();
+    expect(noticeOf('slow', state, settings(), 'en', MINUTE)?.patch).toEqual({
+      notices: { failed: 0, slow: MINUTE },
+    });
+  });
+
+  it('returns the notice when the clock was set back', () => {
+    expect(noticeOf('failed', { notices: { failed: 10 * MINUTE } }, settings(), 'en', 0)).toBeDefined();
+  });
+});

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ChatState } from '../../../../router/src/core/policies/chat-state.ts';
+import { decideQuota } from '../../../../router/src/core/policies/quota.ts';
+
+const quota = { messages: 2, perMinutes: 10, text: undefined };
+const MINUTE = 60_000;
+
+/** The decisions about messages at these times, each with the state that the one before left. */
+function decisions(times: readonly number[], settings = quota, sender = '1') {
+  let state: ChatState = {};
+  return times.map((nowMs) => {
+    const decision = decideQuota(sender, state, settings, 'en', nowMs);
+    state = { ...state, ...decision.patch };
+    return { decision, state };
+  });
+}
+
+describe('decideQuota', () => {
+  it('answers as many messages as the quota has, then says so once per window', () => {
+    const kinds = decisions([0, 1, 2, 3, 10 * MINUTE]).map(({ decision }) =>
+      decision.kind === 'end' ? (decision.say ?? 'silent') : 'continue',
+    );
+    expect(kinds).toEqual([
+      'continue',
+      'continue',
+      'You have reached the limit of messages for now. Please write again in 10 minutes.',
+      'silent',
+      'continue',
+    ]);
+  });
+
+  it('counts each person', () => {
+    const [, second] = decisions([0, 1]);
+    expect(decideQuota('2', second?.state ?? {}, quota, 'en', 2).kind).toBe('continue');
+  });
+
+  it('is off by default, and then changes nothing', () => {
+    expect(decideQuota('1', {}, { ...quota, messages: 0 }, 'en', 0)).toEqual({ kind: 'continue' });
+  });
+
+  it('never counts below zero or above the quota, and answers at most the quota in any window', () => {
+    const gaps = fc.array(fc.integer({ min: 0, max: 5 * MINUTE }), { maxLength: 60 });
+    fc.assert(
+      fc.property(gaps, fc.integer({ min: 1, max: 5 }), (waits, messages) => {
+        let now = 0;
+        const times = waits.map((wait) => {
+          now += wait;
+          return now;
+        });
+        const all = decisions(times, { ...quota, messages });
+        for (const { state } of all) {
+          const count = state.quotas?.['1']?.count ?? 0;
+          expect(count).toBeGreaterThanOrEqual(0);
+          expect(count).toBeLessThanOrEqual(messages);
+        }
+        const starts = new Map<number, number>();
+        for (const { decision, state } of all) {
+          const start = state.quotas?.['1']?.startMs ?? 0;
+          if (decision.kind === 'continue') starts.set(start, (starts.get(start) ?? 0) + 1);
+        }
+        for (const answered of starts.values()) expect(answered).toBeLessThanOrEqual(messages);
+      }),
+    );
+  });
+});
