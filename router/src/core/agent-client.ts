@@ -47,6 +47,12 @@ export interface AttemptOptions {
    * @throws {MediaError}
    */
   loadMedia?(): Promise<Uint8Array>;
+  /**
+   * A link to the message's file, which works for an hour, made when this is called; undefined when there are no links.
+   * Absent: the message has no file.
+   * @throws {StorageUnavailableError}
+   */
+  mediaUrl?(): Promise<string | undefined>;
   /** Absent: nothing is stored, and a task must end within the attempt. */
   store?: AttemptStore;
   /**
@@ -66,6 +72,11 @@ export interface AttemptOptions {
    * @throws {StorageUnavailableError}
    */
   notify?(text: string): Promise<void>;
+  /**
+   * Called each time the agent has written more of its answer, with what returns the text so far; it may also become another
+   * one. Returns at once. A client that cannot stream never calls it. Absent: nothing is shown before the answer is complete.
+   */
+  onText?(textSoFar: () => string): void;
   /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */
   log?: Logger;
 }
@@ -98,6 +109,10 @@ export interface AgentClient {
   sendMessage(endpoint: string, message: IncomingMessage, options?: AttemptOptions): Promise<AgentResponse>;
   /** Whether this agent accepts a file without text. Absent: it does not. */
   takesFile?(message: IncomingMessage, endpoint: string): Promise<boolean>;
+  /** Whether the agent gets the description of a location, a contact and the like as the text. Absent: it does. */
+  readsDescriptions?(): boolean;
+  /** Whether the agent has a command of this name, such as `help`: then it gets the message. Absent: it has none. */
+  ownsCommand?(name: string, endpoint: string): Promise<boolean>;
   /**
    * Waits until a task that `sendMessage` left running (`AgentResponse.task`) has something new to report. Opens nothing.
    * @throws {AgentUnavailableError} the agent cannot be reached now; call again

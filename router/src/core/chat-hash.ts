@@ -20,8 +20,8 @@ export function jidHash(accountId: string, jid: string): string {
   return fnv1a(`${accountId} ${jid}`);
 }
 
-/** FNV-1a, 32 bits. */
-function fnv1a(text: string): string {
+/** Eight hexadecimal digits that differ for most other texts: FNV-1a, 32 bits. */
+export function fnv1a(text: string): string {
   let hash = FNV_OFFSET;
   for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), FNV_PRIME) >>> 0;
   return hash.toString(16).padStart(8, '0');

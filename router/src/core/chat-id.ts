@@ -114,6 +114,23 @@ export function contractUser(idOrJid: string): string {
   return user.replace(/[_:].*$/, '').replace(/[^A-Za-z0-9-]/g, '');
 }
 
+/** The user and the session of a message at its agent: those of the agent contract unless a later session began. */
+export function sessionOf({
+  session,
+  from,
+  channelId,
+}: {
+  session?: { userId: string; id: string };
+  from: string;
+  channelId: string;
+}): {
+  userId: string;
+  sessionId: string;
+} {
+  if (session) return { userId: session.userId, sessionId: session.id };
+  return { userId: contractUser(from), sessionId: contractSessionId(from, channelId) };
+}
+
 /** The agent contract's session of a person in a chat, `{from}_{channelId}`: `5493777239922_5493777239922`. */
 export function contractSessionId(from: string, channelId: string): string {
   return `${contractUser(from)}_${contractUser(channelId)}`;

@@ -141,6 +141,9 @@ export class UploadFailedError extends errorOf('UPLOAD_FAILED', 'retry') {}
 /** WhatsApp refused a message; no repeat helps (an error ack, an address that does not exist). */
 export class SendRefusedError extends errorOf('SEND_REFUSED', 'dead') {}
 
+/** A file that a program wants to send cannot be sent: not loaded, too large, or not of its kind. Nothing was stored. */
+export class FileRefusedError extends errorOf('FILE_REFUSED', 'dead') {}
+
 /** Why a message's file cannot be loaded, with the sentence for the person who sent it. */
 const MEDIA_FAILURES = {
   /** WhatsApp's servers cannot be reached or are slow: a retry may help. */

@@ -1,3 +1,8 @@
+import type { SpecialMessage } from './delivery/special-message.ts';
+import type { MessageCard } from './messages/message-card.ts';
+import type { ConversationSettings } from './policies/conversation-fields.ts';
+import type { MediaSettings } from './policies/media-fields.ts';
+
 /** The kind of a received WhatsApp message. Media with a caption counts as `text`. */
 export type MessageKind =
   | 'text'
@@ -13,7 +18,7 @@ export type MessageKind =
   | 'undecryptable'
   | 'other';
 
-/** Kinds of files that people send: `voice` is a recorded voice message, `audio` any other sound. */
+/** Kinds of files in chats: `voice` is a recorded voice message, `audio` any other sound. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'voice' | 'document' | 'sticker';
 
 /** The largest file that is loaded from or sent to a chat. */
@@ -30,20 +35,17 @@ export interface MediaInfo {
   sizeBytes?: number;
 }
 
-/** Kinds of files that an agent answers with. */
-export type ReplyMediaKind = 'image' | 'audio' | 'document';
-
-/** The file of a reply; its bytes are stored with the row in the outbox. */
+/** The file of a message to send; its bytes are stored with the row in the outbox. */
 export interface ReplyMedia {
-  kind: ReplyMediaKind;
+  kind: MediaKind;
   mimeType: string;
   fileName?: string;
   sizeBytes: number;
 }
 
-/** A file that an agent answered with. */
+/** A file to send. */
 export interface ReplyFile {
-  kind: ReplyMediaKind;
+  kind: MediaKind;
   mimeType: string;
   fileName?: string;
   /** At least one, at most `MAX_MEDIA_BYTES`. */
@@ -71,12 +73,54 @@ export interface IncomingMessage {
   pushName?: string;
   kind?: MessageKind;
   quotedText?: string;
+  /** Who wrote the quoted message. */
+  quotedFrom?: QuotedPerson;
+  /** The name of the group, once wa2ai knows it. */
+  subject?: string;
+  /** A location, a contact and the like. */
+  card?: MessageCard;
+  /** The text is the transcript of a voice message. */
+  isTranscript?: true;
   /** WhatsApp's id of the message that this one edits. */
   editOf?: string;
   /** People whom the text mentions. */
   mentions?: Mention[];
   /** Its file; a caption is the text. */
   media?: MediaInfo;
+  /** It came with a file that can be seen once only, of this kind, which wa2ai neither stores nor passes on. */
+  viewOnce?: MediaKind;
+  /** Absent: the first session, that of the agent contract. */
+  session?: Session;
+  /** Messages of the chat since the last answer that the agent did not get, oldest first. */
+  context?: ContextMessage[];
+}
+
+/** A conversation with an agent, as the agent knows it. */
+export interface Session {
+  userId: string;
+  id: string;
+  /** From 1. */
+  number: number;
+  /** When it began, epoch milliseconds; 0 for the first. */
+  startMs: number;
+  /** The chats in which its person wrote last, where one session is that of a person in all chats. Absent: the chat of the message. */
+  chatIds?: string[];
+}
+
+/** A message that goes along with another one. */
+export interface ContextMessage {
+  /** The name that the writer gave themselves on WhatsApp, else the end of their number. */
+  name: string;
+  /** `[image]` and the like for a file without a caption. */
+  text: string;
+}
+
+/** A person whose message is quoted. */
+export interface QuotedPerson {
+  /** A JID, in the form of `IncomingMessage.from`. */
+  id: string;
+  /** The name that the person gave themselves on WhatsApp, when a message of this chat said it. */
+  name?: string;
 }
 
 /** A person whom a message mentions. */
@@ -99,6 +143,37 @@ export interface OutgoingMessage {
   /** With a file, its caption: `` for none. */
   text: string;
   media?: ReplyMedia;
+  /** The message that it quotes; of texts and files. */
+  quote?: Quote;
+  /** JIDs of people who are notified; the text names each as `@` and the digits of the JID. */
+  mentions?: string[];
+  /** Set: it is a location, a poll and the like. */
+  special?: SpecialMessage;
+  /**
+   * The timer of the chat when the message was stored: its recipients' apps delete it so many seconds later. Set by the
+   * store. Absent: it stays.
+   */
+  timerSeconds?: number;
+}
+
+/** A message of another person, as WhatsApp names it. */
+export interface MessageKey {
+  /** The JID of its chat. */
+  chat: string;
+  waMessageId: string;
+  /** Who wrote it: a JID, and the LID when it is known in addition. */
+  from: string;
+  fromLid?: string;
+}
+
+/** A message of the chat that a reply shows above its text; in a group, its writer is notified. */
+export interface Quote {
+  /** WhatsApp's id of the message. */
+  waMessageId: string;
+  /** Who wrote it: a JID. */
+  from: string;
+  /** Its beginning. */
+  text: string;
 }
 
 export type Environment = 'lab' | 'prod';
@@ -138,15 +213,17 @@ export interface RouteAgent {
   settings: unknown;
 }
 
-/** Settings of a route: its agent, and what all kinds share. */
-export interface RouteConfig {
+/** Settings of a route: its agent, how it converses, and what all kinds share. */
+export interface RouteConfig extends ConversationSettings {
   /** Absent: the stored config names no agent kind of this version. */
   agent?: RouteAgent;
-  /** Text sent for kinds that have no text (image without caption, audio ...). Default: nothing is sent. */
+  /** Text sent for kinds that have no text (image without caption, audio ...). Default: the notice `unsupported`. */
   unsupportedNotice?: string;
-  /** One short apology sent when a turn has failed. Default: nothing is sent. */
+  /** One short apology sent when a turn has failed. Default: the notice `failed`. */
   failureNotice?: string;
   failure?: FailurePolicy;
+  /** What happens to files of people before the agent gets them. */
+  media?: MediaSettings;
   /** Programs may talk to the agent through wa2ai as an agent. Default: false. */
   shared?: boolean;
 }
@@ -176,6 +253,8 @@ export interface Route {
 export interface AgentResponse {
   success: boolean;
   response?: string;
+  /** The response is not Markdown: it goes to the chat in the form that it has. */
+  isPlain?: true;
   /** The agent answers later, by the reply token that it received. */
   isLater?: true;
   /** Sent one after the other; the response is the caption of the first one that can have one. */

@@ -10,6 +10,7 @@ export const SCOPES = [
   'a2a',
   'mcp',
   'agents:manage',
+  'webhooks:manage',
   'admin',
 ] as const;
 
@@ -19,6 +20,8 @@ export type Scope = (typeof SCOPES)[number];
 const CONTAINED: Partial<Record<Scope, readonly Scope[]>> = {
   'routes:write': ['routes:read'],
   'accounts:manage': ['accounts:read'],
+  // What a webhook gets.
+  'webhooks:manage': ['messages:read', 'accounts:read'],
   admin: SCOPES,
 };
 

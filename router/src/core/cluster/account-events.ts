@@ -1,15 +1,25 @@
 import { LeaseLostError } from '../errors.ts';
+import { applyEditRule } from '../messages/edit-rule.ts';
 import type { InboundMessage } from '../messages/inbound-message.ts';
+import { type OwnerCommandDeps, runOwnerCommand } from '../messages/owner-command.ts';
+import { applyOwnerRule } from '../messages/owner-message.ts';
 import { type ReceiveDeps, receiveMessage } from '../messages/receive-message.ts';
 import { applySelfChatRule, type SelfChatDeps } from '../messages/self-chat.ts';
 import type { Fence } from '../ports/account-lease.ts';
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { RouteDeps } from '../routing/route-message.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import type { ClusterAccounts } from './cluster-view.ts';
 
-export interface AccountEventsDeps extends Omit<ReceiveDeps, 'log'>, SelfChatDeps {
+export interface AccountEventsDeps
+  extends Omit<ReceiveDeps, 'log' | 'workers'>,
+    SelfChatDeps,
+    Omit<RouteDeps, 'chatStore' | 'routes'>,
+    Omit<OwnerCommandDeps, 'chatStore' | 'outbox' | 'workers'> {
+  chatStore: OwnerCommandDeps['chatStore'] & RouteDeps['chatStore'];
+  workers: ReceiveDeps['workers'];
   fence: Fence;
   outbox: Pick<Outbox, 'recordReceipts' | 'markRefused' | 'findByWaId'>;
   registry: AccountRegistry;
@@ -35,7 +45,11 @@ export class AccountEvents implements ProviderEvents {
   async receive(message: InboundMessage): Promise<void> {
     const { fence } = this.#deps;
     if (!fence.isHeld()) throw new LeaseLostError(fence.accountId);
-    await receiveMessage(this.#deps, await applySelfChatRule(this.#deps, message));
+    const given = await runOwnerCommand(this.#deps, message);
+    // A command stays what it is, also where a route names the self-chat.
+    const ruled = given.ignoredReason === undefined ? await applySelfChatRule(this.#deps, given) : given;
+    const ours = await applyOwnerRule(this.#deps, ruled);
+    await receiveMessage(this.#deps, await applyEditRule(this.#deps, ours));
   }
 
   receipts(receipts: MessageReceipt[]): Promise<void> {

@@ -17,23 +17,40 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `accounts-changed`: accounts or nodes changed, check at once
  * - `replies-queued`: the outbox has replies for the account's node
  * - `typing`: show or hide "typing..." through the account's node
- * - `chat`: the claim's node may have something to do in the chat
+ * - `presence`: mark a message as read through the account's node, or react to it
+ * - `chat`: the claim's node may have something to do in the chat; `changed`: a message of it was edited or deleted
+ * - `stop-turn`: the claim's node ends the call of the agent that runs in the chat
  * - `status`, `status-request`: the status of an account; a node that started asks for all of them
  * - `routes-changed`, `keys-changed`: PostgreSQL sends it after every change of a route or of a key of the API; `from` is empty
  * - `settings-changed`, `served-task-changed`, `question-changed`: likewise for settings of faces, tasks for programs, and
  *   questions to people; `npc-task`: for tasks of the NPC face
+ * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
  * - `command`, `command-result`: an admin's command for an account of another node
  */
 const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('accounts-changed') }),
   z.object({ kind: z.literal('replies-queued'), accountId }),
   z.object({ kind: z.literal('typing'), accountId, to: z.string(), isTyping: z.boolean() }),
-  z.object({ kind: z.literal('chat'), claim, isRepeat: z.boolean() }),
+  z.object({
+    kind: z.literal('presence'),
+    accountId,
+    key: z.object({
+      chat: z.string(),
+      waMessageId: z.string(),
+      from: z.string(),
+      fromLid: z.string().optional(),
+    }),
+    emoji: z.string().optional(),
+  }),
+  z.object({ kind: z.literal('chat'), claim, isRepeat: z.boolean(), changed: z.string().optional() }),
+  z.object({ kind: z.literal('stop-turn'), claim }),
   z.object({ kind: z.literal('status'), status }),
   z.object({ kind: z.literal('status-request') }),
   z.object({ kind: z.literal('routes-changed') }),
   z.object({ kind: z.literal('keys-changed') }),
   z.object({ kind: z.literal('settings-changed') }),
+  z.object({ kind: z.literal('webhooks-changed') }),
+  z.object({ kind: z.literal('webhook-event') }),
   z.object({ kind: z.literal('npc-task'), taskId: z.string() }),
   z.object({ kind: z.literal('served-task-changed'), taskId: z.string() }),
   z.object({ kind: z.literal('question-changed'), taskId: z.string() }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../errors.ts';
-import { MAX_MEDIA_BYTES, type ReplyFile, type ReplyMediaKind } from '../models.ts';
+import { MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../models.ts';
 
 const MAX_NAME_CHARS = 200;
 
@@ -45,7 +45,10 @@ export function agentFile({
   return { kind: kindOf(mimeType), mimeType, ...(name && { fileName: name }), bytes };
 }
 
-function kindOf(mimeType: string): ReplyMediaKind {
-  const [kind] = mimeType.toLowerCase().split('/');
+/** How a chat shows a file of this media type. */
+export function kindOf(mimeType: string): MediaKind {
+  const type = mimeType.toLowerCase();
+  if (/^video\/(?:mp4|3gpp)\b/.test(type)) return 'video';
+  const [kind] = type.split('/');
   return kind === 'image' || kind === 'audio' ? kind : 'document';
 }

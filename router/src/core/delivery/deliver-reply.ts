@@ -1,13 +1,17 @@
+import { chatHash } from '../chat-hash.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { ChatId } from '../ids.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
+import type { OutgoingMessage } from '../models.ts';
 import type { Fence, Lease } from '../ports/account-lease.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
+import type { ContactGovernor } from './govern-contacts.ts';
+import type { SendPace } from './pace-sends.ts';
 import { replyFields } from './reply-fields.ts';
 import { ReplySender } from './send-reply.ts';
 import { ReservedSlot, type SendSlot } from './send-slot.ts';
@@ -25,7 +29,11 @@ const STORAGE_WAIT_MS = 1_000;
 
 export interface DeliverRepliesDeps {
   /** The accounts of this node. */
-  accounts: { delivery(accountId: string): Pick<ReplyDelivery, 'deliver' | 'openSlot'> | undefined };
+  accounts: {
+    delivery(
+      accountId: string,
+    ): Pick<ReplyDelivery, 'deliver' | 'openSlot' | 'deliverNow' | 'sendUnstored'> | undefined;
+  };
   /** For accounts of other nodes. */
   bus: Pick<NodeBus, 'publish'>;
 }
@@ -54,6 +62,10 @@ export function deliverReplies(
 export interface DeliverDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'>;
+  /** Absent: messages to people who never wrote are sent at once. */
+  governor?: Pick<ContactGovernor, 'maySend'>;
+  /** Absent: every message leaves at once. */
+  pace?: Pick<SendPace, 'admit' | 'type' | 'isFree'>;
   /** The account's lease. Without it no reply is stored as `sending`. */
   fence?: Lease & Pick<Fence, 'isHeld'>;
   clock: Clock;
@@ -102,13 +114,14 @@ export class ReplyDelivery {
 
   /**
    * A slot for the chat's next reply, whose row may then be stored as `sending`: undefined while it would not be sent at
-   * once (not connected, older replies first, WhatsApp limits the account). When the process ends before it is sent, it is
+   * once (not connected, older replies first, WhatsApp or the pace limits the account). When the process ends before it is sent, it is
    * among the `undelivered` rows of the next opening. Pass the slot to `deliver` or close it; when it is unknown whether
    * the row was stored, leave it open until `finish`: a later reply of the chat must not be sent before that row.
    */
   openSlot(chatId: ChatId): SendSlot | undefined {
-    const { fence, provider } = this.#deps;
+    const { fence, provider, pace } = this.#deps;
     if (!fence?.isHeld() || this.#waiting || this.#isFinishing || !this.#isConnected) return undefined;
+    if (pace && !pace.isFree) return undefined;
     if (this.#queues.isBusy(chatId) || provider.status().limitLeftMs !== undefined) return undefined;
     const { accountId, owner, epoch } = fence;
     const slot = new ReservedSlot({ accountId, owner, epoch }, this.#opening);
@@ -137,7 +150,32 @@ export class ReplyDelivery {
       return;
     }
     if (!this.#isConnected) return;
-    for (const reply of replies) this.#enqueue(reply);
+    for (const reply of replies) void this.#enqueue(reply);
+  }
+
+  /**
+   * Queues a reply that was just stored, as `deliver`.
+   * @returns whether it was sent; false: it is not sent yet, and is in the outbox
+   */
+  async deliverNow(reply: QueuedReply): Promise<boolean> {
+    if (!this.#waiting && this.#isConnected) return await this.#enqueue(reply);
+    this.deliver([reply]);
+    return false;
+  }
+
+  /**
+   * Sends a message that is not stored, such as an interim edit: now or never, and not while other replies of its chat, or of
+   * an account at its pace, are sent. Never rejects.
+   */
+  async sendUnstored(chatId: ChatId, message: OutgoingMessage): Promise<void> {
+    const { fence, provider, pace, log } = this.#deps;
+    const isOpen = fence?.isHeld() && this.#isConnected && !this.#waiting && !this.#isFinishing;
+    if (!isOpen || this.#queues.isBusy(chatId) || pace?.isFree === false) return;
+    try {
+      await this.#queues.run(chatId, () => provider.send(message));
+    } catch (error) {
+      log.warn({ err: error, chat: chatHash(chatId) }, 'interim edit of a reply not sent');
+    }
   }
 
   /**
@@ -192,7 +230,7 @@ export class ReplyDelivery {
           log.error(fields, 'reply never acknowledged');
         } else {
           log.warn(fields, 'reply not acknowledged in time, sending it again');
-          this.#enqueue(reply);
+          void this.#enqueue(reply);
         }
       }
     } catch (error) {
@@ -253,7 +291,7 @@ export class ReplyDelivery {
         const page = { limit: PAGE, afterId };
         const rows = await this.#whileConnected(() => outbox.undelivered(provider.accountId, page));
         if (opening === this.#opening) {
-          for (const row of rows) this.#enqueue(row);
+          for (const row of rows) void this.#enqueue(row);
           if (rows.length < PAGE || this.#isFinishing) break;
           afterId = rows.at(-1)?.outboxId;
           // One page at a time keeps memory flat, however many rows were stored while the account was closed.
@@ -308,7 +346,7 @@ export class ReplyDelivery {
           this.#mustPollAgain = true;
           continue;
         }
-        for (const row of rows) this.#enqueue(row);
+        for (const row of rows) void this.#enqueue(row);
         if (rows.length < PAGE) continue;
         await this.#queues.idle();
         this.#mustPollAgain = true;
@@ -333,12 +371,12 @@ export class ReplyDelivery {
     return isConnected ?? state === 'open';
   }
 
-  #enqueue(reply: QueuedReply): void {
+  async #enqueue(reply: QueuedReply): Promise<boolean> {
     const { outboxId, chatId } = reply;
-    if (this.#isFinishing || this.#queued.has(outboxId)) return;
+    if (this.#isFinishing || this.#queued.has(outboxId)) return false;
     this.#queued.add(outboxId);
     const opening = this.#opening;
-    void this.#queues.run(chatId, () => this.#send(reply, opening));
+    return this.#queues.run(chatId, () => this.#send(reply, opening));
   }
 
   async #sendInSlot(chatId: ChatId, slot: ReservedSlot): Promise<void> {
@@ -348,12 +386,13 @@ export class ReplyDelivery {
     else for (const reply of replies) await this.#send(reply, slot.opening);
   }
 
-  async #send(reply: QueuedReply, opening: number): Promise<void> {
+  async #send(reply: QueuedReply, opening: number): Promise<boolean> {
     const { outboxId } = reply;
     const isCurrent = () => opening === this.#opening;
     // It may have been read from the outbox too, while its turn had a slot.
-    if (!isCurrent() || !this.#queued.has(outboxId)) return;
-    await this.#sender.send(reply, isCurrent);
+    if (!isCurrent() || !this.#queued.has(outboxId)) return false;
+    const isSent = await this.#sender.send(reply, isCurrent);
     if (isCurrent()) this.#queued.delete(outboxId);
+    return isSent;
   }
 }

@@ -1,6 +1,8 @@
 import { jidOfChannelId } from '../chat-id.ts';
+import type { MediaKind, Quote, ReplyFile, ReplyMedia } from '../models.ts';
 import type { Outbox, OutboxRow } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
+import type { SpecialMessage } from './special-message.ts';
 
 export interface SendMessageDeps {
   outbox: Outbox;
@@ -8,34 +10,70 @@ export interface SendMessageDeps {
   deliver(reply: QueuedReply): void;
 }
 
+/** The file of a message to send. */
+export interface FileToSend {
+  kind: MediaKind;
+  /** What it was made of; equal for a repeat of the same request. */
+  source: string;
+  /** Its bytes, loaded when this is called. @throws {FileRefusedError} */
+  load(): Promise<ReplyFile>;
+}
+
 /** A message an admin sends: `to` is a canonical channelId other than `*`. */
 export interface SendMessageInput {
   accountId: string;
   to: string;
+  /** With a file, its caption. */
   text: string;
+  file?: FileToSend;
+  special?: SpecialMessage;
+  quote?: Quote;
+  /** JIDs, as OutgoingMessage.mentions. */
+  mentions?: string[];
   /** Makes a repeat harmless: the same key returns the first row. */
   idempotencyKey?: string;
+  /** A person wrote it by hand: the chat is paused for so long, 0 not at all, and the agent gets it as context. */
+  byHand?: { pauseMs: number };
 }
 
 /**
- * Stores a message of an admin and starts its delivery.
- * @returns `known` for a repeat, `conflict` when the key was used for another chat or text; nothing is sent then
- * @throws {StorageUnavailableError} nothing was stored
+ * Stores a message of an admin, with the bytes of its file, and starts its delivery. The file of a repeat is not loaded.
+ * @returns `known` for a repeat, `conflict` when the key was used for another chat or message; nothing is sent then
+ * @throws {StorageUnavailableError} {FileRefusedError} nothing was stored
  */
 export async function sendMessage(
   deps: SendMessageDeps,
   input: SendMessageInput,
 ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
+  const { file, idempotencyKey } = input;
+  const isRepeat =
+    file !== undefined &&
+    idempotencyKey !== undefined &&
+    (await deps.outbox.hasDirect(input.accountId, idempotencyKey));
+  const loaded = isRepeat ? undefined : await file?.load();
   const message = {
     accountId: input.accountId,
     to: jidOfChannelId(input.to) ?? input.to,
     waMessageId: deps.mintId(),
     text: input.text,
+    ...(input.special && { special: input.special }),
+    ...(input.quote && { quote: input.quote }),
+    ...(input.mentions && { mentions: input.mentions }),
+    ...(loaded && { media: mediaOf(loaded) }),
   };
-  const stored = await deps.outbox.addDirect(message, input.idempotencyKey);
+  const stored = await deps.outbox.addDirect(message, {
+    idempotencyKey,
+    byHand: input.byHand,
+    ...(file && { file: { source: file.source, ...(loaded && { bytes: loaded.bytes }) } }),
+  });
   if (stored.outcome === 'queued') {
-    const { id, chatId, accountId, to, waMessageId, text } = stored.row;
-    deps.deliver({ outboxId: id, chatId, message: { accountId, to, waMessageId, text } });
+    const { id, chatId, text, timerSeconds } = stored.row;
+    const row = { ...message, text, ...(timerSeconds && { timerSeconds }) };
+    deps.deliver({ outboxId: id, chatId, message: row });
   }
   return stored;
+}
+
+function mediaOf({ kind, mimeType, fileName, bytes }: ReplyFile): ReplyMedia {
+  return { kind, mimeType, ...(fileName !== undefined && { fileName }), sizeBytes: bytes.length };
 }

@@ -5,6 +5,8 @@ import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
+import type { ContactGovernor } from './govern-contacts.ts';
+import type { SendPace } from './pace-sends.ts';
 import { replyFields } from './reply-fields.ts';
 import { ReplyFiles } from './reply-files.ts';
 import type { SentMarker } from './sent-marker.ts';
@@ -27,6 +29,10 @@ export interface SendReplyDeps {
   isConnected(): boolean;
   /** Called when the outbox may have rows that were not seen yet. */
   pollQueue(): void;
+  /** Spaces messages to people who never wrote. Absent: they are sent at once. */
+  governor?: Pick<ContactGovernor, 'maySend'>;
+  /** Absent: every message leaves at once. */
+  pace?: Pick<SendPace, 'admit' | 'type'>;
   /** Aborted: all waits end. */
   finishing: AbortSignal;
   clock: Clock;
@@ -47,17 +53,19 @@ export class ReplySender {
 
   /**
    * Never rejects: after a failure, the next rows of the chat are sent.
+   * @returns whether its bytes were written
    * @param isCurrent false once the connection that the row was queued for has ended: nothing is sent or stored then
    */
-  async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<void> {
+  async send(reply: QueuedReply, isCurrent: () => boolean = () => true): Promise<boolean> {
     const { chatId } = reply;
-    if (this.#closedChats.has(chatId)) return;
+    if (this.#closedChats.has(chatId)) return false;
     const log = this.#deps.log.child(replyFields(reply));
     try {
       for (let attempt = 1; ; attempt++) {
         const isMarked = attempt === 1 && reply.isSending === true;
         const outcome = await this.#sendOnce(reply, isMarked, log, isCurrent);
-        if (outcome !== 'uncertain' || attempt >= MAX_UNCERTAIN) return;
+        if (outcome === 'sent') return true;
+        if (outcome !== 'uncertain' || attempt >= MAX_UNCERTAIN) return false;
         if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt, isCurrent))) break;
       }
     } catch (error) {
@@ -65,6 +73,7 @@ export class ReplySender {
       log.warn({ err: error }, 'cannot store the state of a reply');
     }
     if (this.#deps.finishing.aborted) this.closeChat(chatId);
+    return false;
   }
 
   /** An older reply of the chat is left to the next process: later ones would overtake it. */
@@ -78,12 +87,13 @@ export class ReplySender {
     isMarked: boolean,
     log: Logger,
     isCurrent: () => boolean,
-  ): Promise<'uncertain' | 'ended'> {
-    const { provider, marker } = this.#deps;
+  ): Promise<'sent' | 'uncertain' | 'ended'> {
+    const { provider, marker, pace, finishing } = this.#deps;
     const { message } = reply;
     if (!isCurrent()) return 'ended';
-    const maySend = () => this.#maySend(reply, isMarked, log);
+    const maySend = () => this.#maySend(reply, isMarked, log, isCurrent);
     if (!(await this.#whenStorageAnswers(maySend, log, isCurrent))) return 'ended';
+    await pace?.type(reply, finishing);
     try {
       const content =
         message.media && (await this.#whenStorageAnswers(() => this.#files.contentOf(reply), log, isCurrent));
@@ -96,14 +106,28 @@ export class ReplySender {
     }
     log.info({}, 'reply sent');
     marker.sent(reply);
-    return 'ended';
+    return 'sent';
   }
 
   /** Moves the row to `sending`; false when it is not to be sent now. */
-  async #maySend(reply: QueuedReply, isMarked: boolean, log: Logger): Promise<boolean> {
+  async #maySend(
+    reply: QueuedReply,
+    isMarked: boolean,
+    log: Logger,
+    isCurrent: () => boolean,
+  ): Promise<boolean> {
     if (await this.#isDelayed(reply, log)) return false;
+    const { governor, pace, finishing, outbox } = this.#deps;
+    if (!isMarked && governor && !(await governor.maySend(reply, log))) return false;
+    if (pace && !(await pace.admit(reply, isCurrent, finishing))) {
+      // Its row waits for the next process, and with it the later ones of its chat.
+      if (finishing.aborted) this.closeChat(reply.chatId);
+      return false;
+    }
     if (isMarked) return true;
-    if (await this.#deps.outbox.markSending(reply.outboxId)) return true;
+    if (await outbox.markSending(reply.outboxId)) return true;
+    // A delayed message of the chat may stand before this reply; its person wrote since.
+    if (governor && reply.messageId !== undefined) await outbox.endDelaysOf(reply.chatId);
     // The row is past sending, or an older one of its chat, stored by another node, was not seen here yet.
     this.#deps.pollQueue();
     return false;

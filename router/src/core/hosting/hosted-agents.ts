@@ -1,10 +1,11 @@
-import { AgentProtocolError, Wa2aiError } from '../errors.ts';
+import { AgentProtocolError, AgentUnavailableError, Wa2aiError } from '../errors.ts';
 import type { NodeId } from '../ids.ts';
 import type { AgentFileInfo, AgentFiles } from '../ports/agent-files.ts';
 import type { AgentQuery, AgentRecord, AgentRegistry } from '../ports/agent-registry.ts';
 import type { AgentMessage, AgentTalk, Conversation } from '../ports/agent-talk.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { LogLine } from '../ports/container-engine.ts';
+import type { Logger } from '../ports/logger.ts';
 import { within } from '../time-limit.ts';
 import type { AgentHost } from './agent-host.ts';
 import type { AgentPhase } from './agent-life.ts';
@@ -39,6 +40,7 @@ export interface HostedAgentsDeps {
   files: AgentFiles;
   talk: AgentTalk;
   clock: Clock;
+  log: Logger;
   /** Nodes that run. */
   liveNodes(): readonly NodeId[];
 }
@@ -218,11 +220,19 @@ export class HostedAgents {
       if (!success) throw new AgentProtocolError('The agent reported a failure without saying which.');
       return { messageId, state: 'answered', ...(response !== undefined && { text: response }) };
     } catch (caught) {
-      const reason = caught instanceof Error ? caught.message : String(caught);
-      const error =
-        caught instanceof Wa2aiError ? caught : new AgentProtocolError(`The agent failed: ${reason}`);
-      return { messageId, state: 'failed', error };
+      return { messageId, state: 'failed', error: this.#failureOf(caught, agent.agentId) };
     }
+  }
+
+  #failureOf(caught: unknown, agentId: string): Wa2aiError {
+    if (caught instanceof Wa2aiError) return caught;
+    if (this.#stopping.signal.aborted)
+      return new AgentUnavailableError('wa2ai stopped before the agent answered. Send the message again.');
+    this.#deps.log.error({ err: caught, agentId }, 'message of a program to an agent failed');
+    const name = caught instanceof Error ? caught.name : typeof caught;
+    return new AgentProtocolError(
+      `The message failed by a fault inside wa2ai (${name}); its log has the cause.`,
+    );
   }
 
   #keep(key: string, exchange: AgentExchange): void {

@@ -1,8 +1,16 @@
 import { groupJid, lidJid, phoneJid } from '../chat-id.ts';
 import type { ChatId, GroupId, Lid, PhoneNumber } from '../ids.ts';
-import type { IncomingMessage, MediaInfo, Mention, MessageKind } from '../models.ts';
+import type { IncomingMessage, MediaInfo, MediaKind, Mention, MessageKind } from '../models.ts';
+import type { Access } from '../policies/access-fields.ts';
+import { storedState } from '../policies/chat-state.ts';
 import type { PendingTurn } from '../turns/turn.ts';
-import type { ChatAddress, InboundMessage, MentionedAddress } from './inbound-message.ts';
+import type {
+  ChatAddress,
+  InboundDetails,
+  InboundMessage,
+  MentionedAddress,
+  ToUs,
+} from './inbound-message.ts';
 
 /** Every address known of one chat: a person (phone, LID or both) or a group. */
 export interface ChatIdentity {
@@ -51,6 +59,11 @@ export function personJid(person: { phone?: PhoneNumber | null; lid?: Lid | null
 /** A mention as it is stored. */
 export type StoredMention = MentionedAddress & { name?: string };
 
+/** Details as they are stored. */
+export type StoredDetails = Omit<InboundDetails, 'quoted'> & {
+  quoted?: InboundDetails['quoted'] & { name?: string };
+};
+
 /** An unanswered message with its chat, as it is stored; null is absent. */
 export interface StoredTurn {
   messageId: string;
@@ -65,19 +78,40 @@ export interface StoredTurn {
   quotedText?: string | null;
   editOf?: string | null;
   mentions?: StoredMention[] | null;
+  details?: StoredDetails | null;
   media?: MediaInfo | null;
+  viewOnce?: MediaKind | null;
   sentAtMs: number;
   chat: ChatIdentity;
   replyTo: string;
   attempts?: number;
   mayHaveRun?: boolean;
+  edits?: number;
+  /** WhatsApp's id of the edit that came after an agent may have had the former text. */
+  editId?: string | null;
+  mergedInto?: string | null;
   receivedAtMs: number;
   repliedAtMs?: number | null;
   isPaused?: boolean;
+  isApproving?: boolean;
+  isInLoop?: boolean;
+  toUs?: ToUs | null;
+  access?: Access | null;
+  chatState?: unknown;
 }
 
 function mentionOf({ tag, name, ...person }: StoredMention): Mention {
   return { id: personJid(person) ?? '', tag, ...(name !== undefined && { name }) };
+}
+
+function detailsOf({ card, quoted, subject, isTranscript }: StoredDetails): Partial<IncomingMessage> {
+  const id = quoted && personJid(quoted);
+  return {
+    ...(card && { card }),
+    ...(id && { quotedFrom: { id, ...(quoted.name !== undefined && { name: quoted.name }) } }),
+    ...(subject && { subject }),
+    ...(isTranscript && { isTranscript }),
+  };
 }
 
 /**
@@ -90,7 +124,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
   const lid = row.senderLid ?? (isGroup ? undefined : row.chat.lid);
   const channelIds = channelIdsOf(row.chat);
   const message: IncomingMessage = {
-    id: row.waMessageId,
+    id: row.editId ?? row.waMessageId,
     from: personJid({ phone, lid }) ?? row.replyTo,
     channelId: channelIds[0] ?? '',
     text: row.text,
@@ -101,9 +135,11 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     pushName: row.pushName ?? undefined,
     kind: row.kind as MessageKind,
     quotedText: row.quotedText ?? undefined,
-    ...(row.editOf && { editOf: row.editOf }),
+    ...editedBy(row),
     ...(row.mentions && { mentions: row.mentions.map(mentionOf) }),
     ...(row.media && { media: row.media }),
+    ...(row.viewOnce && { viewOnce: row.viewOnce }),
+    ...(row.details && detailsOf(row.details)),
   };
   const { messageId, chatId, accountId, replyTo, receivedAtMs, repliedAtMs } = row;
   return {
@@ -115,9 +151,23 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     replyTo,
     earlierAttempts: row.attempts || undefined,
     mayHaveRun: row.mayHaveRun || undefined,
+    ...((row.editOf || row.editId) && { bubbleId: row.editOf || row.waMessageId }),
+    ...(row.edits && { edits: row.edits }),
+    ...(row.mergedInto && { mergedInto: row.mergedInto }),
     isPaused: row.isPaused || undefined,
+    ...(row.isApproving && { isApproving: true }),
+    ...(row.isInLoop && { isInLoop: true }),
+    ...(row.toUs && { toUs: row.toUs }),
+    ...(row.access && { access: row.access }),
+    ...(row.chatState != null && { chatState: storedState(row.chatState) }),
     sender: row.senderLid ?? row.senderPhone ?? '',
     receivedAtMs,
     repliedAtMs: repliedAtMs ?? undefined,
   };
+}
+
+/** An agent that may have the former text of a message gets the edit as another message. */
+function editedBy({ editId, editOf, waMessageId }: StoredTurn): Pick<IncomingMessage, 'editOf'> {
+  if (editOf) return { editOf };
+  return editId ? { editOf: waMessageId } : {};
 }

@@ -1,5 +1,6 @@
 import type { GroupId, Lid, PhoneNumber } from '../ids.ts';
-import type { MediaInfo, MessageKind } from '../models.ts';
+import type { MediaInfo, MediaKind, MessageKind } from '../models.ts';
+import type { MessageCard } from './message-card.ts';
 
 /** Where a chat is, by every address known: a person by number and/or LID, or a group. */
 export type ChatAddress =
@@ -19,6 +20,27 @@ export interface MentionedAddress {
   tag: string;
 }
 
+/** What else is stored of a message; `quoted` is who wrote the quoted message, stored with their name as a mention is. */
+export interface InboundDetails {
+  card?: MessageCard;
+  quoted?: { phone?: PhoneNumber; lid?: Lid };
+  /** The name of the group. */
+  subject?: string;
+  /** Of a stored message: its text is the transcript of its voice message. */
+  isTranscript?: true;
+}
+
+/** The message mentions the account, replies to one of its messages, or both. */
+export type ToUs = 'mention' | 'quote' | 'both';
+
+/** What a message of the account's owner does to its chat. */
+export type OwnerEffect =
+  /** The owner answers by hand: the chat is paused until this long after the message, unless it is paused longer. */
+  | { kind: 'takeover'; forMs: number }
+  /** `forMs` absent: until the chat is resumed. */
+  | { kind: 'pause'; forMs?: number }
+  | { kind: 'resume' };
+
 /** A message from WhatsApp, translated, ready to be stored. Phone and LID are bare digits (no `@...`, no device). */
 export interface InboundMessage {
   accountId: string;
@@ -33,17 +55,30 @@ export interface InboundMessage {
   quotedText?: string;
   /** Stored with the names that earlier messages of the chat gave. Not kept when there is an `ignoredReason`. */
   mentions?: MentionedAddress[];
+  toUs?: ToUs;
+  /** Not kept when there is an `ignoredReason`. */
+  details?: InboundDetails;
   /** Not kept when there is an `ignoredReason`. */
   media?: InboundMedia;
+  /** A file that can be seen once only: its kind instead of `media`. */
+  viewOnce?: MediaKind;
+  /** After how many seconds messages of the chat disappear now, 0 for never; absent: the message does not say it. */
+  timerSeconds?: number;
   sentAtMs: number;
   /** Order in which stanzas reached the socket; grows within an account, over restarts too. */
   stanzaOrder: bigint;
   /** Written by the account's owner in the chat with themselves ("message yourself"); see core/messages/self-chat. */
   isSelfChat?: boolean;
+  /** The account wrote it in a chat with others: its owner did, unless wa2ai itself sent it. Not set for edits and reactions. */
+  isFromOwner?: boolean;
+  /** What it does to the chat, unless wa2ai itself sent it; see core/messages/owner-message. Its text is kept with `takeover`. */
+  ownerEffect?: OwnerEffect;
   /** Set: it is stored and never answered, for this reason (own-message, too-old, status-broadcast ...). */
   ignoredReason?: string;
   /** Earlier text replaced by this edit: the WhatsApp id of the edited message. */
   editOf?: string;
+  /** The WhatsApp id of the message that this one deletes for everyone. */
+  deletes?: string;
 }
 
 /** The state of a stored message. */

@@ -1,4 +1,5 @@
 import { chatHash, jidHash } from '../chat-hash.ts';
+import { commandIn } from '../policies/commands.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ChatWorkers } from '../turns/chat-workers.ts';
@@ -7,7 +8,7 @@ import type { InboundMessage } from './inbound-message.ts';
 
 export interface ReceiveDeps {
   inbox: Pick<Inbox, 'add'>;
-  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve' | 'stopTurn'>;
   log: Logger;
 }
 
@@ -22,9 +23,12 @@ export async function receiveMessage(
   message: InboundMessage,
 ): Promise<void> {
   const stored = await inbox.add(message, workers.nodeForNextChat());
-  const { messageId, chatId, outcome, worker, isNewWorker, turn } = stored;
+  const { messageId, chatId, outcome, worker, isNewWorker, turn, changed } = stored;
   const { accountId, waMessageId, ignoredReason } = message;
   const hashes = { chat: chatHash(chatId), jidHash: jidHash(accountId, replyToOf(message)) };
   log.info({ messageId, waMessageId, ...hashes, outcome, ignoredReason }, 'message received');
-  if (worker) workers.serve(worker, !isNewWorker, turn);
+  if (!worker) return;
+  const isStop = ignoredReason === undefined && commandIn(message.text) === 'stop';
+  if (isStop && !isNewWorker && (message.chat.kind === 'person' || message.toUs)) workers.stopTurn(worker);
+  workers.serve(worker, !isNewWorker, { turn, changed });
 }

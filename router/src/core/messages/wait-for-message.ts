@@ -70,7 +70,8 @@ async function oldestAfter(
   }
 }
 
-/** Messages of the owner, and what has no content for others, are stored without text. */
-function isFromPerson({ state, text, media, kind }: ReceivedMessage): boolean {
+/** What has no content for others is stored without text. */
+function isFromPerson({ state, reason, text, media, kind }: ReceivedMessage): boolean {
+  if (reason === 'owner-message') return false;
   return state !== 'ignored' || text !== '' || media !== undefined || kind === 'undecryptable';
 }

@@ -1,5 +1,5 @@
 import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
-import type { AccountState, OutgoingMessage } from '../models.ts';
+import type { AccountState, MessageKey, OutgoingMessage } from '../models.ts';
 
 /** What an admin sees of one WhatsApp account. Sentences are ready to show; times are epoch milliseconds. */
 export interface AccountStatus {
@@ -94,6 +94,10 @@ export interface ChatProvider {
   abandon(): Promise<void>;
   /** Shows or hides "typing..." in a chat; failures are ignored. */
   setTyping(to: string, isTyping: boolean): Promise<void>;
+  /** Shows the person that their message was read, as the account's privacy settings allow; failures are ignored. */
+  markRead(message: MessageKey): Promise<void>;
+  /** Sets the account's reaction on a message, `` for none. @returns false when it was not sent, such as without a connection */
+  react(message: MessageKey, emoji: string): Promise<boolean>;
   /** Starts pairing again: by QR, or by code for this phone number (digits). Only while not linked. */
   pair(by: { method: 'qr' } | { method: 'code'; phone: string }): Promise<AccountStatus>;
   /** Unlinks at WhatsApp when connected, archives the keys and goes to `pairing`. */

@@ -1,7 +1,17 @@
-import type { ChatId } from '../ids.ts';
+import type { ChatId, NodeId, PhoneNumber } from '../ids.ts';
+import type { Access } from '../policies/access-fields.ts';
+import type { PendingTurn } from '../turns/turn.ts';
+import type { ChatClaim } from './inbox.ts';
 
-/** A pause of a chat: its messages are stored and get no answer. */
+/**
+ * `listen-only`: messages are stored and get no answer; `approve`: each answer is a draft until the owner approves it;
+ * `auto-reply-loop`: messages that look automatic get no answer, and the first one that a person seems to type ends it.
+ */
+export type PauseMode = 'listen-only' | 'approve' | 'auto-reply-loop';
+
+/** A pause of a chat. */
 export interface ChatPause {
+  mode: PauseMode;
   since: Date;
   /** Absent: until somebody resumes the chat. */
   until?: Date;
@@ -27,6 +37,12 @@ export interface ChatRow {
   /** Messages whose turn has not ended. */
   unanswered: number;
   pause?: ChatPause;
+  /** What the owner decided about it. Absent: the owner was not asked, or not in the last days. */
+  access?: Access;
+  /** In lower case, sorted. Absent: none. */
+  tags?: string[];
+  /** What operators wrote about the chat. */
+  notes?: string;
 }
 
 /** Where a page of the list begins: after this chat. */
@@ -43,23 +59,114 @@ export interface ChatQuery {
   /** Only these chats, each in any of its spellings. */
   chats?: readonly string[];
   isPaused?: boolean;
+  access?: Access;
+  /** Chats that have this tag. */
+  tag?: string;
   after?: ChatPosition;
   limit: number;
 }
 
+/** What the next turn of a chat would read of the chat. */
+export type TurnFacts = Pick<
+  PendingTurn,
+  'chatId' | 'isPaused' | 'isApproving' | 'isInLoop' | 'access' | 'chatState' | 'repliedAtMs'
+>;
+
+/** What conditions of routes ask of a chat. */
+export interface RouteFacts {
+  chatId: ChatId;
+  tags: string[];
+  /** No message of the chat was answered before. */
+  isFirstContact: boolean;
+}
+
+/** What became of a question to the owner: it is open, the owner decided before, or the owner was asked too often. */
+export interface AccessAsked {
+  access: Access | 'over-limit';
+  /** Of an open question: when it was first asked, epoch milliseconds. */
+  askedAtMs?: number;
+  /** The number of the account. */
+  ownerPhone?: PhoneNumber;
+}
+
+/** A chat after a change; `worker`: the claim on it, when it has messages to answer now. */
+export interface ResumedChat {
+  chat: ChatRow;
+  worker?: ChatClaim;
+  isNewWorker: boolean;
+}
+
+/** A session of a person in all chats. Times are epoch milliseconds. */
+export interface PersonSession {
+  number: number;
+  /** 0 for the first. */
+  startMs: number;
+  /** When it was used before. Absent: never. */
+  usedMs?: number;
+  /** The last chats in which it was used, with the present one; at most 50. */
+  chatIds: ChatId[];
+}
+
 /**
- * The chats of all accounts and their pauses.
+ * The chats of all accounts, their pauses, and who of them gets answers.
  * @throws {StorageUnavailableError} from every method: nothing was changed
  */
 export interface ChatStore {
   list(query: ChatQuery): Promise<ChatRow[]>;
   get(id: ChatId): Promise<ChatRow | undefined>;
+  /** Of the chat with one of these canonical channelIds; undefined: there is none. */
+  turnFacts(accountId: string, channelIds: readonly string[]): Promise<TurnFacts | undefined>;
+  /**
+   * Of the chat with one of these canonical channelIds, as they are for one of its messages: those answered before it count.
+   * @param messageId absent: for the next message
+   * @returns undefined: there is no such chat
+   */
+  routeFacts(
+    accountId: string,
+    channelIds: readonly string[],
+    messageId?: string,
+  ): Promise<RouteFacts | undefined>;
+  /**
+   * Replaces the tags or the notes of a chat; an absent field stays. Empty notes are none.
+   * @param change.tags in lower case, each once
+   * @returns the chat as it is then; undefined: there is none
+   */
+  label(id: ChatId, change: { tags?: readonly string[]; notes?: string }): Promise<ChatRow | undefined>;
   /**
    * Pauses a chat from now on; a pause before it is replaced. A turn that runs is not stopped.
    * @param pause.forMs absent: until it is resumed
+   * @param pause.mode default: listen-only
    * @returns the chat as it is then; undefined: there is none
    */
-  pause(id: ChatId, pause: { forMs?: number; reason?: string }): Promise<ChatRow | undefined>;
-  /** Ends the pause of a chat. Idempotent. @returns the chat as it is then; undefined: there is none */
-  resume(id: ChatId): Promise<ChatRow | undefined>;
+  pause(
+    id: ChatId,
+    pause: { forMs?: number; reason?: string; mode?: PauseMode },
+  ): Promise<ChatRow | undefined>;
+  /**
+   * Ends the pause of a chat. Turns before do not count as an auto-reply loop. Idempotent.
+   * @param answerMissed makes messages of the last 7 days that got no answer because of a pause unanswered again, in their order,
+   *   and claims the chat for this node when no worker has it
+   * @returns undefined: there is no such chat
+   */
+  resume(id: ChatId, answerMissed?: { node: NodeId }): Promise<ResumedChat | undefined>;
+  /**
+   * Stores that the owner is asked about the chat. Changes nothing when the owner decided before, was asked in the last
+   * 7 days, or was asked about 3 other chats of the account in the last hour.
+   * @returns undefined: there is no such chat
+   */
+  askAccess(id: ChatId): Promise<AccessAsked | undefined>;
+  /**
+   * Stores the decision of the owner. After `approved`, messages of the last 7 days that waited for it are
+   * unanswered again, in their order, and the chat is claimed for `node` when no worker has it. Idempotent.
+   * @returns undefined: there is no such chat
+   */
+  decideAccess(id: ChatId, access: 'approved' | 'refused', node: NodeId): Promise<ResumedChat | undefined>;
+  /** The session of a person in all chats of an account, which is used in this chat now. The first one has the number 1. */
+  usePersonSession(accountId: string, person: string, chatId: ChatId): Promise<PersonSession>;
+  /** Begins the next session of the person. Idempotent for each message. */
+  startPersonSession(
+    accountId: string,
+    person: string,
+    messageId: string,
+  ): Promise<Pick<PersonSession, 'number' | 'startMs'>>;
 }

@@ -1,6 +1,13 @@
 import type { ChatId, NodeId } from '../ids.ts';
 import type { InboundMessage } from '../messages/inbound-message.ts';
-import type { FinishedTurn, PendingTurn, TurnResult } from '../turns/turn.ts';
+import type {
+  FinishedTurn,
+  MergedMessage,
+  NewReply,
+  PendingTurn,
+  QueuedReply,
+  TurnResult,
+} from '../turns/turn.ts';
 import type { Lease } from './account-lease.ts';
 
 /**
@@ -30,12 +37,33 @@ export interface Stored {
   isNewWorker: boolean;
   /** What `nextTurn` of the claim reads now: given when the new message is the only unanswered one of its chat. */
   turn?: PendingTurn;
+  /** The unanswered message that the new one edited or deleted. */
+  changed?: string;
 }
 
 /** See `Inbox.countAttempt`. */
 export interface CountOptions {
   isDurable?: boolean;
   didNotRun?: boolean;
+  edits?: number;
+  merged?: readonly MergedMessage[];
+}
+
+/** Who ends a turn, and what the turn was. */
+export interface EndOptions {
+  claim?: ChatClaim;
+  lease?: Lease;
+  turn?: Pick<PendingTurn, 'edits' | 'merged'>;
+}
+
+/** A reply that was stored while its turn ran. */
+export interface StoredPart {
+  waMessageId: string;
+  text: string;
+  /** It was written to WhatsApp. */
+  isSent: boolean;
+  /** Since it was stored. */
+  ageMs: number;
 }
 
 /**
@@ -47,6 +75,10 @@ export interface Inbox {
    * Stores a message and, in the same transaction, claims its chat for `node` when no worker has it. Idempotent: a
    * message that is known for (account, chat, sender, WhatsApp id) changes nothing. Joins a person's number and LID into
    * one chat, merging two chats that prove to be one.
+   *
+   * An edit by its author replaces the text of an unanswered message and is itself ignored (`edit-applied`), unless an
+   * agent has opened a task for the message: then it is a message like any other. A deletion by its author ends an
+   * unanswered message without an answer (`deleted-by-author`).
    */
   add(message: InboundMessage, node: NodeId): Promise<Stored>;
   /**
@@ -55,6 +87,8 @@ export interface Inbox {
    * that is stored later makes a new claim.
    */
   nextTurn(claim: ChatClaim): Promise<PendingTurn | undefined>;
+  /** The first unanswered messages of the chat in the order of their turns, and the store's time, by which they were received. */
+  waiting(chatId: ChatId, limit: number): Promise<{ turns: PendingTurn[]; nowMs: number }>;
   /**
    * Counts an attempt to call an agent for this message: `attempt` is its number, from 1, over all turns. Resolves before
    * it is stored, and when it will be although this process ends: the request may be sent then, so that the count includes
@@ -62,6 +96,9 @@ export interface Inbox {
    * itself crashes.
    * @param options.isDurable when it is stored, no crash of the database server loses it
    * @param options.didNotRun this attempt and those before it do not forbid another one
+   * @param options.edits those of the turn: a message that was edited more often has the id of its newest edit from now on,
+   *   so that an agent that gets the former words does not take the new ones for a repeat
+   * @param options.merged the messages whose words the agent gets with this one: stored as `mergedInto` of each
    * @returns `stored` rejects as other methods do; call again then
    */
   countAttempt(
@@ -70,18 +107,32 @@ export interface Inbox {
     options?: CountOptions,
   ): Promise<{ stored: Promise<void> }>;
   /**
+   * Stores a text reply of a turn that still runs, after its earlier ones. A WhatsApp id that is stored already returns its
+   * row and adds nothing.
+   * @returns undefined, and nothing is stored: the claim is void, or the message has ended or has other edits than the turn
+   */
+  addPart(
+    claim: ChatClaim,
+    turn: Pick<PendingTurn, 'messageId' | 'edits'>,
+    reply: NewReply,
+  ): Promise<QueuedReply | undefined>;
+  /**
+   * The parts that `addPart` stored for a message, in their order, until the message is replayed; without those that could not
+   * be sent.
+   */
+  parts(messageId: string): Promise<StoredPart[]>;
+  /**
    * Ends a turn: message state, dead letter when dead, outbox rows (unique on message + ordinal). Idempotent: a turn that
    * was ended before changes nothing and returns the replies stored then. Otherwise returns the replies of this end only,
-   * although a replayed message may have some of its first end.
+   * although a replayed message may have some of its first end. A reply with `special` edits or deletes a part of the
+   * message (`addPart`); an edited part has the new text from then on.
    * @param under.claim of the caller: released in the same transaction when the chat has no further unanswered message
    * @param under.lease of a caller that sends the first reply at once: this end stores that reply as `sending`, as
    *   `Outbox.markSending` does. It stays `queued` when the lease is void or an older row of the chat is `queued`.
+   * @param under.turn nothing is stored when one of its messages has ended or was edited since; its merged messages are
+   *   ended with it (`merged`)
    */
-  finishTurn(
-    messageId: string,
-    result: TurnResult,
-    under?: { claim?: ChatClaim; lease?: Lease },
-  ): Promise<FinishedTurn>;
+  finishTurn(messageId: string, result: TurnResult, under?: EndOptions): Promise<FinishedTurn>;
   /**
    * Ends the oldest unanswered message of the chat as dead, with a dead letter, without reading what it says: for one that
    * cannot be read. Does nothing when the claim is void.
@@ -93,6 +144,8 @@ export interface Inbox {
    * when the message's turn ends, except in a dead letter, which may be replayed.
    */
   mediaReference(messageId: string): Promise<string | undefined>;
+  /** Stores the words of a voice message as its text, unless it has one or its turn has ended. */
+  saveTranscript(messageId: string, text: string): Promise<void>;
   /** Chats with unanswered messages, except those claimed by one of these nodes; by chat id. */
   openChats(exceptNodes: readonly NodeId[]): Promise<OpenChat[]>;
   /** Claims for `node` those of the chats whose epoch is still the given one. @returns the new claims */

@@ -11,4 +11,9 @@ export interface MediaSource {
    * @throws {StorageUnavailableError}
    */
   load(turn: Pick<PendingTurn, 'messageId' | 'accountId'>, signal: AbortSignal): Promise<Uint8Array>;
+  /**
+   * A link to the file, for agents; undefined when there are none (`MediaLinks`).
+   * @throws {StorageUnavailableError}
+   */
+  urlOf(turn: Pick<PendingTurn, 'messageId' | 'accountId' | 'message'>): Promise<string | undefined>;
 }

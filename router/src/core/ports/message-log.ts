@@ -101,7 +101,7 @@ interface LogFilter {
 /** Filter of messages sent. */
 export interface SentQuery extends Omit<LogFilter, 'from'> {
   state?: OutboxState;
-  /** Part of the text, in upper or lower case. It has no index: combine it with one chat, or with `before` and `after`. */
+  /** Part of the text, in upper or lower case. It has no index: combine it with `before` and `after`. */
   text?: string;
 }
 
@@ -109,7 +109,7 @@ export interface SentQuery extends Omit<LogFilter, 'from'> {
 export interface MessageQuery extends LogFilter {
   state?: string;
   routeId?: string;
-  /** As in SentQuery; may also be combined with `from`. */
+  /** As in SentQuery. */
   text?: string;
 }
 
@@ -130,6 +130,16 @@ export interface OpenWork {
   unacknowledged: number;
   /** Open dead letters. */
   deadLetters: number;
+  /** Events that wait for webhooks. */
+  webhookEvents: number;
+}
+
+/** What an account has not sent yet. */
+export interface OutgoingWork {
+  /** Messages that wait for their turn, or for a connection. */
+  queued: number;
+  /** Messages that are not sent before a time, by the reason for it. `until`: of the first one. */
+  delayed: Array<{ why: string; messages: number; until: Date }>;
 }
 
 /**
@@ -146,8 +156,19 @@ export interface MessageLog {
   sentMessage(id: string): Promise<SentMessageRow | undefined>;
   /** Id of the newest message, received or sent; undefined when there is none. */
   newestId(): Promise<string | undefined>;
+  /**
+   * Where a search ends that reads, newest first, at most `rows` messages received and as many sent of one chat: it reads those
+   * with a larger id.
+   * @param chat.before only messages with a smaller id
+   * @returns undefined: it reads all
+   */
+  searchEnd(
+    chat: Pick<LogFilter, 'accountId' | 'channelId' | 'chatId' | 'before'>,
+    rows: number,
+  ): Promise<string | undefined>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]>;
   deadLetter(id: string): Promise<DeadLetterRow | undefined>;
   /** For metrics. Reads unfinished rows only, so the number of finished ones does not matter. */
   openWork(): Promise<OpenWork>;
+  outgoingWork(accountId: string): Promise<OutgoingWork>;
 }

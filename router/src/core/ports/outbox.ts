@@ -1,9 +1,14 @@
+import type { ChatId } from '../ids.ts';
 import type { OutgoingMessage, ReplyMedia } from '../models.ts';
+import type { FirstContact } from '../policies/governor.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { MessageReceipt } from './chat-provider.ts';
 
-/** `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. */
-export type OutboxState = 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';
+/**
+ * `queued` → `sending` → `sent` (bytes written) → `acked` → `delivered` → `read`; or `dead`. Only ever moves forward. A `draft` waits
+ * for the owner and is sent when the owner approves it.
+ */
+export type OutboxState = 'draft' | 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';
 
 /** Why a reply is dead: sending failed, WhatsApp refused it, WhatsApp never acknowledged it, or its row is unreadable. */
 export type DeadReplyReason = 'send-failed' | 'send-refused' | 'never-acknowledged' | 'damaged';
@@ -17,6 +22,15 @@ export interface SentMessage {
   content?: Uint8Array;
 }
 
+/** Of a message that answers no message. */
+export interface DirectOptions {
+  idempotencyKey?: string;
+  /** A person wrote it: the chat is paused as after a message of the owner (`ChatHistory.unanswered` has it). */
+  byHand?: { pauseMs: number };
+  /** `source`: what the file was made of, by which a repeat is known. `bytes` may be absent when the key is known. */
+  file?: { source: string; bytes?: Uint8Array };
+}
+
 /** Ends the sentence of a dead letter whose message WhatsApp acknowledged later. */
 export const ACKNOWLEDGED_LATE = ' WhatsApp acknowledged it later.';
 
@@ -27,26 +41,28 @@ export const ACKNOWLEDGED_LATE = ' WhatsApp acknowledged it later.';
  */
 export interface Outbox {
   /**
-   * Adds a message that answers no message (POST /api/messages). The same idempotencyKey of the account returns the first
-   * row and adds nothing; `conflict` when that key was used for another chat or text.
+   * Adds a message that answers no message (POST /api/messages), with the bytes of its file. The same idempotencyKey of the
+   * account returns the first row and adds nothing; `conflict` when that key was used for another chat or message.
    */
   addDirect(
     message: OutgoingMessage,
-    idempotencyKey?: string,
+    options?: DirectOptions,
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
+  /** Whether a message was added under this key. */
+  hasDirect(accountId: string, idempotencyKey: string): Promise<boolean>;
   /**
    * Not yet acknowledged rows of an account in sending order per chat: `queued`, and `sending`/`sent` left by a crash or
    * lost connection. Without delayed rows.
    */
   undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]>;
   /**
-   * Rows without an attempt, oldest first: written by other nodes, or after another row. Without delayed rows and those
+   * Rows to be sent, oldest first: written by other nodes, or after another row. Without delayed rows and those
    * after one in their chat.
    */
   queued(accountId: string, limit: number): Promise<QueuedReply[]>;
   /**
    * `queued` or a repeat → `sending`; false when the row must not be sent: it is past that (acked, dead), delayed, or an
-   * older row of its chat is still `queued`.
+   * older row of its chat is still `queued`. In the last case a repeat becomes `queued`, so that it is sent in its order.
    */
   markSending(outboxId: string): Promise<boolean>;
   markSent(outboxId: string): Promise<void>;
@@ -69,6 +85,20 @@ export interface Outbox {
    * for an unknown row.
    */
   isCold(outboxId: string): Promise<boolean>;
+  /**
+   * What the governor decides about a row with: undefined when it answers a message, goes to a group or to a person who wrote
+   * to the account, or is counted already.
+   */
+  firstContact(outboxId: string): Promise<FirstContact | undefined>;
+  /**
+   * Whether it answers nobody: it goes to a chat in which nobody but the account wrote in the last 24 hours. False for a reply, a message
+   * written by hand, and the account's own chat.
+   */
+  isUnasked(outboxId: string): Promise<boolean>;
+  /** The row counts as a first contact that is sent now; in every later attempt too. */
+  countFirstContact(outboxId: string): Promise<void>;
+  /** Ends the delays of a chat's rows: its person wrote, so that they are no first contacts any more. */
+  endDelaysOf(chatId: ChatId): Promise<void>;
   /**
    * Rows that were sent longer than `ackTimeoutMs` ago and that WhatsApp has not acknowledged, oldest first. Each is
    * marked as such in its `error`.
@@ -105,6 +135,8 @@ export interface OutboxRow {
   waMessageId: string;
   text: string;
   media?: ReplyMedia;
+  /** As OutgoingMessage.timerSeconds. */
+  timerSeconds?: number;
   state: OutboxState;
   attempts: number;
   error?: string;

@@ -25,6 +25,8 @@ export interface ReplyTokens {
   /** A new token for a message, 256 random bits in 43 characters of base64url. */
   issue(messageId: string): Promise<string>;
   stateOf(token: string): Promise<ReplyTokenState>;
+  /** The route of the token's message; undefined while its turn runs, and for an unknown token. */
+  routeOf(token: string): Promise<string | undefined>;
   /**
    * Stores the replies of a late answer behind all earlier replies of the chat. At most one call for a message succeeds.
    * A message that was given up counts as answered then, and its dead letter as replayed.

@@ -5,8 +5,11 @@ import {
   contractUser,
   jidOfChannelId,
 } from '../chat-id.ts';
-import type { Environment, IncomingMessage, MediaInfo, Route } from '../models.ts';
-import { type RouteDeps, testInOrder } from './route-message.ts';
+import type { ToUs } from '../messages/inbound-message.ts';
+import type { Environment, IncomingMessage, MediaInfo, MessageKind, Route } from '../models.ts';
+import type { MessageToDecide, PolicyLine } from '../policies/explain-policies.ts';
+import type { Clock } from '../ports/clock.ts';
+import { evaluateInOrder, type RouteDeps } from './route-message.ts';
 import { chooseRoute, type NoRouteReason, type TraceEntry } from './route-table.ts';
 
 /** A hypothetical message. Addresses are written as an admin writes a channelId; one of the two is required. */
@@ -19,6 +22,16 @@ export interface ExplainInput {
   text: string;
   /** The file of the message. */
   media?: MediaInfo;
+  /** What it is without a file; default: text. */
+  kind?: MessageKind;
+  /** How it is addressed to the account. */
+  toUs?: ToUs;
+  /** When it is received; default: now. */
+  at?: Date;
+  /** Of the chat; default: what is stored. */
+  tags?: string[];
+  /** No message of the chat was answered before; default: what is stored. */
+  isFirstContact?: boolean;
   /** Default: the environment of the service. */
   environment?: Environment;
 }
@@ -46,6 +59,8 @@ export interface RouteExplanation {
   /** The request that the agent would get, if its kind can preview it; or why it cannot be previewed. */
   call?: Record<string, unknown>;
   trace: TraceEntry[];
+  /** What the policies of the conversation decide about it, in order; absent when no route takes it. */
+  policies?: PolicyLine[];
 }
 
 export type ExplainResult =
@@ -53,8 +68,11 @@ export type ExplainResult =
   | { kind: 'invalid'; field: 'channelId' | 'from'; sentence: string };
 
 export interface ExplainDeps extends RouteDeps {
+  clock: Pick<Clock, 'now'>;
   /** The other addresses of the same person (number and LID), where known; canonical channelIds. */
   aliasesOf?(accountId: string, channelId: string): Promise<string[]>;
+  /** What the policies decide about the message; absent: they are not explained. */
+  explainPolicies?(route: Route, message: MessageToDecide): Promise<PolicyLine[]>;
   /** The request that the route's agent would get for the message; undefined when its kind cannot preview it. */
   previewCall?(route: Route, message: MessageToPreview): Promise<Record<string, unknown> | undefined>;
 }
@@ -85,8 +103,15 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     deps.routes.candidates({ ...query, environment: environment === 'lab' ? 'prod' : 'lab' }),
   ]);
   const candidates = [...here, ...there];
-  const matches = await testInOrder(deps.matcher, candidates, query, input.text);
-  const choice = chooseRoute(candidates, query, matches);
+  const { text, media, kind, toUs, tags, isFirstContact } = input;
+  const { matches, conditions } = await evaluateInOrder(deps, candidates, query, {
+    ...query,
+    message: { text, ...(kind && { kind }), ...(media && { media }) },
+    ...(toUs && { toUs }),
+    receivedAtMs: input.at?.getTime() ?? deps.clock.now(),
+    given: { ...(tags && { tags }), ...(isFirstContact !== undefined && { isFirstContact }) },
+  });
+  const choice = chooseRoute(candidates, query, matches, conditions);
 
   const isGroup = chat.endsWith('@g.us');
   const person = from ?? (isGroup ? undefined : chat);
@@ -103,7 +128,6 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     };
   }
   const { route } = choice;
-  const { text, media } = input;
   const message = {
     accountId,
     channelId: chat,
@@ -113,12 +137,20 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     ...(media && { media }),
   };
   const call = route.damage === undefined ? await deps.previewCall?.(route, message) : undefined;
+  const { channelIds } = query;
+  const policies = await deps.explainPolicies?.(route, {
+    accountId,
+    channelIds,
+    message,
+    ...(toUs && { toUs }),
+  });
   const explanation: RouteExplanation = {
     decision: 'route',
     sentence: takenBy(route),
     route: summary(route),
     ...(call && { call }),
     ...common,
+    ...(policies && { policies }),
   };
   return { kind: 'explanation', explanation };
 }
@@ -157,6 +189,7 @@ function summary({ id, name, channelId, agentEndpoint }: Route): RouteExplanatio
 const WHY_NONE: Record<NoRouteReason, string> = {
   'no-route': 'No rule is for this chat, account and environment, and there is no wildcard rule; add one.',
   disabled: 'Every rule for this chat is disabled.',
+  'when-not-met': 'Rules for this chat exist, and the conditions (`when`) of none hold.',
   'no-match': 'Rules for this chat exist, and none of their patterns matches the text.',
   'regex-timeout': 'No rule matched, and the pattern of at least one took too long on this text.',
   'regex-invalid': 'The pattern of every rule for this chat is broken.',

@@ -1,7 +1,9 @@
 import type { Environment, Route } from '../models.ts';
+import type { ConversationSettings } from '../policies/conversation-fields.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
 import {
+  allHold,
   chooseRoute,
   inRouteOrder,
   isInPlay,
@@ -10,59 +12,77 @@ import {
   type RouteQuery,
   type TraceEntry,
 } from './route-table.ts';
+import { type Condition, evaluateWhen } from './when.ts';
+import { type MessageToRoute, type WhenFactsDeps, WhenFactsOf, whenOf } from './when-facts.ts';
 
 export type { RouteChoice } from './route-table.ts';
 
-export interface RouteDeps {
-  routes: RouteStore;
+export interface RouteDeps extends WhenFactsDeps {
+  routes: Pick<RouteStore, 'candidates'>;
   matcher: TextMatcher;
   environment: Environment;
+  /** The stored defaults of all routes. */
+  conversation(): Promise<ConversationSettings>;
 }
 
 /** Entries of a trace that are stored with a message. */
 const MAX_TRACE = 50;
 
 /**
- * Chooses the route of a message. Patterns are tested in route order and only until one
- * matches; the trace has at most 50 entries, the winner's among them.
- * @throws {StorageUnavailableError} the table could not be read
+ * Chooses the route of a message. Conditions and patterns are evaluated in route order and only until a route takes the
+ * message; the trace has at most 50 entries, the winner's among them.
+ * @throws {StorageUnavailableError} the table, the settings or the chat could not be read
  */
-export async function routeMessage(
-  deps: RouteDeps,
-  turn: { accountId: string; channelIds: string[]; message: { text: string } },
-): Promise<RouteChoice> {
-  const query = {
-    accountId: turn.accountId,
-    environment: deps.environment,
-    channelIds: turn.channelIds,
-  };
+export async function routeMessage(deps: RouteDeps, message: MessageToRoute): Promise<RouteChoice> {
+  const { accountId, channelIds } = message;
+  const query = { accountId, environment: deps.environment, channelIds };
   const candidates = await deps.routes.candidates(query);
-  const matches = await testInOrder(deps.matcher, candidates, query, turn.message.text);
-  const choice = chooseRoute(candidates, query, matches);
+  const { matches, conditions } = await evaluateInOrder(deps, candidates, query, message);
+  const choice = chooseRoute(candidates, query, matches, conditions);
   return { ...choice, trace: shortened(choice.trace) };
 }
 
-/** Tests the patterns of rules in play, in route order, up to and including the first rule that takes the text. */
-export async function testInOrder(
-  matcher: TextMatcher,
+/** What `chooseRoute` needs to know of each rule. */
+export interface Evaluated {
+  matches: Map<string, MatchResult>;
+  conditions: Map<string, Condition[]>;
+}
+
+/**
+ * Evaluates the conditions and the pattern of rules in play, in route order, up to and including the first rule that takes the
+ * message. The pattern of a rule whose conditions do not hold is not tested.
+ */
+export async function evaluateInOrder(
+  deps: Pick<RouteDeps, 'matcher' | 'conversation' | keyof WhenFactsDeps>,
   candidates: readonly Route[],
   query: RouteQuery,
-  text: string,
-): Promise<Map<string, MatchResult>> {
+  message: MessageToRoute,
+): Promise<Evaluated> {
   const matches = new Map<string, MatchResult>();
+  const conditions = new Map<string, Condition[]>();
+  const defaults = await deps.conversation();
+  const facts = new WhenFactsOf(deps, message);
   for (const route of inRouteOrder(candidates)) {
     if (!isInPlay(route, query)) continue;
+    const when = whenOf(route.config, defaults);
+    if (when) {
+      const found = evaluateWhen(when, route.id, await facts.for(when));
+      conditions.set(route.id, found);
+      if (!allHold(found)) continue;
+    }
     if (!route.regexFilter) break;
-    const result = await matcher.test(route.regexFilter, text);
+    const result = await deps.matcher.test(route.regexFilter, message.message.text);
     matches.set(route.id, result);
     if (result === 'match') break;
   }
-  return matches;
+  return { matches, conditions };
 }
 
+/** As it is stored: a sentence names the conditions that do not hold, and the others are left out. */
 function shortened(trace: TraceEntry[]): TraceEntry[] {
-  if (trace.length <= MAX_TRACE) return trace;
-  const chosen = trace.findIndex((entry) => entry.outcome === 'chosen');
-  const head = trace.slice(0, MAX_TRACE);
-  return chosen < MAX_TRACE ? head : [...head.slice(1), trace[chosen] as TraceEntry];
+  const entries = trace.map(({ conditions: _, ...entry }) => entry);
+  if (entries.length <= MAX_TRACE) return entries;
+  const chosen = entries.findIndex((entry) => entry.outcome === 'chosen');
+  const head = entries.slice(0, MAX_TRACE);
+  return chosen < MAX_TRACE ? head : [...head.slice(1), entries[chosen] as TraceEntry];
 }

@@ -1,5 +1,6 @@
 import { ANY_CHANNEL } from '../chat-id.ts';
 import type { Environment, Route } from '../models.ts';
+import type { Condition } from './when.ts';
 
 /** The result of a rule's pattern on the text. */
 export type MatchResult = 'match' | 'no-match' | 'timeout' | 'invalid';
@@ -14,6 +15,7 @@ export interface RouteQuery {
 export type RouteOutcome =
   | 'chosen'
   | 'not-reached'
+  | 'when-not-met'
   | 'no-match'
   | 'regex-timeout'
   | 'regex-invalid'
@@ -30,14 +32,22 @@ export interface TraceEntry {
   priority: number;
   outcome: RouteOutcome;
   sentence: string;
+  /** Of its `when`, when it was evaluated. */
+  conditions?: Condition[];
 }
 
 /**
  * Why no rule took a message: `no-route` none is for this chat, account and environment · `disabled` those that are
- * are switched off · `no-match` no pattern matched · `regex-timeout` none matched and at least one took too long ·
- * `regex-invalid` every pattern is broken.
+ * are switched off · `when-not-met` the conditions of none hold · `no-match` no pattern matched · `regex-timeout` none matched
+ * and at least one took too long · `regex-invalid` every pattern is broken.
  */
-export type NoRouteReason = 'no-route' | 'disabled' | 'no-match' | 'regex-timeout' | 'regex-invalid';
+export type NoRouteReason =
+  | 'no-route'
+  | 'disabled'
+  | 'when-not-met'
+  | 'no-match'
+  | 'regex-timeout'
+  | 'regex-invalid';
 
 /** `trace` has one entry for each rule, in the order in which rules are evaluated. */
 export type RouteChoice =
@@ -60,27 +70,31 @@ export function inRouteOrder(routes: readonly Route[]): Route[] {
 
 /**
  * Chooses the rule for a message: the first in route order that is for its account, environment and chat, is enabled,
- * and whose pattern, if any, matches.
+ * whose conditions, if any, hold, and whose pattern, if any, matches.
  * @param matches results of `regexFilter` by route id. Rules after the winner need none; a pattern without a result
  *   counts as not matching, so a rule that was not evaluated is never chosen
+ * @param conditions results of `when` by route id, also of the defaults of all routes; likewise
  */
 export function chooseRoute(
   candidates: readonly Route[],
   query: RouteQuery,
   matches: ReadonlyMap<string, MatchResult>,
+  conditions: ReadonlyMap<string, Condition[]> = new Map(),
 ): RouteChoice {
   let winner: Route | undefined;
   const trace = inRouteOrder(candidates).map((route): TraceEntry => {
-    const outcome = winner ? 'not-reached' : outcomeOf(route, query, matches);
+    const outcome = winner ? 'not-reached' : outcomeOf(route, query, matches, conditions);
     if (outcome === 'chosen') winner = route;
     const { id: routeId, name, channelId, priority } = route;
+    const own = outcome === 'not-reached' ? undefined : conditions.get(routeId);
     return {
       routeId,
       ...(name !== undefined && { name }),
       channelId,
       priority,
       outcome,
-      sentence: SENTENCES[outcome],
+      sentence: outcome === 'when-not-met' ? whyNot(own) : SENTENCES[outcome],
+      ...(own && { conditions: own }),
     };
   });
   return winner ? { kind: 'route', route: winner, trace } : { kind: 'none', reason: reasonOf(trace), trace };
@@ -91,9 +105,16 @@ export function isInPlay(route: Route, query: RouteQuery): boolean {
   return outOfPlay(route, query) === undefined;
 }
 
-function outcomeOf(route: Route, query: RouteQuery, matches: ReadonlyMap<string, MatchResult>): RouteOutcome {
+function outcomeOf(
+  route: Route,
+  query: RouteQuery,
+  matches: ReadonlyMap<string, MatchResult>,
+  conditions: ReadonlyMap<string, Condition[]>,
+): RouteOutcome {
   const out = outOfPlay(route, query);
   if (out) return out;
+  const own = conditions.get(route.id);
+  if (own ? !allHold(own) : route.config.when) return 'when-not-met';
   if (!route.regexFilter) return 'chosen';
   switch (matches.get(route.id)) {
     case 'match':
@@ -118,13 +139,26 @@ function reasonOf(trace: readonly TraceEntry[]): NoRouteReason {
   const outcomes = new Set(trace.map((entry) => entry.outcome));
   if (outcomes.has('regex-timeout')) return 'regex-timeout';
   if (outcomes.has('no-match')) return 'no-match';
+  if (outcomes.has('when-not-met')) return 'when-not-met';
   if (outcomes.has('regex-invalid')) return 'regex-invalid';
   return outcomes.has('disabled') ? 'disabled' : 'no-route';
+}
+
+/** Whether the conditions of a rule hold. */
+export function allHold(conditions: readonly Condition[]): boolean {
+  return conditions.every(({ holds }) => holds);
+}
+
+/** Names the conditions that do not hold. */
+function whyNot(conditions: readonly Condition[] = []): string {
+  const failed = conditions.filter(({ holds }) => !holds).map(({ sentence }) => sentence);
+  return [SENTENCES['when-not-met'], ...failed].join(' ');
 }
 
 const SENTENCES: Record<RouteOutcome, string> = {
   chosen: 'This rule takes the message.',
   'not-reached': 'Not evaluated: an earlier rule took the message.',
+  'when-not-met': 'Its conditions (`when`) do not hold.',
   'no-match': 'Its regexFilter does not match the text.',
   'regex-timeout': 'Its regexFilter took too long on this text and was stopped; write a simpler pattern.',
   'regex-invalid': 'Its regexFilter is not a valid pattern; correct it.',

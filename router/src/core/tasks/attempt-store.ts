@@ -1,20 +1,27 @@
 import type { AttemptStore } from '../agent-client.ts';
-import { contractSessionId } from '../chat-id.ts';
+import { sessionOf } from '../chat-id.ts';
 import type { Route } from '../models.ts';
 import type { RemoteTasks } from '../ports/remote-tasks.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 
-/** What an agent's client may store and read for one message at one route. */
+/**
+ * What an agent's client may store and read for one message at one route.
+ * @param onTask called before the id of a task is stored
+ */
 export function attemptStore(
   remoteTasks: RemoteTasks,
   { id: routeId }: Pick<Route, 'id'>,
   { messageId, accountId, message }: Pick<PendingTurn, 'messageId' | 'accountId' | 'message'>,
+  onTask: () => void = () => undefined,
 ): AttemptStore {
   const owner = { messageId, routeId, accountId };
-  const key = { accountId, routeId, sessionId: contractSessionId(message.from, message.channelId) };
+  const key = { accountId, routeId, sessionId: sessionOf(message).sessionId };
   return {
     tasks: () => remoteTasks.ofMessage(owner),
-    addTask: (remoteId) => remoteTasks.add(owner, remoteId),
+    addTask: (remoteId) => {
+      onTask();
+      return remoteTasks.add(owner, remoteId);
+    },
     chatTasks: () => remoteTasks.ofChat(owner),
     knownTasks: (remoteIds) => remoteTasks.known(routeId, remoteIds),
     session: () => remoteTasks.session(key),

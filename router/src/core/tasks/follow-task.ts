@@ -1,7 +1,9 @@
 import type { AgentClients, TaskReport } from '../agent-client.ts';
 import { chatHash } from '../chat-hash.ts';
 import { AgentTaskError, Wa2aiError } from '../errors.ts';
-import type { Route } from '../models.ts';
+import type { AgentResponse, Route } from '../models.ts';
+import { type ReplyShaping, shapeReply } from '../policies/reply.ts';
+import { conversationOf } from '../policies/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -9,7 +11,7 @@ import type { FollowedRow, NewReport, RemoteTasks } from '../ports/remote-tasks.
 import type { RouteStore } from '../ports/route-store.ts';
 import { backoffMs } from '../retry.ts';
 import { withLimit } from '../time-limit.ts';
-import { repliesOf } from '../turns/replies-of.ts';
+import { withPictures } from '../turns/load-pictures.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import { attemptStore } from './attempt-store.ts';
 import { shortTaskId } from './short-task-id.ts';
@@ -19,7 +21,7 @@ const MAX_AGE_MS = 7 * 86_400_000;
 /** Between attempts while the agent or the database does not answer. */
 const MAX_WAIT_MS = 60_000;
 
-export interface FollowTaskDeps {
+export interface FollowTaskDeps extends ReplyShaping {
   remoteTasks: RemoteTasks;
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
@@ -87,11 +89,20 @@ async function nextReport(deps: FollowTaskDeps, row: FollowedRow, stopping: Abor
   try {
     const report = await untilReport(deps, row, route, stopping);
     const number = row.reports + 1;
+    const conversation = conversationOf(route, await deps.conversation());
+    const shaped = (response: AgentResponse) => shapeReply(response, conversation, deps.formatReply).replies;
     if (report.kind === 'progress') {
-      const { text, position } = report;
-      return { number, position, replies: [{ ...addressOf(deps, row), text }] };
+      const { text: response, position } = report;
+      const replies = shaped({ success: true, response });
+      return { number, position, replies: replies.map((reply) => ({ ...addressOf(deps, row), ...reply })) };
     }
-    const said = repliesOf(report.response);
+    const { response } = await withPictures(
+      deps.pictures,
+      report.response,
+      conversation.reply.imageHosts,
+      stopping,
+    );
+    const said = shaped(response);
     const replies = said.length > 0 ? said : [{ text: `Task ${shortTaskId(row.remoteId)} is completed.` }];
     return {
       number,

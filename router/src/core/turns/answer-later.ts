@@ -1,12 +1,16 @@
 import { chatHash } from '../chat-hash.ts';
 import type { AgentResponse } from '../models.ts';
+import { type ReplyShaping, shapeReply } from '../policies/reply.ts';
+import { conversationOf } from '../policies/settings.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ReplyTokenState, ReplyTokens } from '../ports/reply-tokens.ts';
-import { repliesOf } from './replies-of.ts';
+import type { RouteStore } from '../ports/route-store.ts';
+import { withPictures } from './load-pictures.ts';
 import type { QueuedReply } from './turn.ts';
 
-export interface AnswerLaterDeps {
-  tokens: Pick<ReplyTokens, 'redeem'>;
+export interface AnswerLaterDeps extends ReplyShaping {
+  tokens: Pick<ReplyTokens, 'redeem' | 'routeOf'>;
+  routes: Pick<RouteStore, 'get'>;
   mintId(): string;
   deliver(reply: QueuedReply): void;
   log: Logger;
@@ -26,15 +30,18 @@ export async function answerLater(
   token: string,
   response: Pick<AgentResponse, 'response' | 'files'>,
 ): Promise<AnswerLaterResult> {
-  const replies = repliesOf({ success: true, ...response }).map((reply) => ({
-    ...reply,
-    waMessageId: deps.mintId(),
-  }));
-  const answer = await deps.tokens.redeem(token, replies);
-  if (answer.outcome !== 'stored') return answer;
-  const [first] = answer.replies;
+  const routeId = await deps.tokens.routeOf(token);
+  const route = routeId === undefined ? undefined : await deps.routes.get(routeId);
+  const conversation = conversationOf(route, await deps.conversation());
+  const answer = { success: true, ...response };
+  const seen = await withPictures(deps.pictures, answer, conversation.reply.imageHosts);
+  const shaped = shapeReply(seen.response, conversation, deps.formatReply);
+  const replies = shaped.replies.map((reply) => ({ ...reply, waMessageId: deps.mintId() }));
+  const redeemed = await deps.tokens.redeem(token, replies);
+  if (redeemed.outcome !== 'stored') return redeemed;
+  const [first] = redeemed.replies;
   const chat = first && chatHash(first.chatId);
   deps.log.info({ messageId: first?.messageId, chat, replies: replies.length }, 'late answer stored');
-  for (const reply of answer.replies) deps.deliver(reply);
-  return { outcome: 'stored', outboxIds: answer.replies.map(({ outboxId }) => outboxId) };
+  for (const reply of redeemed.replies) deps.deliver(reply);
+  return { outcome: 'stored', outboxIds: redeemed.replies.map(({ outboxId }) => outboxId) };
 }

@@ -68,12 +68,16 @@ export interface AskDeps {
   countAttempt(attempt: number, note?: CountOptions): Promise<{ stored: Promise<void> }>;
   /** The bytes of the message's file; absent when it has none. */
   loadMedia?: AttemptOptions['loadMedia'];
+  /** A link to it. */
+  mediaUrl?: AttemptOptions['mediaUrl'];
   /** The conversation before the message. */
   loadHistory?: AttemptOptions['loadHistory'];
   /** A secret by which the agent can answer later. */
   replyToken?: AttemptOptions['replyToken'];
   /** Sends a text to the chat before the answer. */
   notify?: AttemptOptions['notify'];
+  /** Takes the answer as far as it is written. */
+  onText?: AttemptOptions['onText'];
   /** What the agent's client may store. */
   store?: AttemptOptions['store'];
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -215,7 +219,7 @@ async function attemptOnce(
   made: number,
   options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, loadHistory, replyToken, notify, store, stopping } = deps;
+  const { loadMedia, mediaUrl, loadHistory, replyToken, notify, onText, store, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
@@ -223,9 +227,11 @@ async function attemptOnce(
       log: deps.log,
       ...options,
       ...(loadMedia && { loadMedia }),
+      ...(mediaUrl && { mediaUrl }),
       ...(loadHistory && { loadHistory }),
       ...(replyToken && { replyToken }),
       ...(notify && { notify }),
+      ...(onText && { onText }),
       ...(store && { store }),
     });
     if (response.success) return { response };

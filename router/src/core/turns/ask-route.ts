@@ -42,19 +42,28 @@ export interface AskRouteDeps {
   stopping: AbortSignal;
   /** The bytes of the message's file; absent when it has none. */
   loadMedia?: AskDeps['loadMedia'];
+  /** A link to it. */
+  mediaUrl?: AskDeps['mediaUrl'];
   /** The conversation before the message. */
   loadHistory?: AskDeps['loadHistory'];
   /** A secret by which the agent can answer later. */
   replyToken?: AskDeps['replyToken'];
   /** Sends a text to the chat before the answer. */
   notify?: AskDeps['notify'];
+  /** Takes the answer of the route's own agent as far as it is written. */
+  onText?: AskDeps['onText'];
+  /** Called when the agent opens a task that outlives the call. */
+  onTask?(): void;
 }
 
 /** Limit of all waits together when neither the route nor the service sets a patience. */
 const DEFAULT_MAX_WAIT_MS = 120_000;
 
 /** What of a turn an agent needs. */
-type AskedTurn = Pick<PendingTurn, 'messageId' | 'accountId' | 'message' | 'earlierAttempts' | 'mayHaveRun'>;
+type AskedTurn = Pick<
+  PendingTurn,
+  'messageId' | 'accountId' | 'message' | 'earlierAttempts' | 'mayHaveRun' | 'edits' | 'merged'
+>;
 
 /** What a turn's trace holds after the route choice: the attempts, and how a failure was handled. */
 export type AskStep =
@@ -126,7 +135,14 @@ export async function askRoute(
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', sentence });
   const once = { ...fallback.config.failure, attempts: 1, patienceMs: 0 };
   const second = await askHere(first.attempts, () =>
-    ask(deps, fallback, turn, isRepeat, first.attempts, attemptPolicyOf(once, deps.policy)),
+    ask(
+      { ...deps, onText: undefined },
+      fallback,
+      turn,
+      isRepeat,
+      first.attempts,
+      attemptPolicyOf(once, deps.policy),
+    ),
   );
   steps.push(stepOf(fallback, second));
   const together = {
@@ -163,9 +179,10 @@ async function ask(
     deps.log.error({ err: client, routeId: route.id }, 'route cannot be used');
     return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
-  const { messageId, message, mayHaveRun } = turn;
-  const countAttempt: AskDeps['countAttempt'] = (...args) => deps.inbox.countAttempt(messageId, ...args);
-  const store = deps.remoteTasks && attemptStore(deps.remoteTasks, route, turn);
+  const { messageId, message, mayHaveRun, edits, merged } = turn;
+  const countAttempt: AskDeps['countAttempt'] = (attempt, note) =>
+    deps.inbox.countAttempt(messageId, attempt, { ...note, edits, ...(merged && { merged }) });
+  const store = deps.remoteTasks && attemptStore(deps.remoteTasks, route, turn, deps.onTask);
   const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, countAttempt, store };
   return askAgent(attempts, client, route.agentEndpoint, message);
 }

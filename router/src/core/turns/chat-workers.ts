@@ -49,8 +49,11 @@ export class ChatWorkers {
 
   constructor(deps: ChatWorkersDeps) {
     this.#deps = deps;
-    deps.bus.on('chat', ({ claim, isRepeat }) => {
-      if (claim.node === deps.nodeId) this.serve(claim, isRepeat);
+    deps.bus.on('chat', ({ claim, isRepeat, changed }) => {
+      if (claim.node === deps.nodeId) this.serve(claim, isRepeat, { changed });
+    });
+    deps.bus.on('stop-turn', ({ claim }) => {
+      if (claim.node === deps.nodeId) this.stopTurn(claim);
     });
   }
 
@@ -68,23 +71,31 @@ export class ChatWorkers {
    * There may be something to do in a claimed chat: starts its worker unless it runs, or notifies the claim's node. Returns
    * at once. A lost message to another node delays the chat until that node's next sweep.
    * @param isRepeat a crash may have interrupted the chat's first turn
-   * @param turn the chat's only unanswered message, which was just stored: a worker of this node need not read it
+   * @param stored.turn the chat's only unanswered message, which was just stored: a worker of this node need not read it
+   * @param stored.changed the message that was edited or deleted
    */
-  serve(claim: ChatClaim, isRepeat: boolean, turn?: PendingTurn): void {
+  serve(claim: ChatClaim, isRepeat: boolean, stored: { turn?: PendingTurn; changed?: string } = {}): void {
     const { nodeId, bus, placement } = this.#deps;
     if (claim.node !== nodeId) {
       if (!isRepeat) placement.placed(claim.node);
-      bus.publish({ kind: 'chat', claim, isRepeat });
+      bus.publish({ kind: 'chat', claim, isRepeat, ...(stored.changed && { changed: stored.changed }) });
       return;
     }
     const running = this.#workers.get(claim.chatId)?.worker;
     // A running worker finds the message before it releases the chat.
-    if (running && running.claim.epoch >= claim.epoch) return;
-    if (!this.#isDraining) {
+    if (running && running.claim.epoch >= claim.epoch) running.onStored(stored.changed);
+    else if (!this.#isDraining) {
       // The claim of the running worker is void: its next read would end it.
       running?.drain();
-      this.#run(claim, isRepeat, turn);
+      this.#run(claim, isRepeat, stored.turn);
     }
+  }
+
+  /** The person wants the answer that is made now to be stopped; without effect where no turn of the chat runs. */
+  stopTurn(claim: ChatClaim): void {
+    const { nodeId, bus } = this.#deps;
+    if (claim.node === nodeId) this.#workers.get(claim.chatId)?.worker.stopTurn();
+    else bus.publish({ kind: 'stop-turn', claim });
   }
 
   /** Takes a fresh view of the nodes. */

@@ -9,15 +9,22 @@ export interface HistoryLimits {
 }
 
 /**
- * The last turns of the chat before this one, oldest first: as many of the newest as fit the limits.
+ * The last turns of the session before this one, oldest first: as many of the newest as fit the limits.
  * @throws {StorageUnavailableError}
  */
 export async function loadHistory(
   history: Pick<ChatHistory, 'pastTurns'>,
-  { chatId, messageId }: Pick<PendingTurn, 'chatId' | 'messageId'>,
+  { chatId, messageId, message, sender }: Pick<PendingTurn, 'chatId' | 'messageId' | 'message' | 'sender'>,
   { turns, maxChars }: HistoryLimits,
 ): Promise<PastTurn[]> {
-  const newestFirst = await history.pastTurns(chatId, messageId, turns);
+  const { startMs, chatIds } = message.session ?? {};
+  const newestFirst = await history.pastTurns(
+    chatId,
+    messageId,
+    turns,
+    startMs,
+    chatIds && { sender, chatIds },
+  );
   let chars = 0;
   const tooLong = newestFirst.findIndex(({ text, replies }) => {
     chars += replies.reduce((sum, reply) => sum + reply.text.length, text.length);

@@ -1,6 +1,7 @@
 import { MediaError } from '../errors.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
+import type { LinkedFile, MediaLinks } from '../ports/media-links.ts';
 import { Slots } from '../slots.ts';
 import type { PendingTurn } from './turn.ts';
 
@@ -13,6 +14,7 @@ export interface StoredMediaDeps {
   download(reference: string, signal: AbortSignal): Promise<Uint8Array>;
   /** A new reference to a file that WhatsApp deleted; undefined when this node does not have the account's connection. */
   reload(accountId: string, reference: string): Promise<string | undefined>;
+  links: MediaLinks;
 }
 
 /** The files of stored messages: the inbox has the provider's reference to one, the provider loads it. */
@@ -30,6 +32,42 @@ export class StoredMedia implements MediaSource {
   ): Promise<Uint8Array> {
     const reference = await this.#deps.inbox.mediaReference(messageId);
     if (!reference) throw new MediaError('MEDIA_GONE', 'The stored message has no reference to its file.');
+    return this.#load({ accountId, reference }, signal);
+  }
+
+  async urlOf({
+    messageId,
+    accountId,
+    message: { media },
+  }: Pick<PendingTurn, 'messageId' | 'accountId' | 'message'>): Promise<string | undefined> {
+    const { links, inbox } = this.#deps;
+    if (!links.isOn || !media) return undefined;
+    const reference = await inbox.mediaReference(messageId);
+    if (!reference) return undefined;
+    const { mimeType, fileName } = media;
+    return links.urlOf({
+      ...{ accountId, reference, mimeType },
+      ...(fileName !== undefined && { fileName }),
+    });
+  }
+
+  /**
+   * The file that a link leads to.
+   * @throws {MediaError} {StorageUnavailableError}
+   */
+  async loadLinked(
+    token: string,
+    signal: AbortSignal,
+  ): Promise<{ file: LinkedFile; bytes: Uint8Array } | 'expired' | 'unknown'> {
+    const file = await this.#deps.links.open(token);
+    if (typeof file === 'string') return file;
+    return { file, bytes: await this.#load(file, signal) };
+  }
+
+  async #load(
+    { accountId, reference }: Pick<LinkedFile, 'accountId' | 'reference'>,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
     try {
       return await this.#download(reference, signal);
     } catch (error) {

@@ -1,19 +1,26 @@
-import type { AgentResponse } from '../models.ts';
+import type { AgentResponse, MediaKind } from '../models.ts';
 import type { NewReply } from './turn.ts';
 
 /** WhatsApp shows no longer caption. */
-const MAX_CAPTION_CHARS = 1_024;
+export const MAX_CAPTION_CHARS = 1_024;
+
+/** Whether WhatsApp shows a text with a file of this kind. */
+export function hasCaption(kind: MediaKind): boolean {
+  return kind === 'image' || kind === 'video' || kind === 'document';
+}
+
+/** A reply without its address. */
+export type ReplyContent = Pick<NewReply, 'text' | 'media' | 'file'>;
 
 /**
- * The replies for an agent's response, in order: none, a text, or its files. The text is the caption of the first picture
- * or document when it is short enough, and else is sent before the files as a separate message.
+ * The replies for an agent's response, in order: none, a text, or its files. The text is the caption of the first picture,
+ * video or document when it is short enough, and else is sent before the files as a separate message.
+ * @param mayBeCaption false: the text is a message in any case
  */
-export function repliesOf({
-  response,
-  files = [],
-}: AgentResponse): Array<Pick<NewReply, 'text' | 'media' | 'file'>> {
+export function repliesOf({ response, files = [] }: AgentResponse, mayBeCaption = true): ReplyContent[] {
   const text = response?.trim() ? response : '';
-  const captioned = text.length > MAX_CAPTION_CHARS ? -1 : files.findIndex(({ kind }) => kind !== 'audio');
+  const isMessage = !mayBeCaption || text.length > MAX_CAPTION_CHARS;
+  const captioned = isMessage ? -1 : files.findIndex(({ kind }) => hasCaption(kind));
   const replies = files.map(({ kind, mimeType, fileName, bytes }, index) => ({
     text: index === captioned ? text : '',
     media: { kind, mimeType, ...(fileName !== undefined && { fileName }), sizeBytes: bytes.length },

@@ -7,6 +7,7 @@ import type { ChatClaim } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
 import type { PendingTurn } from './turn.ts';
+import type { TurnControl, TurnWait } from './turn-control.ts';
 
 export interface ChatWorkerDeps {
   answer: AnswerDeps;
@@ -32,6 +33,9 @@ export class ChatWorker {
   /** The chat's only unanswered message, as it was stored; not read since. */
   #stored: PendingTurn | undefined;
   #isDraining = false;
+  readonly #control: TurnControl = {};
+  /** Ends the wait of a turn for further messages. */
+  #wake = new AbortController();
 
   /**
    * @param isRepeat a crash may have interrupted the chat's first turn
@@ -44,9 +48,22 @@ export class ChatWorker {
     this.#stored = turn;
   }
 
+  /** Ends the call of the agent that runs now, if its settings allow it. */
+  stopTurn(): void {
+    this.#control.stop?.();
+  }
+
+  /** Something was stored for the chat; `changed`: the message that it edited or deleted. */
+  onStored(changed?: string): void {
+    if (this.#control.stored) this.#control.stored(changed);
+    else this.#control.missed?.push(changed);
+    this.#wake.abort();
+  }
+
   /** Ends the worker after the turn that runs now. */
   drain(): void {
     this.#isDraining = true;
+    this.#wake.abort();
   }
 
   /**
@@ -55,12 +72,25 @@ export class ChatWorker {
    */
   async run(): Promise<WorkerEnd> {
     while (!this.#isDraining) {
+      this.#wake = new AbortController();
+      this.#control.missed = [];
       const outcome = await this.#answer();
       if (outcome === 'stopped') return { isClaimed: true, isRepeat: true };
+      if (typeof outcome === 'object' && 'untilMs' in outcome) {
+        await this.#wait(outcome);
+        continue;
+      }
       if (typeof outcome === 'object') return { isClaimed: true, isRepeat: this.#isRepeat, ...outcome };
       if (outcome === 'released') return { isClaimed: false };
     }
     return { isClaimed: true, isRepeat: this.#isRepeat };
+  }
+
+  /** Until the time, or until something is stored for the chat. */
+  async #wait({ untilMs }: TurnWait): Promise<void> {
+    const { answer, clock } = this.#deps;
+    const ended = AbortSignal.any([this.#wake.signal, answer.stopping]);
+    await clock.sleep(Math.max(0, untilMs - clock.now()), ended).catch(() => undefined);
   }
 
   /** One turn. Without the database no end of a turn can be stored, so the turn waits for it. */
@@ -77,9 +107,9 @@ export class ChatWorker {
           messageId = begun.messageId;
         };
         try {
-          const options = { isRepeat: this.#isRepeat, turn, onTurn };
+          const options = { isRepeat: this.#isRepeat, turn, onTurn, control: this.#control };
           const outcome = await answerMessage(answer, this.claim, options);
-          this.#isRepeat = false;
+          if (typeof outcome !== 'object') this.#isRepeat = false;
           return outcome;
         } catch (error) {
           if (stopping.aborted) return 'stopped';

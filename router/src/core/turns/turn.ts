@@ -1,5 +1,11 @@
 import type { ChatId } from '../ids.ts';
+import type { ToUs } from '../messages/inbound-message.ts';
 import type { IncomingMessage, OutgoingMessage } from '../models.ts';
+import type { Access } from '../policies/access-fields.ts';
+import type { ChatState } from '../policies/chat-state.ts';
+
+/** What a turn says about an auto-reply loop: it pauses the chat, or it ends such a pause. */
+export type LoopChange = 'stopped' | 'over';
 
 /** The oldest unanswered message of a chat, as the turn needs it. */
 export interface PendingTurn {
@@ -15,13 +21,37 @@ export interface PendingTurn {
   earlierAttempts?: number;
   /** One of them may have run, and no operator replayed the message after it. */
   mayHaveRun?: boolean;
+  /** WhatsApp's id of the bubble that the person sees. Absent: `message.id`. */
+  bubbleId?: string;
+  /** Edits that its text has so far. Absent: none. */
+  edits?: number;
+  /** Earlier messages whose words are in this turn and that end with it, oldest first. */
+  merged?: MergedMessage[];
+  /** The message in whose turn this one was given to an agent. */
+  mergedInto?: string;
   /** The chat is paused: the message gets no answer. */
   isPaused?: boolean;
+  /** The owner approves answers of the chat before they are sent. */
+  isApproving?: boolean;
+  /** The chat is paused because of an auto-reply loop. */
+  isInLoop?: boolean;
+  /** What the owner decided about the chat. Absent: the owner was not asked, or not in the last days. */
+  access?: Access;
+  /** What policies remember of the chat. */
+  chatState?: ChatState;
+  /** How it is addressed to the account. */
+  toUs?: ToUs;
   /** Who wrote it: LID, else number; bare digits. */
   sender: string;
   /** When it was stored, and when the last reply of the chat was; the database's time, epoch milliseconds. */
   receivedAtMs: number;
   repliedAtMs?: number;
+}
+
+/** A message that ends with the turn of a later one. */
+export interface MergedMessage extends Pick<PendingTurn, 'messageId' | 'edits'> {
+  /** WhatsApp's id of its bubble. */
+  bubbleId: string;
 }
 
 /** How a turn ended. Written with the reply in one transaction. */
@@ -38,6 +68,12 @@ export interface TurnResult {
   /** Rule-by-rule trace of the route choice and, where its client tells, what was sent to the agent; as JSON. */
   trace?: unknown;
   replies: NewReply[];
+  /** The turn pauses the chat because of an auto-reply loop, or ends such a pause. */
+  loop?: LoopChange;
+  /** The replies wait for the owner. */
+  isDraft?: true;
+  /** Parts of the chat's state that the turn changed. */
+  statePatch?: ChatState;
 }
 
 /** A turn whose end is stored. */

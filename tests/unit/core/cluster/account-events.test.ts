@@ -5,11 +5,14 @@ import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver
 import { LeaseLostError } from '../../../../router/src/core/errors.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
+import { MemoryChatStore } from '../../../doubles/memory-chat-store.ts';
+import { MemoryDrafts } from '../../../doubles/memory-drafts.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
+import { NO_CONDITIONS } from '../../../support/routes.ts';
 
 function setup() {
   const state = new MemoryState();
@@ -37,8 +40,19 @@ function setup() {
     },
     inbox: new MemoryInbox(state),
     outbox: new MemoryOutbox(state),
-    workers: { nodeForNextChat: () => 'n1', serve: (claim) => void calls.push(`serve ${claim.chatId}`) },
+    workers: {
+      nodeForNextChat: () => 'n1',
+      serve: (claim) => void calls.push(`serve ${claim.chatId}`),
+      stopTurn: () => undefined,
+    },
     routes: new MemoryRouteStore(),
+    chatStore: new MemoryChatStore(state),
+    sendNotice: async () => undefined,
+    languages: NO_CONDITIONS.languages,
+    drafts: new MemoryDrafts(state),
+    deliverReplies: () => undefined,
+    matcher: { test: async () => 'no-match' },
+    conversation: async () => ({}),
     environment: 'lab',
     registry,
     accounts: { changed: (status) => void changed.push(status) },

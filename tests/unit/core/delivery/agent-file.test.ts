@@ -8,7 +8,8 @@ describe('agentFile', () => {
     ['image/png', 'image'],
     ['AUDIO/ogg; codecs=opus', 'audio'],
     ['application/pdf', 'document'],
-    ['video/mp4', 'document'],
+    ['video/mp4', 'video'],
+    ['video/x-msvideo', 'document'],
   ])('sends %s as %s', (mimeType, kind) => {
     expect(agentFile({ mimeType, data: 'AQ==' })).toMatchObject({ kind, mimeType });
   });

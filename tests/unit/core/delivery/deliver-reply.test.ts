@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
+import { SendPace } from '../../../../router/src/core/delivery/pace-sends.ts';
 import {
   NotConnectedError,
   SendRefusedError,
@@ -7,6 +8,7 @@ import {
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AccountState, OutgoingMessage } from '../../../../router/src/core/models.ts';
+import { governorOf } from '../../../../router/src/core/policies/governor.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
@@ -55,6 +57,7 @@ class Rows extends MemoryOutbox {
 function setup(
   send: (message: OutgoingMessage) => Promise<void> = async () => undefined,
   clock = new FakeClock(),
+  pace?: SendPace,
 ) {
   const rows = new Rows(new MemoryState());
   const sent: string[] = [];
@@ -80,17 +83,79 @@ function setup(
     },
     log: recordingLog(),
     clock,
+    pace,
   });
   return { rows, sent, connection, lease, delivery };
 }
 
 describe('ReplyDelivery', () => {
+  it('sends at the pace of the account; when it is released, what waits stays for the next process', async () => {
+    const clock = new FakeClock();
+    const pace = new SendPace({
+      settings: async () => governorOf({ messages: { perSecond: 1, burst: 2 } }),
+      setTyping: async () => undefined,
+      clock,
+      random: () => 0,
+    });
+    const { rows, sent, delivery } = setup(undefined, clock, pace);
+    expect(delivery.openSlot('b')?.close()).toBeUndefined();
+    delivery.deliver(rows.put(reply(1), reply(2), reply(3), reply(4)));
+    await settle();
+    expect(sent).toEqual(['WA1', 'WA2']);
+    expect(delivery.openSlot('b')).toBeUndefined();
+    await clock.advanceMs(1_000);
+    expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
+    const finished = delivery.finish();
+    await clock.advanceMs(1_000);
+    await finished;
+    expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
+    expect(rows.state(4)).toBe('queued');
+  });
+
   it('sends the replies of one chat in order and marks each', async () => {
     const { rows, sent, delivery } = setup();
     delivery.deliver(rows.put(reply(1), reply(2), reply(3)));
     await delivery.idle();
     expect(sent).toEqual(['WA1', 'WA2', 'WA3']);
     expect([1, 2, 3].map((id) => rows.state(id))).toEqual(['sent', 'sent', 'sent']);
+  });
+
+  it('says of a reply whether it was sent now', async () => {
+    const { rows, delivery, connection } = setup(async ({ waMessageId }) => {
+      if (waMessageId === 'WA2') throw new SendRefusedError('nobody is there');
+    });
+    const [first, second, third] = rows.put(reply(1), reply(2), reply(3)) as [
+      QueuedReply,
+      QueuedReply,
+      QueuedReply,
+    ];
+    expect(await delivery.deliverNow(first)).toBe(true);
+    expect(await delivery.deliverNow(second)).toBe(false);
+    connection.state = 'connecting';
+    expect(await delivery.deliverNow(third)).toBe(false);
+    await delivery.idle();
+    expect([1, 2, 3].map((id) => rows.state(id))).toEqual(['sent', 'dead', 'queued']);
+  });
+
+  it('sends an interim edit at once or never, and nothing while other replies of the chat are sent', async () => {
+    const { rows, sent, connection, delivery, lease } = setup();
+    const edit = (waMessageId: string) =>
+      delivery.sendUnstored('a', { ...reply(1).message, waMessageId, text: 'more' });
+    await edit('E1');
+    delivery.deliver(rows.put(reply(1)));
+    await edit('E2');
+    await delivery.idle();
+    lease.isHeld = false;
+    await edit('E3');
+    lease.isHeld = true;
+    connection.state = 'connecting';
+    await edit('E4');
+    expect(sent).toEqual(['E1', 'WA1']);
+  });
+
+  it('survives an interim edit that WhatsApp does not take', async () => {
+    const { delivery } = setup(async () => Promise.reject(new SendUncertainError('the connection broke')));
+    await expect(delivery.sendUnstored('a', reply(1).message)).resolves.toBeUndefined();
   });
 
   it('sends a reply that was stored as sending without marking it again', async () => {

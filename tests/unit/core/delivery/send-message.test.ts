@@ -1,5 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sendMessage } from '../../../../router/src/core/delivery/send-message.ts';
+import {
+  type FileToSend,
+  type SendMessageInput,
+  sendMessage,
+} from '../../../../router/src/core/delivery/send-message.ts';
+import { FileRefusedError } from '../../../../router/src/core/errors.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
@@ -7,11 +12,12 @@ import { MemoryState } from '../../../doubles/memory-state.ts';
 const input = { accountId: 'main', to: '5491150000001', text: 'hello' };
 let minted = 0;
 let delivered: QueuedReply[];
-let send: (change?: { text?: string; idempotencyKey?: string }) => ReturnType<typeof sendMessage>;
+let outbox: MemoryOutbox;
+let send: (change?: Partial<SendMessageInput>) => ReturnType<typeof sendMessage>;
 
 beforeEach(() => {
   delivered = [];
-  const outbox = new MemoryOutbox(new MemoryState());
+  outbox = new MemoryOutbox(new MemoryState());
   const deps = {
     outbox,
     mintId: () => `WA${++minted}`,
@@ -39,5 +45,43 @@ describe('sendMessage', () => {
     await send({ idempotencyKey: 'k' });
     expect(await send({ idempotencyKey: 'k', text: 'other' })).toMatchObject({ outcome: 'conflict' });
     expect(delivered).toHaveLength(1);
+  });
+
+  describe('with a file', () => {
+    const bytes = Buffer.from('file');
+    let loads = 0;
+    const file = (source = 'image 1'): FileToSend => ({
+      kind: 'image',
+      source,
+      load: async () => {
+        loads += 1;
+        return { kind: 'image', mimeType: 'image/png', bytes };
+      },
+    });
+
+    it('stores the bytes before it starts the delivery', async () => {
+      const { row } = await send({ file: file() });
+      const media = { kind: 'image', mimeType: 'image/png', sizeBytes: 4 };
+      expect(delivered).toMatchObject([{ outboxId: row.id, message: { media, text: 'hello' } }]);
+      expect(await outbox.fileOf(row.id)).toEqual({ bytes });
+    });
+
+    it('neither loads nor sends the file of a repeat', async () => {
+      const first = await send({ file: file(), idempotencyKey: 'k' });
+      loads = 0;
+      expect(await send({ file: file(), idempotencyKey: 'k' })).toEqual({ outcome: 'known', row: first.row });
+      expect(await send({ file: file('image 2'), idempotencyKey: 'k' })).toMatchObject({
+        outcome: 'conflict',
+      });
+      expect(await send({ idempotencyKey: 'k' })).toMatchObject({ outcome: 'conflict' });
+      expect(loads).toBe(0);
+      expect(delivered).toHaveLength(1);
+    });
+
+    it('stores nothing when the file cannot be loaded', async () => {
+      const load = () => Promise.reject(new FileRefusedError('too large'));
+      await expect(send({ file: { ...file(), load }, idempotencyKey: 'k' })).rejects.toThrow('too large');
+      expect(await outbox.hasDirect('main', 'k')).toBe(false);
+    });
   });
 });

@@ -13,16 +13,18 @@ const person = { phone: '5493777000001' };
 function setup() {
   const served: Array<{ claim: ChatClaim; isRepeat: boolean }> = [];
   const turns: Array<string | undefined> = [];
+  const stopped: string[] = [];
   const log = recordingLog();
   const workers = {
     nodeForNextChat: () => 'n2',
-    serve: (claim: ChatClaim, isRepeat: boolean, turn?: PendingTurn) => {
+    serve: (claim: ChatClaim, isRepeat: boolean, { turn }: { turn?: PendingTurn } = {}) => {
       served.push({ claim, isRepeat });
       turns.push(turn?.message.text);
     },
+    stopTurn: ({ chatId }: ChatClaim) => void stopped.push(chatId),
   };
   const inbox = new MemoryInbox(new MemoryState());
-  return { served, turns, log, receive: receiveMessage.bind(undefined, { inbox, workers, log }) };
+  return { served, turns, stopped, log, receive: receiveMessage.bind(undefined, { inbox, workers, log }) };
 }
 
 describe('receiveMessage', () => {
@@ -48,6 +50,18 @@ describe('receiveMessage', () => {
     await receive(aMessage('a', person, { text: 'first' }));
     await receive(aMessage('a', person, { text: 'second' }));
     expect(turns).toEqual(['first', undefined]);
+  });
+
+  it('stops the turn of a chat whose person writes /stop, in a group only when it is addressed to us', async () => {
+    const { stopped, receive } = setup();
+    await receive(aMessage('a', person, { text: '/stop' }));
+    expect(stopped).toEqual([]);
+    await receive(aMessage('a', person, { text: ' /STOP ' }));
+    expect(stopped).toEqual(['1']);
+    const group = { chat: { kind: 'group' as const, groupId: '120363000000000001' }, text: '/stop' };
+    for (const toUs of [undefined, undefined, 'mention'] as const)
+      await receive(aMessage('a', person, { ...group, toUs }));
+    expect(stopped).toHaveLength(2);
   });
 
   it('serves no chat for a message that is stored and never answered', async () => {

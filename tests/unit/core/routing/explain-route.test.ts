@@ -1,18 +1,27 @@
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { type ExplainInput, explainRoute } from '../../../../router/src/core/routing/explain-route.ts';
-import { aRoute, RecordingMatcher, routesOf } from '../../../support/routes.ts';
+import { aRoute, NO_CONDITIONS, RecordingMatcher, routesOf } from '../../../support/routes.ts';
 
 const matcher = new RecordingMatcher((pattern, text) =>
   new RegExp(pattern).test(text) ? 'match' : 'no-match',
 );
+
+const clock = { now: () => 0 };
 
 async function explain(
   routes: Route[],
   input: Partial<ExplainInput>,
   aliasesOf?: (accountId: string, channelId: string) => Promise<string[]>,
 ) {
-  const deps = { routes: routesOf(routes), matcher, environment: 'lab' as const, aliasesOf };
+  const deps = {
+    ...NO_CONDITIONS,
+    clock,
+    routes: routesOf(routes),
+    matcher,
+    environment: 'lab' as const,
+    aliasesOf,
+  };
   const result = await explainRoute(deps, { accountId: 'main', text: 'hola', ...input });
   if (result.kind === 'invalid') throw new Error(result.sentence);
   return result.explanation;
@@ -56,6 +65,36 @@ describe('explainRoute', () => {
     expect(explanation.sentence).toContain('add one');
   });
 
+  it('shows each condition of a route that was evaluated, with the given facts', async () => {
+    const when = { hours: '09:00-18:00', tags: ['vip'], isFirstContact: true, isMentioned: true };
+    const routes = [
+      aRoute({ id: 'vip', priority: 2, config: { when } }),
+      aRoute({ id: 'rest', priority: 1 }),
+      aRoute({ id: 'later', config: { when } }),
+    ];
+    const given = {
+      channelId: '5493777239922',
+      tags: ['vip'],
+      isFirstContact: true,
+      toUs: 'mention' as const,
+    };
+    const open = await explain(routes, { ...given, at: new Date('2026-11-23T10:00:00Z') });
+    expect(open.route?.id).toBe('vip');
+    const closed = await explain(routes, { ...given, at: new Date('2026-11-23T20:00:00Z') });
+    expect(closed.route?.id).toBe('rest');
+    expect(closed.trace.map(({ outcome }) => outcome)).toEqual(['when-not-met', 'chosen', 'not-reached']);
+    expect(closed.trace[0]?.sentence).toBe(
+      'Its conditions (`when`) do not hold. It is 20:00 in UTC; the hours are 09:00-18:00.',
+    );
+    expect(closed.trace[0]?.conditions?.map(({ condition, holds }) => [condition, holds])).toEqual([
+      ['hours', false],
+      ['isMentioned', true],
+      ['isFirstContact', true],
+      ['tags', true],
+    ]);
+    expect(closed.trace[2]).not.toHaveProperty('conditions');
+  });
+
   it('evaluates the other environment on request', async () => {
     const routes = [aRoute({ id: 'lab' }), aRoute({ id: 'prod', environment: 'prod' })];
     const explanation = await explain(routes, { channelId: '5493777239922', environment: 'prod' });
@@ -97,7 +136,7 @@ describe('explainRoute', () => {
     ['from', { from: 'somebody', channelId: '5493777239922' }],
     ['from', { from: '120363041234567890@g.us' }],
   ])('names the field %s when it is not an address: %j', async (field, input) => {
-    const deps = { routes: routesOf([]), matcher, environment: 'lab' as const };
+    const deps = { ...NO_CONDITIONS, clock, routes: routesOf([]), matcher, environment: 'lab' as const };
     const result = await explainRoute(deps, { accountId: 'main', text: 'hola', ...input });
     expect(result).toMatchObject({ kind: 'invalid', field });
   });

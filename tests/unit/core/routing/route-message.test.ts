@@ -1,16 +1,30 @@
 import { describe, expect, it } from 'vitest';
+import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { routeMessage } from '../../../../router/src/core/routing/route-message.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
-import { aRoute } from '../../../support/routes.ts';
+import { aRoute, NO_CONDITIONS } from '../../../support/routes.ts';
 
 type Fields = Parameters<typeof aRoute>[0];
 
 /** Routes in order of creation; `tested` lists the tested patterns. */
-async function setup(fields: Fields[], result: 'match' | 'no-match' | 'timeout' = 'match') {
+async function setup(
+  fields: Fields[],
+  result: 'match' | 'no-match' | 'timeout' = 'match',
+  defaults: ConversationSettings = {},
+) {
   const tested: string[] = [];
+  let asked = 0;
   const routes = new MemoryRouteStore();
   for (const each of fields) await routes.create(aRoute({ accountId: 'a', ...each }));
   const deps = {
+    ...NO_CONDITIONS,
+    conversation: async () => defaults,
+    chatStore: {
+      routeFacts: async () => {
+        asked += 1;
+        return { chatId: '7', tags: [], isFirstContact: false };
+      },
+    },
     routes,
     environment: 'lab' as const,
     matcher: {
@@ -21,8 +35,8 @@ async function setup(fields: Fields[], result: 'match' | 'no-match' | 'timeout' 
       },
     },
   };
-  const turn = { accountId: 'a', channelIds: ['5493777000001'], message: { text: 'hello' } };
-  return { tested, route: () => routeMessage(deps, turn) };
+  const turn = { accountId: 'a', channelIds: ['5493777000001'], message: { text: 'hello' }, receivedAtMs: 0 };
+  return { tested, asked: () => asked, route: () => routeMessage(deps, turn) };
 }
 
 describe('routeMessage', () => {
@@ -62,5 +76,51 @@ describe('routeMessage', () => {
     const { trace } = await route();
     expect(trace).toHaveLength(50);
     expect(trace.at(-1)).toMatchObject({ outcome: 'chosen' });
+  });
+
+  it('passes a route whose conditions do not hold, without testing its pattern, and says why', async () => {
+    const { route, tested } = await setup([
+      { channelId: '*', priority: 2, name: 'group', regexFilter: 'hel', config: { when: { isGroup: true } } },
+      {
+        channelId: '*',
+        priority: 1,
+        name: 'text',
+        regexFilter: 'hel',
+        config: { when: { kinds: ['text'] } },
+      },
+    ]);
+    const choice = await route();
+    expect(choice).toMatchObject({ kind: 'route', route: { name: 'text' } });
+    expect(tested).toEqual(['hel']);
+    const [first] = choice.trace;
+    expect(first).toMatchObject({
+      outcome: 'when-not-met',
+      sentence: 'Its conditions (`when`) do not hold. The chat is no group.',
+    });
+    expect(first).not.toHaveProperty('conditions');
+  });
+
+  it('gives the reason when the conditions of no route hold', async () => {
+    const { route } = await setup([{ channelId: '*', config: { when: { isGroup: true } } }]);
+    expect(await route()).toMatchObject({ kind: 'none', reason: 'when-not-met' });
+  });
+
+  it('evaluates the conditions of all routes, unless a route has its own', async () => {
+    const fields = [
+      { channelId: '*', priority: 2, name: 'default' },
+      { channelId: '*', priority: 1, name: 'own', config: { when: { kinds: ['text' as const] } } },
+    ];
+    const { route } = await setup(fields, 'match', { when: { kinds: ['image'] } });
+    expect(await route()).toMatchObject({ kind: 'route', route: { name: 'own' } });
+  });
+
+  it('asks for the chat once, and only when a route that is reached has a condition about it', async () => {
+    const asks = { channelId: '*', config: { when: { tags: ['vip'] } } };
+    const unreached = await setup([{ channelId: '5493777000001' }, asks]);
+    await unreached.route();
+    expect(unreached.asked()).toBe(0);
+    const reached = await setup([asks, asks, { channelId: '*', name: 'rest', priority: -1 }]);
+    expect(await reached.route()).toMatchObject({ route: { name: 'rest' } });
+    expect(reached.asked()).toBe(1);
   });
 });

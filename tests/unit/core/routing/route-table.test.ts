@@ -10,7 +10,7 @@ import {
   type MatchResult,
   type RouteQuery,
 } from '../../../../router/src/core/routing/route-table.ts';
-import { aRoute, RecordingMatcher, routesOf } from '../../../support/routes.ts';
+import { aRoute, NO_CONDITIONS, RecordingMatcher, routesOf } from '../../../support/routes.ts';
 
 const query: RouteQuery = {
   accountId: 'main',
@@ -185,8 +185,13 @@ describe('the choice of a route, for any table', () => {
         const named = inPlay.map((route) => ({ ...route, regexFilter: route.regexFilter && route.id }));
         const matcher = new RecordingMatcher((pattern) => matches.get(pattern) ?? 'no-match');
         const choice = await routeMessage(
-          { routes: routesOf(named), matcher, environment: 'lab' },
-          { accountId: 'main', channelIds: [...query.channelIds], message: { text: 'hola' } },
+          { ...NO_CONDITIONS, routes: routesOf(named), matcher, environment: 'lab' },
+          {
+            accountId: 'main',
+            channelIds: [...query.channelIds],
+            message: { text: 'hola' },
+            receivedAtMs: 0,
+          },
         );
         const whole = chooseRoute(named, query, matches);
         expect(choice).toEqual(whole);
@@ -209,11 +214,12 @@ describe('routeMessage', () => {
     );
     const choice = await routeMessage(
       {
+        ...NO_CONDITIONS,
         routes: routesOf([...refusing, aRoute({ id: 'winner' })]),
         matcher: new RecordingMatcher(() => 'no-match'),
         environment: 'lab',
       },
-      { accountId: 'main', channelIds: ['5493777239922'], message: { text: 'hola' } },
+      { accountId: 'main', channelIds: ['5493777239922'], message: { text: 'hola' }, receivedAtMs: 0 },
     );
     expect(choice.trace).toHaveLength(50);
     expect(choice.trace.at(-1)).toMatchObject({ routeId: 'winner', outcome: 'chosen' });

@@ -12,6 +12,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 import { inbound } from '../../../support/router.ts';
 import { aRoute } from '../../../support/routes.ts';
+import { shaping } from '../../../support/shaping.ts';
 
 type Follow = NonNullable<AgentClient['followTask']>;
 
@@ -50,6 +51,7 @@ async function setup(reports: Array<TaskReport | Error | Follow>, config: RouteC
   };
   const routes = { get: async (id: string) => (id === route.id ? route : undefined) };
   const deps = {
+    ...shaping(),
     remoteTasks,
     routes,
     agents: { clientFor: () => client, endpointOf: () => '' },
@@ -79,6 +81,12 @@ describe('followTask', () => {
     expect(texts()).toEqual(['You won!']);
     expect(delivered).toMatchObject([{ message: { to: '5493777239922@s.whatsapp.net', text: 'You won!' } }]);
     expect(message()).toMatchObject({ state: 'answered', reason: undefined });
+  });
+
+  it('converts Markdown of the result', async () => {
+    const { run, texts } = await setup([end('**You** won!')]);
+    await run();
+    expect(texts()).toEqual(['*You* won!']);
   });
 
   it('reports progress before the end, in order', async () => {

@@ -3,6 +3,8 @@ import type { LateAnswer, LateReply } from '../../../../router/src/core/ports/re
 import { answerLater } from '../../../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
+import { aRoute } from '../../../support/routes.ts';
+import { shaping } from '../../../support/shaping.ts';
 
 function setup(refusal?: 'used') {
   const stored: LateReply[] = [];
@@ -10,7 +12,10 @@ function setup(refusal?: 'used') {
   const log = recordingLog();
   let minted = 0;
   const deps = {
+    ...shaping(),
+    routes: { get: async (id: string) => aRoute({ id, config: { reply: { format: 'plain' } } }) },
     tokens: {
+      routeOf: async () => 'route-1',
       redeem: async (_token: string, replies: readonly LateReply[]): Promise<LateAnswer> => {
         if (refusal) return { outcome: refusal };
         stored.push(...replies);
@@ -50,6 +55,13 @@ describe('answerLater', () => {
     expect(log.lines).toMatchObject([
       { message: 'late answer stored', fields: { messageId: '2', chat: expect.any(String), replies: 2 } },
     ]);
+  });
+
+  it("shapes the answer as the message's route says", async () => {
+    const { deps, stored } = setup();
+    await answerLater(deps, 'token', { response: `**Done** <think>hm</think>${'x'.repeat(4_500)}` });
+    expect(stored.map(({ text }) => text.length)).toEqual([4_000, 505]);
+    expect(stored[0]?.text.slice(0, 6)).toBe('Done x');
   });
 
   it('delivers nothing when the token is not valid', async () => {

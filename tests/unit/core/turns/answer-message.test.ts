@@ -9,16 +9,20 @@ import {
 } from '../../../../router/src/core/errors.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
+import { groupPolicy } from '../../../../router/src/core/policies/group.ts';
 import type { ChatPolicy } from '../../../../router/src/core/policies/policy.ts';
 import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
 import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
+import { MemoryChatHistory } from '../../../doubles/memory-chat-history.ts';
+import { MemoryChatStore } from '../../../doubles/memory-chat-store.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
-import { aRoute } from '../../../support/routes.ts';
+import { aRoute, NO_CONDITIONS } from '../../../support/routes.ts';
+import { shaping } from '../../../support/shaping.ts';
 
 class UnreadableError extends Wa2aiError {
   constructor() {
@@ -81,6 +85,9 @@ function fail(where: keyof typeof faults): void {
 
 function deps(): AnswerDeps {
   return {
+    languages: NO_CONDITIONS.languages,
+    chatStore: new MemoryChatStore(new MemoryState()),
+    accountStore: { load: async () => ({ state: 'open', generation: 1 }) },
     inbox: Object.assign(Object.create(inbox) as MemoryInbox, {
       nextTurn: async (...args: Parameters<MemoryInbox['nextTurn']>) => {
         fail('next');
@@ -121,6 +128,7 @@ function deps(): AnswerDeps {
     },
     policy: { attempts: 1, backoffMs: () => 0 },
     circuits: new CircuitBreakers(),
+    ...shaping(),
     policies: [
       autoReplyLoopPolicy({
         history: {
@@ -133,11 +141,19 @@ function deps(): AnswerDeps {
       }),
     ],
     mintId: () => 'WA',
-    media: { load: () => Promise.reject(new Error('not part of this test')) },
-    history: { pastTurns: async () => [] },
+    media: {
+      load: () => Promise.reject(new Error('not part of this test')),
+      urlOf: async () => undefined,
+    },
+    history: { pastTurns: async () => [], unanswered: async () => [] },
     replyTokens: { issue: async () => 'token' },
     accounts: {
-      delivery: () => ({ deliver: (rows) => void delivered.push(...rows), openSlot: () => slot }),
+      delivery: () => ({
+        deliver: (rows) => void delivered.push(...rows),
+        openSlot: () => slot,
+        deliverNow: async () => false,
+        sendUnstored: async () => undefined,
+      }),
     },
     bus: { publish: (message) => void published.push(message) },
     clock,
@@ -170,6 +186,7 @@ describe('answerMessage', () => {
           asked.push(`history ${given[1]} ${given[2]}`);
           return [];
         },
+        unanswered: async () => [],
       },
       replyTokens: {
         issue: async (messageId: string) => {
@@ -300,18 +317,82 @@ describe('answerMessage', () => {
 
   it('ends a turn that a policy stops with its reason, and calls no agent', async () => {
     const stop = {
+      kind: 'end' as const,
       reason: 'paused',
       step: { step: 'pause', outcome: 'stopped', sentence: 'A person answers.' },
+      say: 'A person answers soon.',
     };
+    const seen = { kind: 'continue' as const, step: { step: 'seen', outcome: 'passed', sentence: 'Seen.' } };
     faults.agents = new TypeError('the agent was asked');
-    await answerMessage({ ...deps(), policies: [{ before: async () => stop }] }, claim);
-    expect(ends()[0]).toEqual(['ignored', 'paused']);
-    expect([...state.messages.values()][0]?.trace).toContainEqual(stop.step);
+    await answerMessage(
+      {
+        ...deps(),
+        policies: [
+          { name: 'a', before: async () => seen },
+          { name: 'b', before: async () => stop },
+        ],
+      },
+      claim,
+    );
+    expect(ends()[0]).toEqual(['answered', 'paused']);
+    expect([...state.messages.values()][0]?.trace).toEqual([expect.anything(), seen.step, stop.step]);
+    expect(replies()).toEqual(['A person answers soon.']);
+  });
+
+  it('gives the agent the messages of a group that were not for it, and quotes the message it answers', async () => {
+    const asked: unknown[] = [];
+    const member = {
+      accountId: 'default',
+      channelId: '*',
+      config: { group: { answer: 'mention' as const } },
+    };
+    routes = [aRoute(member)];
+    for (const [index, toUs] of ([undefined, 'mention'] as const).entries()) {
+      const { worker } = await inbox.add(
+        {
+          accountId: 'default',
+          waMessageId: `G${index}`,
+          chat: { kind: 'group', groupId: '120363000000000001' },
+          sender: { phone: '5493777000009', pushName: 'Ana' },
+          kind: 'text',
+          text: `group ${index}`,
+          toUs,
+          sentAtMs: 0,
+          stanzaOrder: BigInt(10 + index),
+        },
+        'n1',
+      );
+      if (worker) claim = worker;
+    }
+    const listening = {
+      ...deps(),
+      policies: [groupPolicy({ matcher: { test: async () => 'no-match' as const } })],
+      history: new MemoryChatHistory(state),
+    };
+    listening.agents.clientFor = () => ({
+      sendMessage: async (_endpoint, { text, context }) => {
+        asked.push({ text, context });
+        return { success: true, response: 'hello' };
+      },
+    });
+    await answerMessage(listening, claim);
+    await answerMessage(listening, claim);
+    expect(asked).toEqual([{ text: 'group 1', context: [{ name: 'Ana', text: 'group 0' }] }]);
+    expect(ends().slice(2)).toEqual([
+      ['ignored', 'group-not-addressed'],
+      ['answered', undefined],
+    ]);
+    expect([...state.outbox.values()][0]?.quote).toEqual({
+      waMessageId: 'G1',
+      from: '5493777000009@s.whatsapp.net',
+      text: 'group 1',
+    });
   });
 
   it('runs the agent inside the policies, the first one outermost', async () => {
     const order: string[] = [];
     const policy = (name: string): ChatPolicy => ({
+      name,
       during: async (_turn, work) => {
         order.push(`${name} starts`);
         const result = await work();
@@ -319,7 +400,7 @@ describe('answerMessage', () => {
         return result;
       },
     });
-    await answerMessage({ ...deps(), policies: [policy('a'), {}, policy('b')] }, claim);
+    await answerMessage({ ...deps(), policies: [policy('a'), { name: 'none' }, policy('b')] }, claim);
     expect(order).toEqual(['a starts', 'b starts', 'b ends', 'a ends']);
     expect(replies()).toEqual(['re text 1']);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MediaError } from '../../../../router/src/core/errors.ts';
+import type { MediaLinks } from '../../../../router/src/core/ports/media-links.ts';
 import { StoredMedia } from '../../../../router/src/core/turns/load-media.ts';
 import { settle } from '../../../support/fake-clock.ts';
 
@@ -9,7 +10,15 @@ describe('StoredMedia', () => {
   const { signal } = new AbortController();
   const turn = (messageId: string) => ({ messageId, accountId: 'default' });
   const gone = new MediaError('MEDIA_GONE', 'It is gone.');
-  const nowhere = { reload: async () => undefined };
+  const links: MediaLinks = {
+    isOn: true,
+    urlOf: async ({ reference, fileName }) => `https://wa2ai.test/${reference}/${fileName}`,
+    open: async (token) => {
+      if (token !== 'good') return token === 'old' ? 'expired' : 'unknown';
+      return { accountId: 'default', reference: 'way', mimeType: 'image/png' };
+    },
+  };
+  const nowhere = { reload: async () => undefined, links };
 
   it('loads four files at a time', async () => {
     const ends: Array<() => void> = [];
@@ -47,6 +56,7 @@ describe('StoredMedia', () => {
     ],
   ])('of a file that WhatsApp deleted: %s', async (_, reload, expected) => {
     const media = new StoredMedia({
+      links,
       inbox: { mediaReference: async () => 'old' },
       download: async (reference) => {
         if (reference === 'old') throw gone;
@@ -56,5 +66,22 @@ describe('StoredMedia', () => {
     });
     const said = await media.load(turn('1'), signal).then(String, (error: Error) => error.message);
     expect(said).toBe(expected);
+  });
+
+  it('makes links to files, and loads what they lead to, also after the turn', async () => {
+    let reference: string | undefined = 'way';
+    const inbox = { mediaReference: async () => reference };
+    const media = new StoredMedia({ ...nowhere, inbox, download: async (from) => Buffer.from(`by ${from}`) });
+    const message = { media: { kind: 'document', mimeType: 'application/pdf', fileName: 'a.pdf' } };
+    const linked = { ...turn('1'), message } as unknown as Parameters<typeof media.urlOf>[0];
+    expect(await media.urlOf(linked)).toBe('https://wa2ai.test/way/a.pdf');
+    reference = undefined;
+    expect(await media.urlOf(linked)).toBeUndefined();
+    const none = { ...nowhere, links: { ...links, isOn: false }, download: async () => bytes };
+    const unread = { mediaReference: () => Promise.reject(new Error('nothing is to be read')) };
+    expect(await new StoredMedia({ ...none, inbox: unread }).urlOf(linked)).toBeUndefined();
+    expect(await media.loadLinked('good', signal)).toMatchObject({ bytes: Buffer.from('by way') });
+    expect(await media.loadLinked('old', signal)).toBe('expired');
+    expect(await media.loadLinked('other', signal)).toBe('unknown');
   });
 });

@@ -1,0 +1,23 @@
+import type { ChatId } from '../ids.ts';
+import type { ChatRow, ChatStore } from '../ports/chat-store.ts';
+import type { ChatWorkers } from '../turns/chat-workers.ts';
+
+export interface DecideAccessDeps {
+  chatStore: Pick<ChatStore, 'decideAccess'>;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
+}
+
+/**
+ * Stores the owner's decision about a chat; after an approval its waiting messages are answered, in their order.
+ * @returns undefined: there is no such chat
+ * @throws {StorageUnavailableError} nothing was changed
+ */
+export async function decideAccess(
+  { chatStore, workers }: DecideAccessDeps,
+  id: ChatId,
+  access: 'approved' | 'refused',
+): Promise<ChatRow | undefined> {
+  const decided = await chatStore.decideAccess(id, access, workers.nodeForNextChat());
+  if (decided?.worker) workers.serve(decided.worker, !decided.isNewWorker);
+  return decided?.chat;
+}

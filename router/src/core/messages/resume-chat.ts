@@ -1,0 +1,24 @@
+import type { ChatId } from '../ids.ts';
+import type { ChatRow, ChatStore } from '../ports/chat-store.ts';
+import type { ChatWorkers } from '../turns/chat-workers.ts';
+
+export interface ResumeChatDeps {
+  chatStore: Pick<ChatStore, 'resume'>;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
+}
+
+/**
+ * Ends the pause of a chat.
+ * @param answerMissed messages that got no answer because of a pause are answered now, in their order
+ * @returns undefined: there is no such chat
+ * @throws {StorageUnavailableError} nothing was changed
+ */
+export async function resumeChat(
+  { chatStore, workers }: ResumeChatDeps,
+  id: ChatId,
+  answerMissed: boolean,
+): Promise<ChatRow | undefined> {
+  const resumed = await chatStore.resume(id, answerMissed ? { node: workers.nodeForNextChat() } : undefined);
+  if (resumed?.worker && answerMissed) workers.serve(resumed.worker, !resumed.isNewWorker);
+  return resumed?.chat;
+}

@@ -1,0 +1,174 @@
+import { fnv1a } from '../chat-hash.ts';
+import type { ToUs } from '../messages/inbound-message.ts';
+import type { IncomingMessage } from '../models.ts';
+import { localTimeOf } from '../policies/time-zone.ts';
+import { DAYS, hoursOf, WHEN_KINDS, type When, type WhenKind } from './when-fields.ts';
+
+/** What conditions ask of a message and its chat. */
+export interface WhenFacts {
+  /** When the message was received, epoch milliseconds. */
+  atMs: number;
+  kind: WhenKind;
+  isGroup: boolean;
+  toUs?: ToUs;
+  /** Of the text; absent: it is not known. */
+  language?: string;
+  isFirstContact: boolean;
+  tags: readonly string[];
+  /** Absent: the chat is not stored yet. */
+  chatId?: string;
+}
+
+/** Whether one condition holds; `sentence` is ready to show to an admin and contains no message text. */
+export interface Condition {
+  condition: Exclude<keyof When, 'timeZone'>;
+  holds: boolean;
+  sentence: string;
+}
+
+/**
+ * Evaluates the conditions of a route, in the order of their names in `When`; the route fits when all hold. Pure: the same
+ * values give the same result on any node at any time.
+ */
+export function evaluateWhen(when: When, routeId: string, facts: WhenFacts): Condition[] {
+  const { days, languages, kinds, isGroup, isMentioned, quotesUs, isFirstContact, tags, percent } = when;
+  const { toUs } = facts;
+  const hours = when.hours === undefined ? undefined : hoursOf(when.hours);
+  const zone = when.timeZone ?? 'UTC';
+  const local = days || hours ? localTimeOf(facts.atMs, zone) : undefined;
+  const found: Array<Condition | undefined> = [
+    days && local && onDay(days, local, hours, zone),
+    hours &&
+      local && {
+        condition: 'hours',
+        holds: isWithin(local.minute, hours),
+        sentence: `It is ${local.text} in ${zone}; the hours are ${when.hours}.`,
+      },
+    languages && inLanguage(languages, facts.language),
+    kinds && {
+      condition: 'kinds',
+      holds: kinds.includes(facts.kind),
+      sentence: `The kind of the message is ${facts.kind}; the kinds are ${kinds.join(', ')}.`,
+    },
+    isOrNot('isGroup', isGroup, facts.isGroup, 'The chat is a group.', 'The chat is no group.'),
+    isOrNot(
+      'isMentioned',
+      isMentioned,
+      toUs === 'mention' || toUs === 'both',
+      'The message mentions the account.',
+      'The message does not mention the account.',
+    ),
+    isOrNot(
+      'quotesUs',
+      quotesUs,
+      toUs === 'quote' || toUs === 'both',
+      'The message replies to one of the account.',
+      'The message does not reply to one of the account.',
+    ),
+    isOrNot(
+      'isFirstContact',
+      isFirstContact,
+      facts.isFirstContact,
+      'No message of the chat was answered before.',
+      'A message of the chat was answered before.',
+    ),
+    tags && withTag(tags, facts.tags),
+    percent === undefined ? undefined : inShare(percent, routeId, facts.chatId),
+  ];
+  return found.filter((each) => each !== undefined);
+}
+
+/** Where a chat is among all chats for one route: 0 up to 100. Evenly spread, and the same for ever. */
+export function shareOf(routeId: string, chatId: string): number {
+  let hash = Number.parseInt(fnv1a(`${routeId} ${chatId}`), 16);
+  // The final step of MurmurHash3: similar ids are far from each other.
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * 100;
+}
+
+/** The kind of a message as `kinds` names it: its file before its caption, its card before its description. */
+export function whenKindOf({
+  kind = 'text',
+  media,
+  viewOnce,
+  card,
+}: Partial<Pick<IncomingMessage, 'kind' | 'media' | 'viewOnce' | 'card'>>): WhenKind {
+  const found = media?.kind ?? viewOnce ?? (card?.kind === 'event' ? 'event' : kind);
+  return WHEN_KINDS.find((known) => known === found) ?? 'other';
+}
+
+type LocalTime = ReturnType<typeof localTimeOf>;
+
+/** After midnight, hours that began the day before belong to that day. */
+function onDay(
+  days: NonNullable<When['days']>,
+  { day, minute }: LocalTime,
+  hours: ReturnType<typeof hoursOf>,
+  zone: string,
+): Condition {
+  const isAfterMidnight = hours !== undefined && hours.toMinute < hours.fromMinute && minute < hours.toMinute;
+  const counted = isAfterMidnight ? (DAYS[(DAYS.indexOf(day) + 6) % 7] ?? day) : day;
+  const which = isAfterMidnight ? `The hours began on ${counted}` : `It is ${counted}`;
+  return {
+    condition: 'days',
+    holds: days.includes(counted),
+    sentence: `${which} in ${zone}; the days are ${days.join(', ')}.`,
+  };
+}
+
+function isWithin(
+  minute: number,
+  { fromMinute, toMinute }: NonNullable<ReturnType<typeof hoursOf>>,
+): boolean {
+  if (fromMinute < toMinute) return minute >= fromMinute && minute < toMinute;
+  return minute >= fromMinute || minute < toMinute;
+}
+
+function inLanguage(languages: readonly string[], language: string | undefined): Condition {
+  const wanted = `the languages are ${languages.join(', ')}`;
+  return {
+    condition: 'languages',
+    holds: language !== undefined && languages.includes(language),
+    sentence:
+      language === undefined
+        ? `The language of the text is not known; ${wanted}.`
+        : `The text is in ${language}; ${wanted}.`,
+  };
+}
+
+function withTag(wanted: readonly string[], tags: readonly string[]): Condition {
+  const found = wanted.filter((tag) => tags.includes(tag));
+  return {
+    condition: 'tags',
+    holds: found.length > 0,
+    sentence:
+      found.length > 0
+        ? `The chat has the tag ${found.join(', ')}.`
+        : `The chat has none of the tags ${wanted.join(', ')}.`,
+  };
+}
+
+function inShare(percent: number, routeId: string, chatId: string | undefined): Condition {
+  if (chatId === undefined) {
+    const sentence = `Which chats are in the ${percent} percent is known once they are stored; this one is not.`;
+    return { condition: 'percent', holds: percent === 100, sentence };
+  }
+  const holds = shareOf(routeId, chatId) < percent;
+  return {
+    condition: 'percent',
+    holds,
+    sentence: `The chat is ${holds ? '' : 'not '}in the ${percent} percent of chats of this route.`,
+  };
+}
+
+function isOrNot(
+  condition: Condition['condition'],
+  wanted: boolean | undefined,
+  is: boolean,
+  yes: string,
+  no: string,
+): Condition | undefined {
+  if (wanted === undefined) return undefined;
+  return { condition, holds: is === wanted, sentence: is ? yes : no };
+}

@@ -1,0 +1,60 @@
+import { Wa2aiError } from '../errors.ts';
+import type { AgentResponse, Route } from '../models.ts';
+import { commandHelp, commandIn } from '../policies/commands.ts';
+import { textOf } from '../policies/texts.ts';
+import type { AskRouteDeps } from './ask-route.ts';
+import { type SessionDeps, sessionOfTurn } from './session-of-turn.ts';
+import type { TurnResult } from './turn.ts';
+import { notice, type TurnTalk } from './turn-talk.ts';
+
+/** The answer to a command that wa2ai answers itself; undefined for any other message. */
+export async function answerCommand(
+  deps: Pick<AskRouteDeps, 'agents'> & SessionDeps & { mintId(): string },
+  route: Route,
+  talk: TurnTalk,
+): Promise<TurnResult | undefined> {
+  const { turn, conversation, language } = talk.view;
+  const name = commandIn(turn.message.text);
+  if (!name || !conversation.commands[name]) return undefined;
+  if (await ownsCommand(deps, route, name)) return undefined;
+  let text: string;
+  if (name === 'new') {
+    await sessionOfTurn(deps, talk, true);
+    text = textOf('new', language);
+  } else if (name === 'status') {
+    const { number } = await sessionOfTurn(deps, talk);
+    text = textOf('status', language, { number });
+  } else text = name === 'help' ? commandHelp(conversation, language) : textOf('stop', language);
+  const sentence = `wa2ai answered the command /${name} itself.`;
+  talk.steps.push({ step: 'command', outcome: name, sentence });
+  return talk.ended({
+    state: 'answered',
+    reason: 'command',
+    routeId: route.id,
+    replies: notice(deps, turn, text),
+  });
+}
+
+async function ownsCommand(
+  { agents }: Pick<AskRouteDeps, 'agents'>,
+  route: Route,
+  name: string,
+): Promise<boolean> {
+  if (route.damage !== undefined) return false;
+  try {
+    return (await agents.clientFor(route).ownsCommand?.(name, route.agentEndpoint)) ?? false;
+  } catch (error) {
+    if (error instanceof Wa2aiError) return false;
+    throw error;
+  }
+}
+
+/** The agent's own help, followed by that of wa2ai. */
+export function withHelp(
+  response: AgentResponse,
+  { view: { turn, conversation, language } }: TurnTalk,
+): AgentResponse {
+  if (commandIn(turn.message.text) !== 'help' || !conversation.commands.help || !response.response)
+    return response;
+  return { ...response, response: `${response.response}\n\n${commandHelp(conversation, language)}` };
+}

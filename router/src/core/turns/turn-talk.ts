@@ -1,0 +1,111 @@
+import type { ChatState } from '../policies/chat-state.ts';
+import { type NoticeName, noticeOf } from '../policies/notices.ts';
+import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
+import type { Logger } from '../ports/logger.ts';
+import type { LoopChange, NewReply, PendingTurn, TurnResult } from './turn.ts';
+import type { TakenTurn } from './turn-control.ts';
+
+interface MintId {
+  /** A new WhatsApp id for a reply. */
+  mintId(): string;
+}
+
+/** What a turn collects on its way: the steps of its trace, and what changes in the state of the chat. */
+export class TurnTalk {
+  /** Another one once a voice message became text. */
+  view: TurnView;
+  readonly steps: object[];
+  #patch: ChatState | undefined;
+  #loop: LoopChange | undefined;
+
+  constructor(view: TurnView, steps: readonly object[]) {
+    this.view = view;
+    this.steps = [...steps];
+  }
+
+  /** The state of the chat with the changes so far. */
+  get state(): ChatState {
+    return { ...this.view.turn.chatState, ...this.#patch };
+  }
+
+  patch(change: ChatState | undefined): void {
+    if (change) this.#patch = { ...this.#patch, ...change };
+  }
+
+  setLoop(change: LoopChange | undefined): void {
+    this.#loop = change ?? this.#loop;
+  }
+
+  ended(result: Omit<TurnResult, 'trace' | 'statePatch' | 'loop'>): TakenTurn {
+    return {
+      ...result,
+      turn: this.view.turn,
+      trace: this.steps,
+      ...(this.#patch && { statePatch: this.#patch }),
+      ...(this.#loop && { loop: this.#loop }),
+    };
+  }
+}
+
+/** Evaluates the policies until one ends the turn or lets it wait; their steps are added to the trace. */
+export async function decide(
+  { policies, log }: { policies: readonly ChatPolicy[]; log: Logger },
+  talk: TurnTalk,
+): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
+  for (const policy of policies) {
+    const decision = await policy.before?.(talk.view, log);
+    if (!decision) continue;
+    if (decision.kind === 'wait') return decision;
+    if (decision.step) talk.steps.push(decision.step);
+    talk.patch(decision.patch);
+    talk.setLoop(decision.loop);
+    if (decision.turn) talk.view = { ...talk.view, turn: decision.turn };
+    if (decision.kind === 'end') return decision;
+  }
+  for (const policy of policies) policy.started?.(talk.view);
+  return undefined;
+}
+
+/** Whether what was stored since belongs to the question that the agent works on. */
+export async function isInterrupted(
+  { policies }: { policies: readonly ChatPolicy[] },
+  view: TurnView,
+): Promise<boolean> {
+  for (const policy of policies) if (await policy.interrupts?.(view)) return true;
+  return false;
+}
+
+/** Runs `work` inside all policies that have something to do during it, the first one outermost. */
+export function duringAll<T extends WorkEnd>(
+  [policy, ...rest]: readonly ChatPolicy[],
+  talk: TurnTalk,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!policy) return work();
+  const inner = () => duringAll(rest, talk, work);
+  if (!policy.during) return inner();
+  return policy.during({ ...talk.view, state: talk.state }, inner, (change) => talk.patch(change));
+}
+
+/** A notice as a reply; none when the settings or an earlier notice forbid it. */
+export function noticeFor(
+  deps: MintId,
+  talk: TurnTalk,
+  name: NoticeName,
+  own: string | undefined,
+): NewReply[] {
+  const { turn, conversation, language, nowMs } = talk.view;
+  const found = noticeOf(name, talk.state, conversation, language, nowMs, own);
+  talk.patch(found?.patch);
+  return notice(deps, turn, found?.text);
+}
+
+/** A text of wa2ai itself as a reply; none for an empty text. */
+export function notice(deps: MintId, turn: PendingTurn, text: string | undefined): NewReply[] {
+  return text ? [{ ...addressOf(deps, turn), text }] : [];
+}
+
+/** Where a reply of the turn goes, with a new WhatsApp id. */
+export function addressOf(deps: MintId, turn: PendingTurn) {
+  return { accountId: turn.accountId, to: turn.replyTo, waMessageId: deps.mintId() };
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { ContactGovernor } from '../../../../router/src/core/delivery/govern-contacts.ts';
+import { governorOf } from '../../../../router/src/core/policies/governor.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { recordingLog } from '../../../support/quiet-log.ts';
+
+const aMessage = {
+  accountId: 'a',
+  waMessageId: 'IN1',
+  kind: 'text' as const,
+  text: 'hello',
+  sentAtMs: 0,
+  stanzaOrder: 1n,
+};
+
+function setup(perDay = 4, settings: object = {}) {
+  const clock = new FakeClock();
+  const state = new MemoryState(() => clock.now());
+  const outbox = new MemoryOutbox(state);
+  const delayed: string[] = [];
+  const governor = new ContactGovernor({
+    outbox,
+    settings: async () => governorOf({ firstContacts: { perDay, warmUpDays: 0 }, ...settings }),
+    clock,
+    random: () => 0,
+    onDelayed: (reason) => void delayed.push(reason),
+  });
+  let count = 0;
+  const add = async () => {
+    count += 1;
+    const to = `3460000${String(count).padStart(4, '0')}@s.whatsapp.net`;
+    const message = { accountId: 'a', to, waMessageId: `W${count}`, text: 'news' };
+    const { row } = await outbox.addDirect(message);
+    return { outboxId: row.id, chatId: row.chatId, message };
+  };
+  const log = recordingLog();
+  return { clock, state, governor, delayed, add, maySend: governor.maySend.bind(governor), log };
+}
+
+describe('ContactGovernor', () => {
+  it('counts first contacts, also of decisions at once, and delays the row above the limit', async () => {
+    const { add, maySend, log, delayed, state, clock } = setup();
+    const rows = [await add(), await add(), await add()];
+    expect(await Promise.all(rows.map((row) => maySend(row, log)))).toEqual([true, true, false]);
+    expect(delayed).toEqual(['first-contacts']);
+    const [first, , third] = rows;
+    expect(state.outbox.get(third?.outboxId ?? '')).toMatchObject({
+      state: 'queued',
+      delayedUntil: new Date(clock.now() + 3_600_000),
+      error: expect.stringContaining('first contact'),
+    });
+    expect(log.lines).toMatchObject([{ message: 'message delayed by the governor' }]);
+    // A repeat of a counted one is no further contact.
+    expect(first && (await maySend(first, log))).toBe(true);
+  });
+
+  it('keeps the quiet hours of people who did not write in the last 24 hours, and of nobody else', async () => {
+    const quietHours = { from: '22:00', to: '08:00', timeZone: 'UTC' };
+    const { add, maySend, log, delayed, state, clock } = setup(0, { quietHours });
+    const inbox = new MemoryInbox(state);
+    const [quiet, talking] = [await add(), await add()];
+    const writes = (row: { message: { to: string } }) => {
+      const [phone = ''] = row.message.to.split('@');
+      return inbox.add({ ...aMessage, chat: { kind: 'person', phone }, sender: { phone } }, 'node-1');
+    };
+    // From midnight until one o'clock on the next day.
+    await writes(quiet);
+    await clock.advanceMs(2 * 3_600_000);
+    await writes(talking);
+    await clock.advanceMs(23 * 3_600_000);
+    expect(await maySend(quiet, log)).toBe(false);
+    expect(await maySend(talking, log)).toBe(true);
+    expect(delayed).toEqual(['quiet-hours']);
+    expect(state.outbox.get(quiet.outboxId)?.delayedUntil).toEqual(new Date(Date.UTC(2026, 0, 2, 8)));
+    expect(await maySend({ ...quiet, messageId: '7' }, log)).toBe(true);
+  });
+
+  it('lets replies pass without a look', async () => {
+    const { add, maySend, log, state } = setup(1);
+    const row = await add();
+    for (let n = 0; n < 3; n++) expect(await maySend({ ...row, messageId: '7' }, log)).toBe(true);
+    expect(state.outbox.get(row.outboxId)?.firstContactMs).toBeUndefined();
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import {
+  identityOfSpecial,
+  type SpecialMessage,
+  textOfSpecial,
+} from '../../../../router/src/core/delivery/special-message.ts';
+
+const poll = {
+  kind: 'poll' as const,
+  question: 'When?',
+  options: ['Mon', 'Tue'],
+  selectable: 1,
+  secret: 's',
+};
+
+describe('textOfSpecial', () => {
+  it.each<[SpecialMessage, string]>([
+    [{ kind: 'location', latitude: 1, longitude: 2, name: 'Café' }, 'Location: Café (1, 2)'],
+    [{ kind: 'contacts', contacts: [{ name: 'Ana', phone: '34600000001' }] }, 'Contact: Ana, 34600000001'],
+    [poll, 'Poll: When?\n- Mon\n- Tue'],
+    [{ kind: 'reaction', emoji: '👍', of: 'a', atMs: 1 }, '👍'],
+    [{ kind: 'edit', of: 'a', atMs: 1 }, ''],
+    [{ kind: 'deletion', of: 'a' }, ''],
+  ])('of %j', (special, text) => {
+    expect(textOfSpecial(special)).toBe(text);
+  });
+});
+
+describe('identityOfSpecial', () => {
+  it('is the same for a repeat, whose secret and time differ', () => {
+    expect(identityOfSpecial({ ...poll, secret: 't' })).toEqual(identityOfSpecial(poll));
+    const edit = { kind: 'edit' as const, of: 'a', atMs: 1 };
+    expect(identityOfSpecial({ ...edit, atMs: 2 })).toEqual(identityOfSpecial(edit));
+    expect(identityOfSpecial({ ...edit, of: 'b' })).not.toEqual(identityOfSpecial(edit));
+    expect(identityOfSpecial(undefined)).toBeUndefined();
+  });
+});

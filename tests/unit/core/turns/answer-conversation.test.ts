@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import type { AttemptOptions } from '../../../../router/src/core/agent-client.ts';
+import { AgentProtocolError } from '../../../../router/src/core/errors.ts';
+import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
+import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
+import { answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
+import type { TurnControl } from '../../../../router/src/core/turns/turn-control.ts';
+import { aMessage } from '../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { MemoryState } from '../../../doubles/memory-state.ts';
+import { answerDeps } from '../../../support/answering.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
+import { shaping } from '../../../support/shaping.ts';
+
+const person = { phone: '5493777239922' };
+
+/** The turns of one chat, answered by `agent` under these settings. */
+function setup(
+  agent: (message: IncomingMessage, signal?: AbortSignal) => Promise<AgentResponse>,
+  settings: ConversationSettings = {},
+) {
+  const state = new MemoryState(() => 0);
+  const inbox = new MemoryInbox(state);
+  const clock = new FakeClock();
+  const deps = {
+    ...answerDeps({ inbox, clock }),
+    ...shaping(settings),
+    agents: {
+      endpointOf: () => 'http://agent',
+      clientFor: () => ({
+        sendMessage: async (_endpoint: string, message: IncomingMessage, options?: AttemptOptions) => {
+          await options?.beforeRequest?.();
+          return agent(message, options?.signal);
+        },
+      }),
+    },
+  };
+  const control: TurnControl = {};
+  /** The end of the turn of a message, and what the chat got for it. */
+  const say = async (given: Parameters<typeof aMessage>[2]) => {
+    const { worker, messageId } = await inbox.add(aMessage('default', person, given), 'n1');
+    if (!worker) throw new Error('the chat was not claimed');
+    await answerMessage(deps, worker, { control });
+    const row = state.messages.get(Number(messageId));
+    const replies = [...state.outbox.values()].filter((reply) => reply.messageId === messageId);
+    return {
+      state: row?.state,
+      reason: row?.reason,
+      texts: replies.map(({ text }) => text),
+      trace: row?.trace,
+    };
+  };
+  const chat = () => {
+    const [found] = state.chats.values();
+    if (!found) throw new Error('nobody wrote');
+    return found;
+  };
+  return { say, control, clock, chat };
+}
+
+const session = async ({ session: found }: IncomingMessage) => ({
+  success: true,
+  response: found?.id ?? 'first',
+});
+
+describe('the session of a turn', () => {
+  it('is the first one until the person writes /new', async () => {
+    const { say } = setup(session);
+    expect(await say({ text: 'one' })).toMatchObject({ texts: ['first'] });
+    expect(await say({ text: '/new' })).toMatchObject({
+      state: 'answered',
+      reason: 'command',
+      texts: ['Empieza una conversación nueva.'],
+    });
+    expect(await say({ text: 'two' })).toMatchObject({ texts: ['5493777239922_5493777239922_2'] });
+    expect(await say({ text: '/status' })).toMatchObject({ texts: ['Esta es la conversación número 2.'] });
+  });
+
+  it('is shared by the chat where the settings say so', async () => {
+    const { say } = setup(session, { session: { scope: 'chat' } });
+    expect(await say({ text: 'one' })).toMatchObject({ texts: ['5493777239922_5493777239922'] });
+  });
+});
+
+it('the answer of a turn waits for the owner where the owner approves answers', async () => {
+  const { say, chat } = setup(session);
+  await say({ text: 'one' });
+  chat().pause = { sinceMs: 0, mode: 'approve' };
+  expect(await say({ text: 'two' })).toMatchObject({ state: 'answered', reason: 'draft', texts: ['first'] });
+  expect(await say({ text: '/status' })).toMatchObject({ reason: 'command' });
+});
+
+describe('a command', () => {
+  it('goes to the agent when the settings switch it off', async () => {
+    const { say } = setup(async ({ text }) => ({ success: true, response: `agent: ${text}` }), {
+      commands: { new: false },
+    });
+    expect(await say({ text: '/new' })).toMatchObject({ texts: ['agent: /new'] });
+  });
+
+  it('/stop ends the turn whose agent works, without an answer', async () => {
+    const { say, control } = setup(
+      (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason));
+        }),
+    );
+    const turn = say({ text: 'think' });
+    await expect.poll(() => control.stop).toBeDefined();
+    control.stop?.();
+    expect(await turn).toMatchObject({ state: 'ignored', reason: 'stopped-by-person', texts: [] });
+    expect(control.stop).toBeUndefined();
+  });
+});
+
+describe('a notice', () => {
+  it('is sent for a turn that fails, once in ten minutes', async () => {
+    const { say, clock } = setup(async () => {
+      throw new AgentProtocolError('no');
+    });
+    const failed = 'Lo siento, ahora no puedo responder. Inténtalo más tarde, por favor.';
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts: [failed] });
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts: [] });
+    await clock.advanceMs(10 * 60_000);
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts: [failed] });
+  });
+
+  it('is sent for a kind of message that the agent cannot take', async () => {
+    const { say } = setup(session, { notices: { unsupported: 'Only text, please.' } });
+    expect(await say({ kind: 'location', text: '' })).toMatchObject({
+      state: 'ignored',
+      reason: 'unsupported-kind:location',
+      texts: ['Only text, please.'],
+    });
+  });
+});
