@@ -1,4 +1,5 @@
 import { contractUser } from '../../core/chat-id.ts';
+import { factsOf } from '../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../core/models.ts';
 
 /** A value of a message: JSON, and the time in seconds as a bigint. */
@@ -20,6 +21,17 @@ export const MESSAGE_VARIABLES: Readonly<Record<string, (message: IncomingMessag
   editOf: ({ editOf }) => editOf ?? '',
   mentions: ({ mentions = [] }) => mentions.map(({ id, tag, name = '' }) => ({ id, tag, name })),
   isGroup: ({ isGroup }) => isGroup ?? false,
+  number: (message) => factsOf(message).number ?? '',
+  lid: (message) => factsOf(message).lid ?? '',
+  chat: ({ isGroup }) => (isGroup ? 'group' : 'person'),
+  subject: ({ subject }) => subject ?? '',
+  language: (message) => factsOf(message).language ?? '',
+  quotedName: ({ quotedFrom }) => quotedFrom?.name ?? '',
+  quotedFrom: ({ quotedFrom }) => quotedFrom?.id ?? '',
+  kind: ({ kind }) => kind ?? 'text',
+  isTranscript: ({ isTranscript }) => isTranscript ?? false,
+  latitude: ({ card }) => (card?.kind === 'location' ? String(card.latitude) : ''),
+  longitude: ({ card }) => (card?.kind === 'location' ? String(card.longitude) : ''),
   mediaType: ({ media }) => media?.mimeType ?? '',
   fileName: ({ media }) => media?.fileName ?? '',
 };

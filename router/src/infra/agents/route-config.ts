@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { RouteConfig } from '../../core/models.ts';
+import { conversationFields } from '../../core/policies/conversation-fields.ts';
+import { mediaField } from '../../core/policies/media-fields.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { notBlank } from './setting-fields.ts';
 
@@ -75,9 +77,11 @@ const failureField = z
 const commonFields = {
   unsupportedNotice: noticeField
     .optional()
-    .describe('Sent for kinds of messages without text. Default: nothing.'),
-  failureNotice: noticeField.optional().describe('Sent when a turn has failed. Default: nothing.'),
+    .describe('Sent for kinds of messages that the agent cannot take, instead of `notices.unsupported`.'),
+  failureNotice: noticeField.optional().describe('Sent when a turn has failed, instead of `notices.failed`.'),
   failure: failureField.optional(),
+  ...conversationFields,
+  media: mediaField.optional(),
   shared: z
     .boolean()
     .optional()

@@ -24,7 +24,9 @@ export class RouteProbe {
   refusedAddresses(route: AgentOfRoute): Array<{ field: string; message: string }> {
     const kind = kindNamed(this.#kinds, route.config.agent?.kind);
     if (!kind) return [];
-    return addressesOf(kind, route).flatMap(({ field, url }) => {
+    const { transcribe } = route.config.media ?? {};
+    const ofMedia = transcribe ? [{ field: 'config.media.transcribe.url', url: transcribe.url }] : [];
+    return [...addressesOf(kind, route), ...ofMedia].flatMap(({ field, url }) => {
       const reason = this.#deps.transport.refusalOf(url);
       return reason === undefined ? [] : [{ field, message: `is refused: ${reason}` }];
     });

@@ -1,4 +1,5 @@
 import type { RouteConfig } from '../../core/models.ts';
+import { type MediaSettings, mediaField } from '../../core/policies/media-fields.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { kindNamed, type WireConfig, wireConfigOf } from './route-config.ts';
 import { MASK, mapTexts, textsOf } from './secrets.ts';
@@ -21,9 +22,10 @@ export interface Unmasked {
 /** The config as responses show it: each secret masked. */
 export function maskedConfig(kinds: readonly AgentKind[], config: RouteConfig): WireConfig {
   const kind = kindNamed(kinds, config.agent?.kind);
-  if (!kind || !config.agent) return wireConfigOf(config);
+  const shown = config.media ? { ...config, media: mediaWith(config.media, () => MASK) } : config;
+  if (!kind || !config.agent) return wireConfigOf(shown);
   const settings = mapTexts(kind.settings, config.agent.settings, 'password', () => MASK);
-  return wireConfigOf({ ...config, agent: { kind: kind.name, settings } });
+  return wireConfigOf({ ...shown, agent: { kind: kind.name, settings } });
 }
 
 /**
@@ -38,6 +40,7 @@ export function unmasked(
   before: AgentOfRoute | undefined,
 ): Unmasked {
   const result: Unmasked = { config: next.config, dropped: [], unknown: [] };
+  unmaskMedia(result, before?.config.media);
   const { agent } = next.config;
   const kind = kindNamed(kinds, agent?.kind);
   if (!kind || !agent) return result;
@@ -57,8 +60,31 @@ export function unmasked(
     (secret === undefined ? result.unknown : result.dropped).push(`config.${kind.name}.${name}`);
     return undefined;
   });
-  result.config = { ...next.config, agent: { kind: kind.name, settings } };
+  result.config = { ...result.config, agent: { kind: kind.name, settings } };
   return result;
+}
+
+/** The headers of the transcription server belong to its address alone. */
+function unmaskMedia(result: Unmasked, before: MediaSettings | undefined): void {
+  const { media } = result.config;
+  if (!media?.transcribe) return;
+  const known = new Map(
+    textsOf(mediaField, before, 'password').map(({ path, value }) => [path.join('.'), value]),
+  );
+  const isSame = originOf(media.transcribe.url) === originOf(before?.transcribe?.url ?? '');
+  const unmaskedMedia = mediaWith(media, ({ path, value }) => {
+    if (value !== MASK) return value;
+    const name = path.join('.');
+    const secret = known.get(name);
+    if (secret !== undefined && isSame) return secret;
+    (secret === undefined ? result.unknown : result.dropped).push(`config.media.${name}`);
+    return undefined;
+  });
+  result.config = { ...result.config, media: unmaskedMedia };
+}
+
+function mediaWith(media: MediaSettings, change: Parameters<typeof mapTexts>[3]): MediaSettings {
+  return mapTexts(mediaField, media, 'password', change) as MediaSettings;
 }
 
 function hasMoved(kind: AgentKind, before: AgentOfRoute, next: AgentOfRoute): boolean {

@@ -128,3 +128,28 @@ describe('addressesOf', () => {
     ]);
   });
 });
+
+describe('the headers of the transcription server', () => {
+  const transcribe = { url: 'http://ears.example/v1', headers: { Authorization: 'Bearer secret-3' } };
+  const { agentEndpoint, config } = aRoute({ label: 'l' });
+  const before = { agentEndpoint, config: { ...config, media: { transcribe } } };
+  const sent = (url: string) => ({
+    agentEndpoint,
+    config: { ...config, media: { transcribe: { url, headers: { Authorization: '***' } } } },
+  });
+
+  it('are masked', () => {
+    expect(maskedConfig(kinds, before.config).media).toEqual(sent(transcribe.url).config.media);
+  });
+
+  it('stay when the mask is sent back, and are dropped with another address', () => {
+    expect(unmasked(kinds, sent('http://ears.example/v2'), before).config.media?.transcribe).toEqual({
+      url: 'http://ears.example/v2',
+      headers: transcribe.headers,
+    });
+    const moved = unmasked(kinds, sent('http://other.example'), before);
+    expect(moved.config.media?.transcribe).toEqual({ url: 'http://other.example', headers: {} });
+    expect(moved.dropped).toEqual(['config.media.transcribe.headers.Authorization']);
+    expect(unmasked(kinds, sent(transcribe.url), undefined).unknown).toEqual(moved.dropped);
+  });
+});

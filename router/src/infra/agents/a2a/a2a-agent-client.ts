@@ -8,8 +8,9 @@ import type {
   FollowedTask,
   TaskReport,
 } from '../../../core/agent-client.ts';
-import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import { contractSessionId, contractUser, sessionOf } from '../../../core/chat-id.ts';
 import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from '../../../core/errors.ts';
+import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -17,6 +18,7 @@ import type { AgentSession } from '../../../core/ports/remote-tasks.ts';
 import { shortTaskId, startedText } from '../../../core/tasks/short-task-id.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
+import { contextText } from '../context-text.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
 import { exchangeError } from '../transport/exchange-error.ts';
@@ -29,7 +31,7 @@ import { type AnswerContext, answerOfMessage, answerOfTask } from './output/answ
 import { partOfFile } from './output/reply-files.ts';
 import { answerTaskCommand, taskCommandOf } from './task-commands.ts';
 import { A2aConnection } from './wire/a2a-connection.ts';
-import { hasSettled, isSettled, progressText, stateOf, TaskView } from './wire/a2a-task.ts';
+import { artifactText, hasSettled, isSettled, progressText, stateOf, TaskView } from './wire/a2a-task.ts';
 import { a2aUpdates } from './wire/task-updates.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -236,7 +238,9 @@ export class A2aAgentClient implements AgentClient {
   /** @throws {MediaError} */
   async #partsOf({ message, options, connection }: Exchange): Promise<Part[]> {
     const { text, media } = message;
-    const parts: Part[] = text === '' ? [] : [partOfText(text)];
+    const earlier = contextText(message.context);
+    const said = [...(earlier === undefined ? [] : [earlier]), ...(text === '' ? [] : [text])];
+    const parts: Part[] = said.map(partOfText);
     if (!media || !takesMedia(connection.peer.server.card, media.mimeType))
       return parts.length > 0 ? parts : [partOfText(text)];
     if (!options.loadMedia)
@@ -253,7 +257,7 @@ export class A2aAgentClient implements AgentClient {
       taskId: question?.id ?? '',
       role: ROLE_USER,
       parts,
-      metadata: undefined,
+      metadata: { wa2ai: factsOf(exchange.message) },
       extensions: [],
       referenceTaskIds: [],
     };
@@ -277,10 +281,10 @@ export class A2aAgentClient implements AgentClient {
 
   /** Reads the events of a new task until it settles or `waitMs` is over. */
   async #sendStreaming(
-    { connection, options: { signal, store }, question, log }: Exchange,
+    { connection, options: { signal, store, onText }, question, log }: Exchange,
     message: Message,
   ): Promise<Outcome> {
-    const found: { view?: TaskView; message?: Message } = {};
+    const found: { view?: TaskView; message?: Message; isShown?: boolean } = {};
     await withLimit(this.#clock, this.#waitMs + this.#timeoutMs, signal, async (limited) => {
       const waiting = new AbortController();
       limited.addEventListener('abort', () => waiting.abort(), { once: true });
@@ -295,8 +299,9 @@ export class A2aAgentClient implements AgentClient {
           found.view ??= viewOf(payload);
           if (isNew) {
             await store?.addTask(found.view.task.id);
+            // An answer that the person already reads is waited for as long as the agent may take.
             this.#clock.sleep(this.#waitMs, waiting.signal).then(
-              () => waiting.abort(),
+              () => found.isShown || waiting.abort(),
               () => undefined,
             );
           }
@@ -304,6 +309,11 @@ export class A2aAgentClient implements AgentClient {
           else if (payload.$case === 'statusUpdate') found.view.status(payload.value);
           else found.view.artifact(payload.value);
           if (hasSettled(found.view.task, question)) return;
+          if (payload.$case === 'artifactUpdate' && !this.#output) {
+            const { task } = found.view;
+            found.isShown = onText !== undefined;
+            onText?.(() => artifactText(task));
+          }
         }
       } catch (error) {
         signal?.throwIfAborted();
@@ -418,8 +428,8 @@ function sessionAfter(task: Task): AgentSession {
 }
 
 /** The conversation of a person in a chat with an agent: always the same, also on another node. */
-function contextIdOf(endpoint: string, { accountId = '', from, channelId }: IncomingMessage): string {
-  return uuidOf(`context ${endpoint} ${accountId} ${contractSessionId(from, channelId)}`);
+function contextIdOf(endpoint: string, message: IncomingMessage): string {
+  return uuidOf(`context ${endpoint} ${message.accountId ?? ''} ${sessionOf(message).sessionId}`);
 }
 
 /** A UUID made from a text (version 8, RFC 9562). */

@@ -109,7 +109,7 @@ export class AbiAgentClient implements AgentClient {
       const { why, text } = planned.kind === 'say' ? planned : (meant as Interpretation & { kind: 'say' });
       log?.info({ why }, 'ABI message answered without the agent');
       const abi = { answeredBy: 'wa2ai', why };
-      return { success: true, response: text, metadata: { abi }, detail: { abi } };
+      return { success: true, response: text, isPlain: true, metadata: { abi }, detail: { abi } };
     }
     const calldata = encodeCall(rules.abi, meant.target, meant.values);
     const shown = describeCall(planned, calldata);
@@ -132,6 +132,7 @@ export class AbiAgentClient implements AgentClient {
         const { response, files } = answer;
         return {
           success: true,
+          isPlain: true,
           ...(response !== undefined && { response }),
           ...(files && { files }),
           metadata: { abi },
@@ -151,6 +152,26 @@ export class AbiAgentClient implements AgentClient {
         this.#rulesNow(signal),
       );
       return needsFile(interpret(rules, message));
+    } catch (error) {
+      // The attempt throws the same error, and the route's failure settings apply to it.
+      if (error instanceof Wa2aiError) return true;
+      throw error;
+    }
+  }
+
+  /** A description is no command; an argument template can use it. */
+  readsDescriptions(): boolean {
+    return this.#config.args !== undefined;
+  }
+
+  /** The help, and a function of this name. */
+  async ownsCommand(name: string): Promise<boolean> {
+    if (name === 'help') return true;
+    try {
+      const rules = await withLimit(this.#clock, this.#timeoutMs, undefined, (signal) =>
+        this.#rulesNow(signal),
+      );
+      return rules.abi.functions.some((target) => target.name.toLowerCase() === name);
     } catch (error) {
       // The attempt throws the same error, and the route's failure settings apply to it.
       if (error instanceof Wa2aiError) return true;

@@ -50,7 +50,7 @@ export const abiSettings = z.strictObject({
     })
     .optional()
     .describe(
-      'Argument template, by position or by name: `["{{text}}", "{{from}}"]`. Values: `text`, `from`, `phone`, `name`, `waMessageId` (also as `messageId`), `channelId`, `accountId`, `timestamp` (seconds), `quotedText`, `editOf` (the `waMessageId` of the message that this one edits), `mentions` (a list of `id`, `tag`, `name`), `isGroup`, and for files `media`, `mediaType`, `fileName`. With a template every message is a call. Default: commands.',
+      'Argument template, by position or by name: `["{{text}}", "{{from}}"]`. Values: `text`, `from`, `phone`, `name`, `waMessageId` (also as `messageId`), `channelId`, `accountId`, `timestamp` (seconds), `quotedText`, `editOf` (the `waMessageId` of the message that this one edits), `mentions` (a list of `id`, `tag`, `name`), `isGroup`, `chat` (`person` or `group`), `subject`, `number`, `lid`, `language`, `quotedFrom` (a JID), `quotedName`, `kind`, `latitude` and `longitude` (texts), and for files `media`, `mediaType`, `fileName`. With a template every message is a call. Default: commands.',
     ),
   output: z
     .union([templateText, fileOutput], {

@@ -79,13 +79,19 @@ export type Exchange =
   | Exclude<Fetched, { kind: 'answer' }>
   | { kind: 'answer'; status: number; headers: Headers; body: string };
 
-/** One exchange with the headers of the server and a text as answer; see `boundedFetch`. */
+/**
+ * One exchange with the headers of the server and a text as answer; see `boundedFetch`.
+ * @param onEvent gets the events of an answer that is a stream; see `streamedFetch`
+ */
 export async function exchange(
   { transport, headers }: AdkServer,
   url: string,
   options: Omit<FetchOptions, 'headers'>,
+  onEvent?: (data: string) => void,
 ): Promise<Exchange> {
-  const fetched = await transport.fetch(url, { ...options, headers });
+  const fetched = onEvent
+    ? await transport.fetchEvents(url, { ...options, headers }, onEvent)
+    : await transport.fetch(url, { ...options, headers });
   if (fetched.kind === 'fault') return fetched;
   return { ...fetched, body: new TextDecoder().decode(fetched.body) };
 }

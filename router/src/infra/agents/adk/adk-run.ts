@@ -1,3 +1,4 @@
+import type { AttemptOptions } from '../../../core/agent-client.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -12,11 +13,13 @@ import { type AdkServer, exchange } from './adk-http.ts';
 import { createSession, isSessionAbsent, isSessionInCamelCase, listApps } from './adk-session.ts';
 import type { AdkSettings } from './adk-settings.ts';
 import type { AdkState } from './adk-state.ts';
+import { AdkStream } from './adk-stream.ts';
 import {
   type AdkDialect,
   type AdkEvent,
   areOfAdkServer,
   isSessionMissing,
+  type Parsed,
   parseEvents,
   type RunRequest,
   runBody,
@@ -40,6 +43,12 @@ export interface AdkAttempt extends AdkRequest {
   limited: AbortSignal;
   /** Spelling of a run that was sent and whose outcome is not known yet. */
   inFlight: AdkDialect | undefined;
+  /** Gets the answer as far as it is written. Absent: nobody reads it before its end. */
+  onText?: AttemptOptions['onText'];
+}
+
+function eventsOf({ events, problem }: AdkStream): Parsed<AdkEvent[]> {
+  return problem === undefined ? { ok: true, value: events } : { ok: false, problem };
 }
 
 type RunResult = { ok: true; events: AdkEvent[] } | { ok: false; refusal: Refusal };
@@ -119,15 +128,37 @@ export class AdkRuns {
     return await isSessionAbsent(attempt.server, attempt.run, attempt.limited);
   }
 
+  /** Where the answer is shown while it is written, at `/run_sse`, which servers of the contract's spelling do not have. */
   async #post(attempt: AdkAttempt, dialect: AdkDialect): Promise<RunResult> {
+    const { state } = this.#options;
+    const { name } = attempt.server;
+    if (!attempt.onText || dialect === 'snake' || state.hasNoStream(name)) {
+      return await this.#exchange(attempt, dialect);
+    }
+    const stream = new AdkStream(attempt.onText);
+    const result = await this.#exchange(attempt, dialect, stream);
+    const { status, body } = result.ok ? { status: 200, body: '' } : result.refusal;
+    const isAbsent = (status === 404 && !isSessionMissing(status, body)) || status === 405;
+    if (!isAbsent) return result;
+    const whole = await this.#exchange(attempt, dialect);
+    if (whole.ok) state.addWithoutStream(name);
+    return whole;
+  }
+
+  async #exchange(attempt: AdkAttempt, dialect: AdkDialect, stream?: AdkStream): Promise<RunResult> {
     const { server } = attempt;
     attempt.inFlight = dialect;
-    const result = await exchange(server, server.url('run'), {
-      method: 'POST',
-      body: JSON.stringify(runBody(dialect, attempt.run)),
-      signal: attempt.limited,
-      maxBytes: this.#options.maxBytes,
-    });
+    const result = await exchange(
+      server,
+      server.url(stream ? 'run_sse' : 'run'),
+      {
+        method: 'POST',
+        body: JSON.stringify(runBody(dialect, attempt.run, stream !== undefined)),
+        signal: attempt.limited,
+        maxBytes: this.#options.maxBytes,
+      },
+      stream && ((data) => stream.add(data)),
+    );
     this.#throwIfEnded(attempt);
     if (result.kind === 'fault') {
       throw faultError(result.fault, attempt.redact(result.detail), result.cause);
@@ -135,7 +166,9 @@ export class AdkRuns {
     const { status, headers, body } = result;
     if (status !== 504) attempt.inFlight = undefined;
     if (status !== 200) return { ok: false, refusal: { status, headers, body } };
-    const events = parseEvents(body);
+    // `/run` reports such a failure as this status.
+    if (stream?.failure) return { ok: false, refusal: { status: 500, headers, body: stream.failure } };
+    const events = stream && body === '' ? eventsOf(stream) : parseEvents(body);
     if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
     // A Python server reads both spellings; only camelCase carries `stateDelta`.
     this.#options.state.learnDialect(server.name, areOfAdkServer(events.value) ? 'camel' : dialect);

@@ -10,6 +10,7 @@ import type { AdkDialect } from './adk-wire.ts';
  */
 export class AdkState {
   readonly #dialects = new LRUCache<string, AdkDialect>({ max: 1_000 });
+  readonly #withoutStream = new LRUCache<string, true>({ max: 1_000 });
   readonly #knownSessions = new LRUCache<string, true>({ max: 20_000 });
   readonly #inDoubt = new LRUCache<string, true>({ max: 20_000 });
   readonly #queue = new KeyedQueue();
@@ -21,6 +22,15 @@ export class AdkState {
 
   learnDialect(baseUrl: string, dialect: AdkDialect): void {
     this.#dialects.set(baseUrl, dialect);
+  }
+
+  /** Whether the server at this base URL is known to have no `/run_sse`. */
+  hasNoStream(baseUrl: string): boolean {
+    return this.#withoutStream.has(baseUrl);
+  }
+
+  addWithoutStream(baseUrl: string): void {
+    this.#withoutStream.set(baseUrl, true);
   }
 
   /** Whether the server accepted a run in this session before: a failure then has another cause than a missing session. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { IncomingMessage } from '../../../core/models.ts';
+import { MARKER, STATE_PREFIX } from './adk-facts.ts';
 
 /** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server accepts it. */
 export type AdkDialect = 'snake' | 'camel';
@@ -10,6 +10,8 @@ export interface RunRequest {
   userId: string;
   sessionId: string;
   text: string;
+  /** Earlier messages of the chat; a part before the text. */
+  context?: string;
   waMessageId: string;
   /** Facts about the message that the agent receives beside its text; see `sessionStateOf`. */
   state?: Record<string, unknown>;
@@ -24,51 +26,16 @@ export interface InlineData {
   displayName?: string;
 }
 
-/** Prefix of all wa2ai keys in the session state. */
-const STATE_PREFIX = 'wa2ai_';
-/** Session state key that marks wa2ai's user event, so that its run can be found after a time-out (refs/adk_api.md). */
-const MARKER = `${STATE_PREFIX}msg`;
-
-/**
- * Facts about a message that an ADK agent receives, as keys of its session state; an instruction reads one as `{wa2ai_name}`.
- * Every key is sent with every message, empty if it has no value, so that no value of an earlier message remains. The text
- * of the message is sent as the person wrote it.
- *
- * - `wa2ai_msg` WhatsApp's message id
- * - `wa2ai_time` when the person sent it, ISO 8601 in UTC
- * - `wa2ai_name` the name that the person chose on WhatsApp
- * - `wa2ai_chat` `person` or `group`
- * - `wa2ai_quoted` the text that the message quotes
- * - `wa2ai_edit_of` the id of the message that this one edits
- * - `wa2ai_mentions` the people whom the text mentions: a list of `{ id, tag, name }`, where `id` is a JID, `tag` is how the
- *   text names the person (`@` and digits), and `name` is empty when it is unknown
- *
- * Only the camelCase spelling carries them: the agent contract fixes `state_delta` as null.
- */
-export function sessionStateOf(message: IncomingMessage): Record<string, unknown> {
-  return {
-    [MARKER]: message.id,
-    [`${STATE_PREFIX}time`]: message.timestamp.toISOString(),
-    [`${STATE_PREFIX}name`]: message.pushName ?? '',
-    [`${STATE_PREFIX}chat`]: message.isGroup ? 'group' : 'person',
-    [`${STATE_PREFIX}quoted`]: message.quotedText ?? '',
-    [`${STATE_PREFIX}edit_of`]: message.editOf ?? '',
-    [`${STATE_PREFIX}mentions`]: (message.mentions ?? []).map(({ id, tag, name = '' }) => ({
-      id,
-      tag,
-      name,
-    })),
-  };
-}
-
 /**
  * The body of `POST /run`. `snake` is exactly that of the agent contract. `camel` is the minimum that every server accepts:
  * a strict one refuses unknown fields, so it has neither `invocationId` nor a second spelling. The server stores its
  * `stateDelta`, which names the message, with the user event.
+ * @param isStreaming the body of `POST /run_sse`: the model writes its answer in partial events
  */
-export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, unknown> {
+export function runBody(dialect: AdkDialect, run: RunRequest, isStreaming = false): Record<string, unknown> {
   const file = run.file && { inlineData: run.file };
-  const parts = file ? [...(run.text ? [{ text: run.text }] : []), file] : [{ text: run.text }];
+  const said = file ? [...(run.text ? [{ text: run.text }] : []), file] : [{ text: run.text }];
+  const parts = run.context === undefined ? said : [{ text: `${run.context}\n\n` }, ...said];
   if (dialect === 'snake') {
     return {
       app_name: run.appName,
@@ -85,7 +52,7 @@ export function runBody(dialect: AdkDialect, run: RunRequest): Record<string, un
     userId: run.userId,
     sessionId: run.sessionId,
     newMessage: { role: 'user', parts },
-    streaming: false,
+    streaming: isStreaming,
     stateDelta: { ...run.state, [MARKER]: run.waMessageId },
   };
 }
@@ -268,9 +235,13 @@ function textOf(event: AdkEvent): string {
 }
 
 function isReply(event: AdkEvent): boolean {
-  if (event.author === 'user' || event.partial) return false;
+  return !event.partial && (textOfReply(event) ?? '').trim() !== '';
+}
+
+/** What a complete or partial event of the model says to the person, without thoughts; undefined for any other event. */
+export function textOfReply(event: AdkEvent): string | undefined {
   const role = event.content?.role;
-  return (!role || role === 'model') && textOf(event).trim() !== '';
+  return event.author === 'user' || (role && role !== 'model') ? undefined : textOf(event);
 }
 
 function callsTool(event: AdkEvent): boolean {

@@ -1,5 +1,6 @@
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
 import { AgentProtocolError } from '../../../core/errors.ts';
+import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
 import type { AgentMessage } from '../../../core/ports/agent-talk.ts';
 
@@ -20,6 +21,8 @@ export function chatRequest(profile: 'chat' | 'agentcore', message: IncomingMess
     message_id: message.id,
     user_id: contractUser(message.from),
     ...(message.pushName !== undefined && { name: message.pushName }),
+    facts: factsOf(message),
+    ...(message.context && { context: message.context.map(({ name, text }) => ({ name, text })) }),
   };
   const headers = { 'idempotency-key': message.id.replace(/[^\x21-\x7e]/g, '_') };
   if (profile === 'chat') return { path: '/chat', headers, body: { message: message.text, ...common } };

@@ -89,6 +89,11 @@ export class NpcAgentClient implements AgentClient {
     this.#output = config.npc.output === undefined ? undefined : parseJsonTemplate(config.npc.output);
   }
 
+  /** The help is the agent's own, with its capabilities. */
+  async ownsCommand(name: string): Promise<boolean> {
+    return name === 'help';
+  }
+
   /**
    * Opens the task that the message means, once, and waits for its end for `waitMs`.
    * @returns the text of the result; a line and `task` when the task continues; the sentence that replaces a call.
@@ -345,7 +350,7 @@ export class NpcAgentClient implements AgentClient {
 }
 
 function answered(text: string, npc: Record<string, unknown>): AgentResponse & { response: string } {
-  return { success: true, response: text, metadata: { npc }, detail: { npc } };
+  return { success: true, response: text, isPlain: true, metadata: { npc }, detail: { npc } };
 }
 
 function noTask(id: string): string {

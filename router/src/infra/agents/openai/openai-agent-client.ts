@@ -7,22 +7,29 @@ import type { Logger } from '../../../core/ports/logger.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
-import type { Fetched } from '../transport/bounded-fetch.ts';
+import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
 import { redactor } from '../transport/redaction.ts';
 import { type ModelAnswer, readModelAnswer } from './openai-answer.ts';
 import { type ErrorContext, faultError, refusalError, reportedError } from './openai-errors.ts';
 import { requestBody, shownBody, type TokenLimit } from './openai-request.ts';
 import { type OpenAiServer, openAiServer } from './openai-server.ts';
 import type { OpenAiSettings } from './openai-settings.ts';
+import { OpenAiStream } from './openai-stream.ts';
 import { spokenText } from './spoken-text.ts';
 
 /** Largest answer of a model, in bytes. */
 const MAX_BYTES = 2 * 1024 * 1024;
+/** As a stream, in which each word is an event. */
+const MAX_STREAM_BYTES = 16 * 1024 * 1024;
 const DEFAULT_HISTORY_TURNS = 10;
 /** Characters of all earlier turns together. */
 const MAX_HISTORY_CHARS = 32_000;
 /** Servers whose newer models take only `max_completion_tokens`. */
 const NEW_SPELLING = /(?:^|\.)openai\.(?:com|azure\.com)$/;
+/** How long a model that refused a picture gets none, in milliseconds. */
+const BLIND_MS = 3_600_000;
+/** The text of a picture without words, for a model that does not take it. */
+const UNSEEN = '[a picture, which you cannot see]';
 
 export interface OpenAiAgentClientConfig {
   openai: OpenAiSettings;
@@ -44,6 +51,8 @@ export class OpenAiAgentClient implements AgentClient {
   readonly #timeoutMs: number;
   /** Learned from a refusal. */
   #tokenLimit: TokenLimit | undefined;
+  /** The model refused a picture: until then it gets none, by the monotonic clock. */
+  #blindUntilMs = 0;
 
   constructor(deps: OpenAiAgentClientConfig) {
     this.#deps = deps;
@@ -81,7 +90,7 @@ export class OpenAiAgentClient implements AgentClient {
     return await withLimit(this.#deps.clock, this.#timeoutMs, options.signal, async (signal) => {
       const startedMs = this.#deps.clock.monotonicMs();
       try {
-        const fetched = await this.#post(server, prompt, signal);
+        const fetched = await this.#post(server, prompt, signal, options.onText);
         options.signal?.throwIfAborted();
         const answer = readAnswer(server, fetched, context);
         const durationMs = Math.round(this.#deps.clock.monotonicMs() - startedMs);
@@ -101,14 +110,14 @@ export class OpenAiAgentClient implements AgentClient {
 
   /** Whether a picture without text goes to the model. */
   async takesFile({ media }: IncomingMessage): Promise<boolean> {
-    return isPicture(this.#config, media);
+    return this.#sees(media);
   }
 
   /** The request for this message, without the conversation, which the explained message does not have. */
   async preview(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>> {
     const { baseUrl, historyTurns = DEFAULT_HISTORY_TURNS } = this.#config;
     const server = openAiServer(baseUrl ?? endpoint, this.#config);
-    const image = isPicture(this.#config, message.media) ? { image: 'data:…' } : {};
+    const image = this.#sees(message.media) ? { image: 'data:…' } : {};
     const body = this.#bodyOf(server, { message, history: [], ...image });
     return { kind: 'request', method: 'POST', url: server.url, body: shownBody(body), historyTurns };
   }
@@ -124,36 +133,84 @@ export class OpenAiAgentClient implements AgentClient {
     };
   }
 
+  /** WhatsApp pictures are JPEG; stickers and other files are not for models. */
+  #sees(media: MediaInfo | undefined): boolean {
+    const { images } = this.#config;
+    if (images === false || media?.kind !== 'image') return false;
+    const isBlind = images === undefined && this.#deps.clock.monotonicMs() < this.#blindUntilMs;
+    return !isBlind && /^image\/(?:jpe?g|png|webp|gif)\b/i.test(media.mimeType);
+  }
+
   /** @throws {MediaError} */
-  async #imageOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<string | undefined> {
-    if (!media || !isPicture(this.#config, media)) return undefined;
+  async #imageOf(
+    { media, text }: IncomingMessage,
+    { loadMedia }: AttemptOptions,
+  ): Promise<string | undefined> {
+    if (!media || !this.#sees(media)) return undefined;
     if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
-    const bytes = await loadMedia();
+    let bytes: Uint8Array;
+    try {
+      bytes = await loadMedia();
+    } catch (error) {
+      // Unless the route asks for pictures, the words are enough.
+      if (error instanceof MediaError && this.#config.images === undefined && text !== '') return undefined;
+      throw error;
+    }
     const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
     return `data:${media.mimeType.split(';')[0]?.trim()};base64,${data}`;
   }
 
-  #bodyOf(server: OpenAiServer, prompt: Parameters<typeof requestBody>[2]): Record<string, unknown> {
+  #bodyOf(
+    server: OpenAiServer,
+    prompt: Parameters<typeof requestBody>[2],
+    isStreaming = false,
+  ): Record<string, unknown> {
     const isNew = NEW_SPELLING.test(new URL(server.url).hostname);
     const limit = this.#tokenLimit ?? (isNew ? 'max_completion_tokens' : 'max_tokens');
-    return requestBody(server.api, this.#config, prompt, limit);
+    return requestBody(server.api, this.#config, prompt, limit, isStreaming);
   }
 
-  /** Sends the request; once more when the server wants the other spelling of the limit of tokens. */
+  /**
+   * Sends the request. Unless the route asks for pictures, once more without the picture when the model does not take one; for
+   * an hour, it then gets none.
+   */
   async #post(
     server: OpenAiServer,
     prompt: Parameters<typeof requestBody>[2],
     signal: AbortSignal,
+    onText: AttemptOptions['onText'],
   ): Promise<Fetched> {
-    const send = (body: Record<string, unknown>) =>
-      this.#deps.transport.fetch(server.url, {
-        method: 'POST',
+    const fetched = await this.#postOnce(server, prompt, signal, onText);
+    if (prompt.image === undefined || this.#config.images !== undefined || !refusesPictures(fetched)) {
+      return fetched;
+    }
+    const { image: _, ...blind } = prompt;
+    const message = { ...prompt.message, text: prompt.message.text || UNSEEN };
+    const again = await this.#postOnce(server, { ...blind, message }, signal, onText);
+    if (again.kind === 'fault' || again.status !== 200) return fetched;
+    this.#blindUntilMs = this.#deps.clock.monotonicMs() + BLIND_MS;
+    return again;
+  }
+
+  /** Sends the request; once more when the server wants the other spelling of the limit of tokens. */
+  async #postOnce(
+    server: OpenAiServer,
+    prompt: Parameters<typeof requestBody>[2],
+    signal: AbortSignal,
+    onText: AttemptOptions['onText'],
+  ): Promise<Fetched> {
+    const send = (body: Record<string, unknown>) => {
+      const request = {
+        method: 'POST' as const,
         headers: server.headers,
         body: JSON.stringify(body),
         signal,
-        maxBytes: MAX_BYTES,
-      });
-    const body = this.#bodyOf(server, prompt);
+        maxBytes: onText ? MAX_STREAM_BYTES : MAX_BYTES,
+      };
+      const { transport } = this.#deps;
+      return onText ? streamed(transport, server, request, onText) : transport.fetch(server.url, request);
+    };
+    const body = this.#bodyOf(server, prompt, onText !== undefined);
     const fetched = await send(body);
     const other = 'max_tokens' in body ? 'max_completion_tokens' : 'max_tokens';
     const isSpelled = 'max_tokens' in body || 'max_completion_tokens' in body;
@@ -161,16 +218,35 @@ export class OpenAiAgentClient implements AgentClient {
     if (!isSpelled || !isRefused || !/max_(?:completion_)?tokens/.test(fetched.body.toString('utf8'))) {
       return fetched;
     }
-    const again = await send(requestBody(server.api, this.#config, prompt, other));
+    const again = await send(requestBody(server.api, this.#config, prompt, other, onText !== undefined));
     if (again.kind === 'fault' || again.status !== 200) return fetched;
     this.#tokenLimit = other;
     return again;
   }
 }
 
-/** WhatsApp pictures are JPEG; stickers and other files are not for models. */
-function isPicture({ images = false }: OpenAiSettings, media: MediaInfo | undefined): boolean {
-  return images && media?.kind === 'image' && /^image\/(?:jpe?g|png|webp|gif)\b/i.test(media.mimeType);
+/** The answer of a stream, as the same request without `stream` has it. */
+async function streamed(
+  transport: AgentTransport,
+  server: OpenAiServer,
+  request: FetchOptions,
+  onText: NonNullable<AttemptOptions['onText']>,
+): Promise<Fetched> {
+  const stream = new OpenAiStream(server.api, onText);
+  const fetched = await transport.fetchEvents(server.url, request, (data) => stream.add(data));
+  if (fetched.kind === 'fault' || stream.isEmpty) return fetched;
+  const { body } = stream;
+  if (body === undefined)
+    return { kind: 'fault', fault: 'broken', detail: 'the stream ended before the answer' };
+  return { ...fetched, body: Buffer.from(body) };
+}
+
+/** Whether the server says that the model takes no pictures. */
+function refusesPictures(fetched: Fetched): boolean {
+  if (fetched.kind === 'fault' || ![400, 404, 415, 422, 500].includes(fetched.status)) return false;
+  return /image|vision|multimodal|mmproj|content\W{0,3} must be a string/i.test(
+    fetched.body.toString('utf8'),
+  );
 }
 
 /** @throws {Wa2aiError} there is no answer */

@@ -26,6 +26,12 @@ export const openAiSettings = z.strictObject({
     .refine(notBlank, 'must not be blank')
     .optional()
     .describe('Instructions for the model, before the conversation. Default: none.'),
+  facts: z
+    .boolean()
+    .optional()
+    .describe(
+      '`false`: the model gets only words. Default: `true`, the system text says who writes, where and when, see below.',
+    ),
   historyTurns: z
     .int()
     .min(0)
@@ -49,7 +55,9 @@ export const openAiSettings = z.strictObject({
   images: z
     .boolean()
     .optional()
-    .describe("Sends people's pictures of at most 10 MB, for models that see. Default: text only."),
+    .describe(
+      "Whether people's pictures of at most 10 MB are sent. Default: where the model takes them; without it the words only.",
+    ),
   headers: headersField.optional(),
   timeoutMs: timeoutField.optional(),
 });

@@ -96,6 +96,11 @@ export class ShellAgentClient implements AgentClient {
     return message.media?.kind === 'document' && mayUseShell(this.#settings.allow, message);
   }
 
+  /** What people did not type is never run. */
+  readsDescriptions(): boolean {
+    return false;
+  }
+
   /** Waits for a command that outlived its turn. */
   async followTask(
     endpoint: string,

@@ -1,5 +1,12 @@
 import { packageVersion } from '../../../config/package-version.ts';
-import { boundedFetch, type Fetched, type FetchOptions, type Opened, openFetch } from './bounded-fetch.ts';
+import {
+  boundedFetch,
+  type Fetched,
+  type FetchOptions,
+  type Opened,
+  openFetch,
+  streamedFetch,
+} from './bounded-fetch.ts';
 import { Egress } from './egress.ts';
 
 /**
@@ -23,6 +30,11 @@ export class AgentTransport {
   /** One exchange; see `boundedFetch`. A `user-agent` in the headers of the route is kept. */
   fetch(url: string, options: FetchOptions): Promise<Fetched> {
     return boundedFetch(url, this.#named(options), this.#egress);
+  }
+
+  /** One exchange whose answer is a stream of events; see `streamedFetch`. */
+  fetchEvents(url: string, options: FetchOptions, onEvent: (data: string) => void): Promise<Fetched> {
+    return streamedFetch(url, this.#named(options), this.#egress, onEvent);
   }
 
   /** As `fetch`, up to the headers of the answer: the caller reads the body, and limits what it reads. */

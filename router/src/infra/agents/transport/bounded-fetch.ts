@@ -1,4 +1,5 @@
 import { type Egress, EgressRefusedError } from './egress.ts';
+import { readEvents, SseTooLargeError } from './sse-reader.ts';
 
 /**
  * How a request failed before a complete answer arrived. `refused`: the egress policy does not allow the address ·
@@ -32,17 +33,27 @@ export async function boundedFetch(url: string, options: FetchOptions, egress: E
   const { maxBytes, ...init } = options;
   const opened = await openFetch(url, init, egress);
   if (opened.kind === 'fault') return opened;
-  const { response } = opened;
+  return readWhole(url, opened.response, maxBytes, options.signal);
+}
+
+async function readWhole(
+  url: string,
+  response: Response,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Fetched> {
   const { status, headers } = response;
   try {
     const read = await readUpTo(response, response.ok ? maxBytes : MAX_REFUSAL_BYTES);
-    if (read.isCut && response.ok) {
-      return { kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${maxBytes} bytes` };
-    }
+    if (read.isCut && response.ok) return tooLarge(maxBytes);
     return { kind: 'answer', status, headers, body: read.bytes };
   } catch (error) {
-    return faultOf(error, options.signal, 'broken', url);
+    return faultOf(error, signal, 'broken', url);
   }
+}
+
+function tooLarge(maxBytes: number): Fetched {
+  return { kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${maxBytes} bytes` };
 }
 
 /** A request whose answer began; its body is not read and not limited. */
@@ -65,6 +76,37 @@ export async function openFetch(
       return { kind: 'fault', fault: 'refused', detail: cause.message };
     return faultOf(error, init.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer', url);
   }
+}
+
+/**
+ * As `boundedFetch`, for an answer that is written event by event: each server-sent event goes to `onEvent` when it arrives,
+ * and the body is empty. An answer that is no stream of events is read as `boundedFetch` does. The limit is that of all events
+ * together; `onEvent` must not throw.
+ */
+export async function streamedFetch(
+  url: string,
+  { maxBytes, ...init }: FetchOptions,
+  egress: Egress,
+  onEvent: (data: string) => void,
+): Promise<Fetched> {
+  const opened = await openFetch(url, init, egress);
+  if (opened.kind === 'fault') return opened;
+  const { response } = opened;
+  if (!response.ok || !/^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')) {
+    return readWhole(url, response, maxBytes, init.signal);
+  }
+  let size = 0;
+  try {
+    for await (const { data } of readEvents(response, maxBytes)) {
+      size += Buffer.byteLength(data);
+      if (size > maxBytes) return tooLarge(maxBytes);
+      onEvent(data);
+    }
+  } catch (error) {
+    if (error instanceof SseTooLargeError) return tooLarge(maxBytes);
+    return faultOf(error, init.signal, 'broken', url);
+  }
+  return { kind: 'answer', status: response.status, headers: response.headers, body: Buffer.alloc(0) };
 }
 
 /** Where a redirect points, in brackets for the end of a sentence; `` for any other answer. */

@@ -11,7 +11,7 @@ import type { AgentTransport } from '../transport/agent-transport.ts';
 import type { Fetched } from '../transport/bounded-fetch.ts';
 import { redactor } from '../transport/redaction.ts';
 import { readWebhookAnswer } from './webhook-answer.ts';
-import { bodyOf, hasFile } from './webhook-body.ts';
+import { bodyOf, hasFile, hasLink } from './webhook-body.ts';
 import { type ErrorContext, faultError, refusalError } from './webhook-errors.ts';
 import type { WebhookSettings } from './webhook-settings.ts';
 import { signatureHeaders } from './webhook-signature.ts';
@@ -65,8 +65,14 @@ export class WebhookAgentClient implements AgentClient {
     // `dead-letter` is given only when an earlier attempt may have run.
     if (options.uncertain === 'dead-letter') throw new AgentUncertainError();
     const file = await this.#fileOf(message, options);
+    const fileUrl = hasLink(this.#config.body) ? await options.mediaUrl?.() : undefined;
     const replyToken = await options.replyToken?.();
-    const input = { message, ...(file && { file }), ...(replyToken !== undefined && { replyToken }) };
+    const input = {
+      message,
+      ...(file && { file }),
+      ...(fileUrl && { fileUrl }),
+      ...(replyToken !== undefined && { replyToken }),
+    };
     const body = JSON.stringify(bodyOf(this.#config.body, input));
     const headers = this.#headersFor(body, message, replyToken);
     await options.beforeRequest?.();
@@ -93,7 +99,7 @@ export class WebhookAgentClient implements AgentClient {
 
   /** Whether the body contains a person's file; then a file without text is sent too. */
   async takesFile(): Promise<boolean> {
-    return hasFile(this.#config.body);
+    return hasFile(this.#config.body) || hasLink(this.#config.body);
   }
 
   /** The request for this message, without secrets and the bytes of a file. */

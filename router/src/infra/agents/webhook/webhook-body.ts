@@ -1,4 +1,5 @@
-import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import { contractUser, sessionOf } from '../../../core/chat-id.ts';
+import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 
@@ -7,6 +8,8 @@ export interface BodyInput {
   message: IncomingMessage;
   /** The bytes of the message's file; absent when it has none, or none that the body contains. */
   file?: Uint8Array;
+  /** A link to the file; absent when it has none, or none that the body contains. */
+  fileUrl?: string;
   /** By which the webhook can answer later. */
   replyToken?: string;
 }
@@ -18,14 +21,26 @@ const DEFAULT_VALUES: Record<string, Value> = {
   event: () => 'message',
   messageId: ({ message }) => message.id,
   chatInput: ({ message }) => message.text,
-  sessionId: ({ message }) => contractSessionId(message.from, message.channelId),
+  sessionId: ({ message }) => sessionOf(message).sessionId,
   channelId: ({ message }) => message.channelId,
   from: ({ message }) => message.from,
   name: ({ message }) => message.pushName ?? null,
   text: ({ message }) => message.text,
+  number: ({ message }) => factsOf(message).number ?? null,
+  lid: ({ message }) => factsOf(message).lid ?? null,
   isGroup: ({ message }) => message.isGroup ?? false,
+  subject: ({ message }) => message.subject ?? null,
+  language: ({ message }) => factsOf(message).language ?? null,
+  kind: ({ message }) => message.kind ?? 'text',
   quotedText: ({ message }) => message.quotedText ?? null,
-  media: ({ message: { media }, file }) =>
+  quotedFrom: ({ message: { quotedFrom } }) => quotedFrom ?? null,
+  mentions: ({ message: { mentions = [] } }) =>
+    mentions.map(({ id, tag, name = null }) => ({ id, tag, name })),
+  editOf: ({ message }) => message.editOf ?? null,
+  card: ({ message }) => message.card ?? null,
+  isTranscript: ({ message }) => message.isTranscript ?? false,
+  context: ({ message: { context } }) => context?.map(({ name, text }) => ({ name, text })) ?? null,
+  media: ({ message: { media }, file, fileUrl }) =>
     media
       ? {
           kind: media.kind,
@@ -33,6 +48,7 @@ const DEFAULT_VALUES: Record<string, Value> = {
           fileName: media.fileName ?? null,
           sizeBytes: file?.length ?? media.sizeBytes ?? null,
           data: file ? base64(file) : null,
+          url: fileUrl ?? null,
         }
       : null,
   timestamp: ({ message }) => message.timestamp.toISOString(),
@@ -43,20 +59,20 @@ const DEFAULT_VALUES: Record<string, Value> = {
 const MORE_VALUES: Record<string, Value> = {
   phone: ({ message }) => contractUser(message.from),
   accountId: ({ message }) => message.accountId ?? null,
-  editOf: ({ message }) => message.editOf ?? null,
-  mentions: ({ message: { mentions = [] } }) =>
-    mentions.map(({ id, tag, name = null }) => ({ id, tag, name })),
   mediaType: ({ message }) => message.media?.mimeType ?? null,
   fileName: ({ message }) => message.media?.fileName ?? null,
   mediaData: ({ file }) => (file ? base64(file) : null),
+  mediaUrl: ({ fileUrl }) => fileUrl ?? null,
 };
 
 const VALUES: Record<string, Value> = { ...DEFAULT_VALUES, ...MORE_VALUES };
 
 /** Values with the bytes of the file. */
 const OF_FILE = new Set(['media', 'mediaData']);
+/** Values with a link to the file. */
+const OF_LINK = new Set(['media', 'mediaUrl']);
 /** Values that cannot be part of a longer text. */
-const ALONE = new Set(['media', 'mentions']);
+const ALONE = new Set(['media', 'mentions', 'context', 'card', 'quotedFrom']);
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 const SOLE_PLACEHOLDER = /^\{\{([^{}]*)\}\}$/;
@@ -84,6 +100,11 @@ export function bodyOf(template: unknown, input: BodyInput): unknown {
 /** Whether the body contains the bytes of the message's file. */
 export function hasFile(template: unknown): boolean {
   return template === undefined || placeholdersIn(template).some((name) => OF_FILE.has(name));
+}
+
+/** Whether the body contains a link to the message's file. */
+export function hasLink(template: unknown): boolean {
+  return template === undefined || placeholdersIn(template).some((name) => OF_LINK.has(name));
 }
 
 /** Mistakes in the placeholders of a template. */

@@ -4,6 +4,7 @@ import { PIXEL } from '../../../../doubles/a2a-agent.ts';
 import { a2aClient, a2aDouble, ChatStore } from '../../../../support/a2a.ts';
 import { npcMessage } from '../../../../support/npc.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
+import { until } from '../../../../support/until.ts';
 
 async function errorOf(work: Promise<unknown>): Promise<Wa2aiError> {
   return work.then(
@@ -42,6 +43,32 @@ describe.each(dialects)('A2aAgentClient, $version over $binding, streaming: $str
   it('gets a message that is no task', async () => {
     const agent = await a2aDouble(dialect);
     expect((await a2aClient().sendMessage(agent.url, say('plain'))).response).toBe('a plain message');
+  });
+
+  it('shows what the agent writes where it streams, and longer than the wait for a task', async () => {
+    const agent = await a2aDouble(dialect);
+    const store = new ChatStore();
+    const shown: string[] = [];
+    let onShown: () => void = () => undefined;
+    const onText = (textSoFar: () => string) => {
+      shown.push(textSoFar());
+      onShown();
+    };
+    const asked = a2aClient({ waitMs: 1_000 }).sendMessage(agent.url, say('run'), { store, onText });
+    const task = await until('the task', async () => agent.running[0]);
+    for (const text of ['One ', 'two']) {
+      const seen = new Promise<void>((resolve) => {
+        onShown = resolve;
+      });
+      agent.write(task, text);
+      if (dialect.streaming) await seen;
+    }
+    agent.end(task, 'One two.');
+    expect((await asked).response).toBe('One two.');
+    // The SDK's events of version 0.3 over HTTP do not say that a piece is appended.
+    const isAppended = dialect.version === '1.0' || dialect.binding === 'JSONRPC';
+    const pieces = ['One', isAppended ? 'One two' : 'two'];
+    expect(shown.slice(0, 2)).toEqual(dialect.streaming ? pieces : []);
   });
 
   it('has one context for each person and chat', async () => {

@@ -102,6 +102,7 @@ describe('a call', () => {
     };
     expect(response).toEqual({
       success: true,
+      isPlain: true,
       response: '42',
       metadata: { abi: shown },
       detail: { abi: shown },
@@ -123,6 +124,7 @@ describe('a call', () => {
     const { client, transport } = setup();
     expect(await client.sendMessage(URL, saying('/add 2 x'))).toEqual({
       success: true,
+      isPlain: true,
       response: "b must be a whole number from 0 to 2^256-1, got 'x'.",
       metadata: { abi: { answeredBy: 'wa2ai', why: 'mistake' } },
       detail: { abi: { answeredBy: 'wa2ai', why: 'mistake' } },

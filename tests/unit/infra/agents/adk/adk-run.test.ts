@@ -263,6 +263,15 @@ describe('the context beside the text', () => {
         wa2ai_quoted: 'The sum is 4.',
         wa2ai_edit_of: '3EB0OLD',
         wa2ai_mentions: [mentions[0], { ...mentions[1], name: '' }],
+        wa2ai_number: '5493777239922',
+        wa2ai_lid: '',
+        wa2ai_subject: '',
+        wa2ai_language: 'en',
+        wa2ai_quoted_by: {},
+        wa2ai_kind: 'text',
+        wa2ai_file: {},
+        wa2ai_card: {},
+        wa2ai_transcript: false,
       },
       camelBody.stateDelta,
     ]);
@@ -364,5 +373,75 @@ describe('a session that cannot be read after an attempt that may have run', () 
       .reply(200, [anEvent('Hi')]);
     const asked = aClient().sendMessage(url, aMessage(), { isRepeat: true, uncertain: 'dead-letter' });
     expect((await asked).response).toBe('Hi');
+  });
+});
+
+describe('an answer that is shown while it is written', () => {
+  const sse = { 'content-type': 'text/event-stream; charset=utf-8' };
+  const eventsOf = (...events: object[]) =>
+    events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const ask = async (client = aClient({}, { dialect: 'camel' })) => {
+    const shown: string[] = [];
+    const options = { onText: (textSoFar: () => string) => shown.push(textSoFar()) };
+    return { ...(await client.sendMessage(url, aMessage(), options)), shown };
+  };
+
+  it('comes from /run_sse, and its complete events decide what it is', async () => {
+    nock(url)
+      .post('/run_sse', { ...camelBody, streaming: true })
+      .reply(200, eventsOf(anEvent('Hel', { partial: true }), anEvent('Hello.')), sse);
+    const { response, shown, metadata } = await ask();
+    expect(response).toBe('Hello.');
+    expect(shown).toEqual(['Hel', 'Hello.']);
+    expect(metadata?.adk).toMatchObject({ eventCount: 1 });
+  });
+
+  it('comes from /run of a server without /run_sse, which is asked there from then on', async () => {
+    nock(url)
+      .post('/run_sse')
+      .reply(404, { detail: 'Not Found' })
+      .post('/run', camelBody)
+      .twice()
+      .reply(200, [anEvent('Hi')]);
+    const client = aClient({}, { dialect: 'camel' });
+    expect(await ask(client)).toMatchObject({ response: 'Hi', shown: [] });
+    expect(await ask(client)).toMatchObject({ response: 'Hi' });
+  });
+
+  it('comes from /run of a server with the spelling of the contract', async () => {
+    nock(url)
+      .post('/run', snakeBody)
+      .reply(200, [anEvent('Hi')]);
+    expect(await ask(aClient())).toMatchObject({ response: 'Hi', shown: [] });
+  });
+
+  it('creates a missing session first', async () => {
+    nock(url)
+      .post('/run', isSnake)
+      .reply(404, { error: 'Session not found' })
+      .post(sessionPath, {})
+      .reply(200, {})
+      .post('/run_sse', isCamel)
+      .reply(200, eventsOf(anEvent('Hi')), sse);
+    expect((await ask(aClient())).response).toBe('Hi');
+  });
+
+  it.each([
+    [
+      'reports an error',
+      eventsOf(anEvent('He', { partial: true }), { error: 'the model is gone' }),
+      /returned 500: .*model is gone/,
+    ],
+    ['sends something else', 'data: nonsense\n\n', /is not JSON/],
+    ['sends too much', eventsOf(anEvent('x'.repeat(3_000))), /larger than 2000 bytes/],
+  ])('fails when the server %s', async (_what, body, sentence) => {
+    nock(url)
+      .post('/run_sse')
+      .reply(200, body, sse)
+      .get(/sessions/)
+      .optionally()
+      .reply(200, {});
+    const client = aClient({ maxBytes: 2_000 }, { dialect: 'camel' });
+    expect((await errorOf(ask(client))).message).toMatch(sentence);
   });
 });

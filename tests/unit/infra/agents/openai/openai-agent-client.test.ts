@@ -22,7 +22,7 @@ const url = 'http://model.test';
 const picture = { kind: 'image' as const, mimeType: 'image/jpeg' };
 
 function aClient(settings: Partial<OpenAiSettings> = {}, clock = new FakeClock(), log = quietLog) {
-  const openai = { model: 'gpt', apiKey: 'sk-top-secret-key', ...settings };
+  const openai = { model: 'gpt', facts: false, apiKey: 'sk-top-secret-key', ...settings };
   return new OpenAiAgentClient({ openai, timeoutMs: 1_000, log, clock, transport: new AgentTransport() });
 }
 
@@ -281,11 +281,11 @@ describe('OpenAiAgentClient', () => {
       ]);
     });
 
-    it('sends only the text of a message with another file, or without the setting', async () => {
+    it('sends only the text of a message with another file, or when the setting forbids pictures', async () => {
       const voice = { kind: 'voice' as const, mimeType: 'audio/ogg' };
       for (const [settings, media] of [
         [{ images: true }, voice],
-        [{}, picture],
+        [{ images: false }, picture],
       ] as const) {
         const { bodies } = await ask([[200, completion('ok')]], {
           settings,
@@ -302,14 +302,102 @@ describe('OpenAiAgentClient', () => {
       expect(await takes({ images: true }, picture)).toBe(true);
       expect(await takes({ images: true }, { kind: 'sticker', mimeType: 'image/webp' })).toBe(false);
       expect(await takes({ images: true }, { kind: 'image', mimeType: 'image/heic' })).toBe(false);
-      expect(await takes({}, picture)).toBe(false);
+      expect(await takes({}, picture)).toBe(true);
+      expect(await takes({ images: false }, picture)).toBe(false);
       expect(await takes({ images: true })).toBe(false);
+    });
+
+    it('asks again without the picture when the model takes none, and then sends none for an hour', async () => {
+      const bodies: Array<{ messages: Array<{ content: unknown }> }> = [];
+      const answer = (status: number, body: nock.Body) =>
+        nock(url)
+          .post('/v1/chat/completions', (sent) => bodies.push(sent) > 0)
+          .reply(status, body);
+      const clock = new FakeClock();
+      const client = aClient({}, clock);
+      const send = (text: string) =>
+        client.sendMessage(url, aMessage({ text, media: picture }), { loadMedia });
+      answer(400, { error: { message: 'unknown variant `image_url`, expected `text`' } });
+      answer(200, completion('ok'));
+      expect((await send('')).response).toBe('ok');
+      answer(200, completion('ok'));
+      await send('and this?');
+      expect(bodies.map(({ messages }) => typeof messages.at(-1)?.content)).toEqual([
+        'object',
+        'string',
+        'string',
+      ]);
+      expect(bodies[1]?.messages.at(-1)?.content).toBe('[a picture, which you cannot see]');
+      expect(await client.takesFile(aMessage({ media: picture }))).toBe(false);
+      await clock.advanceMs(3_600_000);
+      expect(await client.takesFile(aMessage({ media: picture }))).toBe(true);
+    });
+
+    it.each<[string, Partial<OpenAiSettings>, number, string]>([
+      ['the route asks for pictures', { images: true }, 400, 'no image input'],
+      ['the refusal has another reason', {}, 400, 'the prompt is too long'],
+      ['the server is overloaded', {}, 503, 'image queue full'],
+    ])('reports the refusal when %s', async (_name, settings, status, message) => {
+      const answers: Array<[number, unknown]> = [[status, { error: { message } }]];
+      const given = { settings, message: { media: picture }, options: { loadMedia } };
+      await expect(ask(answers, given)).rejects.toThrow(message);
+    });
+
+    it('goes on with the words when the picture cannot be loaded, unless the route asks for pictures', async () => {
+      const options = {
+        loadMedia: () => Promise.reject(new MediaError('MEDIA_TOO_LARGE', 'It is too large.')),
+      };
+      const message = { media: picture };
+      const { bodies } = await ask([[200, completion('ok')]], { message, options });
+      expect(bodies[0]?.messages).toEqual([{ role: 'user', content: 'Hello' }]);
+      const blank = { message: { ...message, text: '' }, options };
+      await expect(ask([], blank)).rejects.toThrow(MediaError);
+      await expect(ask([], { settings: { images: true }, message, options })).rejects.toThrow(MediaError);
     });
 
     it('fails when the picture cannot be loaded', async () => {
       await expect(ask([], { settings: { images: true }, message: { media: picture } })).rejects.toThrow(
         MediaError,
       );
+    });
+  });
+
+  describe('whose answer is shown while it is written', () => {
+    const sse = { 'content-type': 'text/event-stream' };
+    const ended = { choices: [{ delta: {}, finish_reason: 'stop' }] };
+    const eventsOf = (...events: object[]) =>
+      events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+    const piece = (content: string) => ({ choices: [{ delta: { content } }] });
+    const watch = () => {
+      const shown: string[] = [];
+      return { shown, options: { onText: (textSoFar: () => string) => shown.push(textSoFar()) } };
+    };
+
+    it('asks for a stream, and reads the answer by the same rules', async () => {
+      const { shown, options } = watch();
+      const { response, bodies } = await ask([[200, eventsOf(piece('Hel'), piece('lo'), ended), sse]], {
+        options,
+      });
+      expect(response.response).toBe('Hello');
+      expect(shown).toEqual(['Hel', 'Hello']);
+      expect(bodies[0]).toMatchObject({ stream: true });
+    });
+
+    it('takes the answer of a server that ignores the wish', async () => {
+      const { shown, options } = watch();
+      expect((await ask([[200, completion('Hello')]], { options })).response.response).toBe('Hello');
+      expect(shown).toEqual([]);
+    });
+
+    it('can be sent again when the stream breaks off or reports an overload', async () => {
+      for (const events of [
+        [piece('Hel')],
+        [piece('Hel'), { error: { message: 'overloaded', code: 503 } }],
+      ]) {
+        const { options } = watch();
+        const asked = ask([[200, eventsOf(...events), sse]], { options });
+        await expect(asked).rejects.toMatchObject({ disposition: expect.stringMatching(/retry|uncertain/) });
+      }
     });
   });
 

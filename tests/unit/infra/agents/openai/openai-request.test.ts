@@ -17,7 +17,7 @@ const history: PastTurn[] = [
 const body = (settings: object, changes: Partial<IncomingMessage> = {}, image?: string, past = history) =>
   requestBody(
     'chat',
-    { model: 'gpt', ...settings },
+    { model: 'gpt', facts: false, ...settings },
     { message: { ...message, ...changes }, history: past, ...(image && { image }) },
     'max_tokens',
   );
@@ -43,22 +43,31 @@ describe('requestBody of chat completions', () => {
   it('names who wrote in a group, without a number', () => {
     const group = { isGroup: true, channelId: '1203@g.us', pushName: 'Bo' };
     const said = (body({}, group).messages as Array<{ content: string }>).map(({ content }) => content);
-    expect(said).toEqual(['Ana B: one', 'a\n\nb', 'Member 2345: [image]', '[document]', 'Bo: and now?']);
+    expect(said).toEqual(['Ana B: one', 'a\n\nb', 'Member 2345: [image]', '[document]', 'and now?']);
     expect(JSON.stringify(body({}, { ...group, pushName: undefined }))).not.toContain('5491112345678');
   });
 
-  it('names a member without a name as in the conversation before: by LID, else by number', () => {
-    const group = { isGroup: true, channelId: '1203@g.us' };
-    const last = (changes: Partial<IncomingMessage>) =>
-      (body({}, { ...group, ...changes }, undefined, []).messages as Array<{ content: string }>)[0]?.content;
-    expect(last({ fromLid: '7000004917@lid' })).toBe('Member 4917: and now?');
-    expect(last({})).toBe('Member 5678: and now?');
-    expect(last({ from: '' })).toBe('Member: and now?');
-  });
-
-  it('quotes the text that the message quotes', () => {
-    expect(body({}, { quotedText: 'x\ny' }, undefined, []).messages).toEqual([
-      { role: 'user', content: '> x\n> y\n\nand now?' },
+  it('tells the model about the message in the system text, and leaves the words as written', () => {
+    const group = { isGroup: true, channelId: '1203@g.us', pushName: 'Bo', subject: 'Tennis' };
+    const quoting = { ...group, quotedText: 'x', quotedFrom: { id: '1@lid', name: 'Ana' } };
+    const [system, user] = body({ facts: true, system: 'Be kind.' }, quoting, undefined, [])
+      .messages as Array<{
+      role: string;
+      content: string;
+    }>;
+    expect(user).toEqual({ role: 'user', content: 'and now?' });
+    const [instructions, known = ''] = system?.content.split('\n\n') ?? [];
+    expect(instructions).toBe('Be kind.');
+    expect(JSON.parse(known.slice(known.indexOf('{')))).toMatchObject({
+      name: 'Bo',
+      number: '5491112345678',
+      chat: 'group',
+      subject: 'Tennis',
+      quoted: { text: 'x', id: '1@lid', name: 'Ana' },
+    });
+    expect(body({ facts: true }, {}, undefined, []).messages).toMatchObject([
+      { role: 'system' },
+      { role: 'user' },
     ]);
   });
 
@@ -75,7 +84,7 @@ describe('requestBody of chat completions', () => {
   it('spells the limit of tokens as asked', () => {
     const asked = requestBody(
       'chat',
-      { model: 'gpt', maxTokens: 5 },
+      { model: 'gpt', facts: false, maxTokens: 5 },
       { message, history: [] },
       'max_completion_tokens',
     );
@@ -87,7 +96,7 @@ describe('requestBody of chat completions', () => {
 describe('requestBody of responses', () => {
   it('has the same content in the form of that API, and nothing is stored there', () => {
     const prompt = { message, history: history.slice(0, 1), image: 'data:image/png;base64,AA==' };
-    const settings = { model: 'gpt', system: 'Be kind.', maxTokens: 50 };
+    const settings = { model: 'gpt', facts: false, system: 'Be kind.', maxTokens: 50 };
     expect(requestBody('responses', settings, prompt, 'max_tokens')).toEqual({
       model: 'gpt',
       instructions: 'Be kind.',

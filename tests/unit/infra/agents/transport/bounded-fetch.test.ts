@@ -1,6 +1,9 @@
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
-import { boundedFetch } from '../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
+import {
+  boundedFetch,
+  streamedFetch,
+} from '../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
 import { Egress } from '../../../../../router/src/infra/agents/transport/egress.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';
 
@@ -45,5 +48,36 @@ describe('a request that may have been received', () => {
       code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC',
     });
     expect(await faultWith(cause)).toMatchObject({ fault: 'no-answer', detail: 'bad record mac' });
+  });
+});
+
+describe('an answer that is a stream of events', () => {
+  const ask = async (body: string, type = 'text/event-stream; charset=utf-8', status = 200) => {
+    nock(url).post('/').reply(status, body, { 'content-type': type });
+    const events: string[] = [];
+    const { signal } = new AbortController();
+    const request = { method: 'POST' as const, headers: new Headers(), signal, maxBytes: 100 };
+    return { fetched: await streamedFetch(url, request, new Egress(), (data) => events.push(data)), events };
+  };
+
+  it('is read event by event', async () => {
+    const { fetched, events } = await ask(': a comment\n\ndata: one\n\nevent: x\ndata: two\n\n');
+    expect(events).toEqual(['one', 'two']);
+    expect(fetched).toMatchObject({ kind: 'answer', status: 200, body: Buffer.alloc(0) });
+  });
+
+  it('may have as many bytes as any answer', async () => {
+    const { fetched } = await ask(`data: ${'x'.repeat(40)}\n\n`.repeat(3));
+    expect(fetched).toMatchObject({ kind: 'fault', fault: 'too-large' });
+    expect((await ask(`data: ${'x'.repeat(200)}\n\n`)).fetched).toMatchObject({ fault: 'too-large' });
+  });
+
+  it.each([
+    ['no stream', 'application/json', 200],
+    ['a refusal', 'text/event-stream', 429],
+  ])('is read whole when it is %s', async (_what, type, status) => {
+    const { fetched, events } = await ask('data: one\n\n', type, status);
+    expect(events).toEqual([]);
+    expect(fetched).toMatchObject({ kind: 'answer', status, body: Buffer.from('data: one\n\n') });
   });
 });

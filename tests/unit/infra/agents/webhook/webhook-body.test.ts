@@ -4,6 +4,7 @@ import {
   bodyOf,
   bodyProblems,
   hasFile,
+  hasLink,
 } from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
 
 const message: IncomingMessage = {
@@ -30,8 +31,19 @@ describe('bodyOf', () => {
       from: '5491112345678@s.whatsapp.net',
       name: 'Ana',
       text: 'hello {{name}}',
+      number: '5491112345678',
+      lid: null,
       isGroup: true,
+      subject: null,
+      language: 'en',
+      kind: 'text',
       quotedText: null,
+      quotedFrom: null,
+      mentions: [{ id: '1@lid', tag: '@1', name: null }],
+      editOf: null,
+      card: null,
+      isTranscript: false,
+      context: null,
       media: null,
       timestamp: '2026-01-02T03:04:05.000Z',
       replyToken: 'token',
@@ -59,6 +71,7 @@ describe('bodyOf', () => {
       fileName: null,
       sizeBytes: null,
       data: null,
+      url: null,
     });
   });
 
@@ -125,5 +138,29 @@ describe('bodyProblems', () => {
     let deep: unknown = '{{text}}';
     for (let depth = 0; depth < 40; depth++) deep = [deep];
     expect(bodyProblems(deep)).toEqual([{ field: 'body', message: 'is nested deeper than 32 levels' }]);
+  });
+});
+
+describe('a link to the file', () => {
+  const withFile = { ...message, media };
+  const fileUrl = 'https://wa2ai.test/api/media/x';
+
+  it('is in the default body, and at its placeholder', () => {
+    expect(bodyOf(undefined, { message: withFile, fileUrl })).toMatchObject({ media: { url: fileUrl } });
+    expect(bodyOf(undefined, { message: withFile })).toMatchObject({ media: { url: null } });
+    expect(bodyOf({ at: '{{mediaUrl}}' }, { message: withFile, fileUrl })).toEqual({ at: fileUrl });
+    expect(bodyOf({ at: '{{mediaUrl}}' }, { message })).toEqual({ at: null });
+  });
+
+  it('needs no bytes of the file', () => {
+    const bodies = [
+      undefined,
+      { at: '{{media}}' },
+      { at: '{{mediaUrl}}' },
+      { at: '{{mediaData}}' },
+      { at: '{{text}}' },
+    ];
+    expect(bodies.map(hasLink)).toEqual([true, true, true, false, false]);
+    expect(bodies.map(hasFile)).toEqual([true, true, false, true, false]);
   });
 });

@@ -1,11 +1,7 @@
 import type { Part } from '@a2a-js/sdk';
+import { kindOf } from '../../../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../../../core/errors.ts';
-import {
-  MAX_MEDIA_BYTES,
-  type MediaInfo,
-  type ReplyFile,
-  type ReplyMediaKind,
-} from '../../../../core/models.ts';
+import { MAX_MEDIA_BYTES, type MediaInfo, type ReplyFile } from '../../../../core/models.ts';
 import type { OwnHeaders } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 
@@ -77,11 +73,6 @@ function fileOf(bytes: Uint8Array, written: string, name: string): ReplyFile {
   const mimeType = MEDIA_TYPE.exec(written)?.[0] ?? 'application/octet-stream';
   const fileName = name.replace(/[\p{Cc}/\\]/gu, '_').slice(0, MAX_NAME_CHARS);
   return { kind: kindOf(mimeType), mimeType, ...(fileName && { fileName }), bytes };
-}
-
-function kindOf(mimeType: string): ReplyMediaKind {
-  const [kind] = mimeType.split('/');
-  return kind === 'image' || kind === 'audio' ? kind : 'document';
 }
 
 function isHttp(url: string): boolean {

@@ -84,13 +84,26 @@ export function visibleParts(parts: readonly Part[]): Part[] {
 export function answerParts(task: Task): Part[][] {
   const state = stateOf(task);
   if (state !== 'completed') return task.status?.message ? [visibleParts(task.status.message.parts)] : [];
-  const results = task.artifacts
-    .filter((artifact) => !isToolArtifact(artifact))
-    .map(({ parts }) => visibleParts(parts));
-  const shown = results.filter((parts) => parts.length > 0);
+  const shown = resultParts(task);
   if (shown.length > 0) return shown;
   const said = task.status?.message ?? task.history.findLast(({ role }) => role === 2);
   return said ? [visibleParts(said.parts)] : [];
+}
+
+/** The text of the artifacts that a task has so far, as its answer will have it. */
+export function artifactText(task: Pick<Task, 'artifacts'>): string {
+  return resultParts(task)
+    .map(textOf)
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+/** The artifacts for the person. */
+function resultParts({ artifacts }: Pick<Task, 'artifacts'>): Part[][] {
+  return artifacts
+    .filter((artifact) => !isToolArtifact(artifact))
+    .map(({ parts }) => visibleParts(parts))
+    .filter((parts) => parts.length > 0);
 }
 
 /** An artifact that shows the work of a tool: interim text beside its call, or its result. */

@@ -1,8 +1,8 @@
 import { AgentProtocolError } from '../../../../core/errors.ts';
-import { MAX_MEDIA_BYTES, type ReplyFile, type ReplyMediaKind } from '../../../../core/models.ts';
+import { MAX_MEDIA_BYTES, type ReplyFile } from '../../../../core/models.ts';
 import type { AbiFileOutput } from '../abi-settings.ts';
 import { AbiDefinitionError, type AbiParam, type AbiValue, shortened, typeText } from '../codec/abi-type.ts';
-import { mediaTypeOf } from './media-type.ts';
+import { type AbiFileKind, mediaTypeOf } from './media-type.ts';
 import {
   literalText,
   type OutputTemplate,
@@ -15,7 +15,7 @@ import {
 
 /** A parsed template of a file reply. */
 export interface FileTemplate {
-  kind: ReplyMediaKind;
+  kind: AbiFileKind;
   /** Path of the bytes in the outputs. */
   path: string[];
   mimeType?: OutputTemplate;
@@ -30,8 +30,8 @@ export interface RenderedFile {
   shown: AbiValue[];
 }
 
-const KINDS: ReplyMediaKind[] = ['image', 'audio', 'document'];
-const A: Record<ReplyMediaKind, string> = { image: 'an image', audio: 'audio', document: 'a document' };
+const KINDS: AbiFileKind[] = ['image', 'audio', 'document'];
+const A: Record<AbiFileKind, string> = { image: 'an image', audio: 'audio', document: 'a document' };
 const MIME_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}(?:; ?[\w-]{1,20}="?[\w.+-]{1,40}"?)?$/;
 const MAX_FILE_NAME_CHARS = 200;
 
@@ -108,7 +108,7 @@ export function renderFile(
 }
 
 /** Why a text is not a MIME type of the kind; undefined when it is. */
-function mimeTypeMistake(kind: ReplyMediaKind, text: string): string | undefined {
+function mimeTypeMistake(kind: AbiFileKind, text: string): string | undefined {
   if (!MIME_TYPE.test(text)) return `is not a MIME type: '${shortened(text)}'`;
   if (kind === 'document' || text.startsWith(`${kind}/`)) return undefined;
   return `is not a type of ${kind}: '${shortened(text)}'`;

@@ -1,28 +1,17 @@
-import type { ReplyMediaKind } from '../../../../core/models.ts';
+import { detectMediaType } from '../../../../core/delivery/media-type.ts';
 
-/** First bytes (Latin-1, at an offset) and media types of the formats that phones show or play. */
-const SIGNATURES: Array<[at: number, start: string, mimeType: string]> = [
-  [0, '\x89PNG\r\n\x1a\n', 'image/png'],
-  [0, '\xff\xd8\xff', 'image/jpeg'],
-  [0, 'GIF8', 'image/gif'],
-  [8, 'WEBP', 'image/webp'],
-  [0, 'OggS', 'audio/ogg; codecs=opus'],
-  [0, 'ID3', 'audio/mpeg'],
-  [0, '\xff\xfb', 'audio/mpeg'],
-  [8, 'WAVE', 'audio/wav'],
-  [4, 'ftypM4A', 'audio/mp4'],
-  [0, '%PDF-', 'application/pdf'],
-];
+/** Kinds of files that a template can make. */
+export type AbiFileKind = 'image' | 'audio' | 'document';
 
-const DEFAULT_TYPE: Record<ReplyMediaKind, string> = {
+const DEFAULT_TYPE: Record<AbiFileKind, string> = {
   image: 'image/jpeg',
   audio: 'audio/mpeg',
   document: 'application/octet-stream',
 };
 
 /** Media type of a file without a declared one: detected from the first bytes when it fits the kind, else the kind's default. */
-export function mediaTypeOf(bytes: Uint8Array, kind: ReplyMediaKind): string {
-  const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
-  const found = SIGNATURES.find(([at, start]) => head.startsWith(start, at))?.[2];
+export function mediaTypeOf(bytes: Uint8Array, kind: AbiFileKind): string {
+  const detected = detectMediaType(bytes);
+  const found = detected === 'audio/ogg' ? 'audio/ogg; codecs=opus' : detected;
   return found && (kind === 'document' || found.startsWith(kind)) ? found : DEFAULT_TYPE[kind];
 }
