@@ -1,6 +1,7 @@
+import { isJidGroup, type WAMessageKey, type WASocket } from '@whiskeysockets/baileys';
 import { jidHash } from '../../core/chat-hash.ts';
 import { AlreadyLinkedError } from '../../core/errors.ts';
-import type { OutgoingMessage } from '../../core/models.ts';
+import type { MessageKey, OutgoingMessage } from '../../core/models.ts';
 import type { AccountStatus, ChatProvider } from '../../core/ports/chat-provider.ts';
 import { within } from '../../core/time-limit.ts';
 import { AccountLimits } from './account/account-limits.ts';
@@ -76,6 +77,7 @@ class BaileysProvider implements ChatProvider {
       onOverflow: () => this.#connection.breakOff('More messages arrived than fit into the memory limit'),
       onReceiptSent: () => options.onReceiptSent?.(),
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
+      subjectOf: (group) => this.#connection.subjectOf(group),
       own: () => this.#account.jids(),
       whatsAppNow: () => whatsAppTime.now(),
     });
@@ -138,6 +140,46 @@ class BaileysProvider implements ChatProvider {
     } catch (error) {
       this.#options.log.debug({ err: error, jidHash: jidHash(this.accountId, to) }, 'typing not shown');
     }
+  }
+
+  async markRead(message: MessageKey): Promise<void> {
+    await this.#signal(message, 'message not marked as read', async (socket, key) => {
+      // Messages of the account itself ("message yourself") have no ticks.
+      if (!key.fromMe) await socket.readMessages([key]);
+    });
+  }
+
+  async react(message: MessageKey, emoji: string): Promise<boolean> {
+    return await this.#signal(message, 'reaction not sent', (socket, key) =>
+      socket.sendMessage(message.chat, { react: { text: emoji, key } }),
+    );
+  }
+
+  /** Sends something that nobody waits for. @returns whether it was sent */
+  async #signal(
+    message: MessageKey,
+    problem: string,
+    send: (socket: WASocket, key: WAMessageKey) => Promise<unknown>,
+  ): Promise<boolean> {
+    const { socket } = this.#connection;
+    if (!socket) return false;
+    try {
+      await send(socket, await this.#keyOf(message));
+      return true;
+    } catch (error) {
+      const { chat, waMessageId } = message;
+      this.#options.log.debug({ err: error, waMessageId, jidHash: jidHash(this.accountId, chat) }, problem);
+      return false;
+    }
+  }
+
+  /** In a group the writer of a message has the address that the group uses. */
+  async #keyOf({ chat, waMessageId, from, fromLid }: MessageKey): Promise<WAMessageKey> {
+    const fromMe = await this.#account.isSamePerson(from, this.#account.jids().id);
+    const key = { remoteJid: chat, id: waMessageId, fromMe };
+    if (!isJidGroup(chat)) return key;
+    const isByPhone = this.#connection.groups.get(chat)?.addressingMode === 'pn';
+    return { ...key, participant: isByPhone ? from : (fromLid ?? from) };
   }
 
   async pair(by: PairBy): Promise<AccountStatus> {

@@ -20,6 +20,14 @@ class FakeSocket {
   readonly ws = new EventEmitter();
   isEnded = false;
   readonly presences: string[] = [];
+  readonly read: unknown[] = [];
+  readonly reactions: unknown[] = [];
+  readMessages = async (keys: unknown[]): Promise<void> => {
+    this.read.push(...keys);
+  };
+  sendMessage = async (to: string, content: object): Promise<void> => {
+    this.reactions.push({ to, ...content });
+  };
   logout = async (): Promise<void> => undefined;
   sendPresenceUpdate = async (presence: string, to: string): Promise<void> => {
     this.presences.push(`${presence} ${to}`);
@@ -113,6 +121,39 @@ describe('a provider that is not connected', () => {
 });
 
 describe('a connected provider', () => {
+  const message = { chat: '1@lid', waMessageId: 'W1', from: '34600000002@s.whatsapp.net', fromLid: '1@lid' };
+
+  it('marks messages of people as read, not those of the account, and reacts', async () => {
+    const { provider, open, socket } = await setup();
+    await open();
+    const group = '120363000000000001@g.us';
+    const own = { chat: '34600000001@s.whatsapp.net', waMessageId: 'W2', from: '34600000001@s.whatsapp.net' };
+    for (const each of [message, { ...message, chat: group }, own]) await provider.markRead(each);
+    expect(socket().read).toEqual([
+      { remoteJid: '1@lid', id: 'W1', fromMe: false },
+      { remoteJid: group, id: 'W1', fromMe: false, participant: '1@lid' },
+    ]);
+    await provider.react(message, '👀');
+    await provider.react(own, '');
+    expect(socket().reactions).toEqual([
+      { to: '1@lid', react: { text: '👀', key: { remoteJid: '1@lid', id: 'W1', fromMe: false } } },
+      { to: own.chat, react: { text: '', key: { remoteJid: own.chat, id: 'W2', fromMe: true } } },
+    ]);
+    await provider.stop();
+  });
+
+  it('ignores failures of what nobody waits for, and does nothing without a connection', async () => {
+    const { provider, open, socket, log } = await setup();
+    await provider.markRead(message);
+    await open();
+    socket().readMessages = () => Promise.reject(new Error('closed'));
+    await provider.markRead(message);
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ level: 'debug', message: 'message not marked as read' }),
+    );
+    await provider.stop();
+  });
+
   it('shows and hides typing, and a failure of it is no error', async () => {
     const { provider, open, socket, log } = await setup();
     await open();

@@ -13,7 +13,7 @@ import type { BaileysProviderOptions } from '../provider-options.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { ConnectionPostponedError, restrictionOf } from './disconnect-table.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
-import { createSocketMemory } from './socket-config.ts';
+import { createSocketMemory, type SocketMemory } from './socket-config.ts';
 import { listenTo } from './socket-listeners.ts';
 import type { WhatsAppTime } from './whatsapp-time.ts';
 
@@ -117,8 +117,18 @@ export class AccountConnection {
   }
 
   /** The open socket; undefined while there is none. */
+  /** What is known of groups, by JID. */
+  get groups(): Pick<SocketMemory['groups'], 'get'> {
+    return this.#memory.groups;
+  }
+
   get socket(): WASocket | undefined {
     return this.#isOpen ? this.#opened?.socket : undefined;
+  }
+
+  /** The name of a group; undefined until this process sent to the group or heard of a new name. */
+  subjectOf(group: string): string | undefined {
+    return this.#memory.subjects.get(group);
   }
 
   /** @throws {NotConnectedError} */
@@ -235,8 +245,9 @@ export class AccountConnection {
       receipt: (node) => this.#onReceipt(node),
       ack: (node) => this.#onAck(node),
       upsert: (message, type) => inbound.upserted(message, type),
-      groupChanged: (jid) => {
+      groupChanged: (jid, subject) => {
         this.#memory.groups.delete(jid);
+        if (subject) this.#memory.subjects.set(jid, subject);
       },
     });
     return () => {

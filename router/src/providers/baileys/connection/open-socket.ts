@@ -48,6 +48,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
         if (known) return known;
         const fresh = await socket.groupMetadata(jid);
         memory.groups.set(jid, fresh);
+        memory.subjects.set(jid, fresh.subject);
         return fresh;
       },
       makeSignalRepository: ({ creds, keys }, logger, ask) => {

@@ -18,7 +18,8 @@ export interface SocketHandlers {
   receipt(node: BinaryNode): void;
   ack(node: BinaryNode): void | Promise<void>;
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
-  groupChanged(jid: string): void;
+  /** `subject` is set when the group has a new name. */
+  groupChanged(jid: string, subject?: string): void;
 }
 
 /**
@@ -49,7 +50,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     for (const message of upsert.messages) handlers.upsert(message, upsert.type);
   });
   const onGroups = guarded('groups.update', (updates: BaileysEventMap['groups.update']) => {
-    for (const { id } of updates) if (id) handlers.groupChanged(id);
+    for (const { id, subject } of updates) if (id) handlers.groupChanged(id, ...(subject ? [subject] : []));
   });
   const onMembers = guarded(
     'group-participants.update',

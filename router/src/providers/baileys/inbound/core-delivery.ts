@@ -6,8 +6,10 @@ import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
+import type { SentMessage } from '../../../core/ports/outbox.ts';
 import { backoffMs } from '../../../core/retry.ts';
 import { fromBaileys } from '../messages/from-baileys.ts';
+import { openVote, type PollAnswer, pollIdOf } from '../messages/poll-vote.ts';
 import { chatJidOf, messageKeyOf, type OwnJids } from './read-stanza.ts';
 
 /** Attempts to deliver a message when core fails with an unknown error. */
@@ -22,6 +24,10 @@ export interface CoreDeliveryOptions {
   onRefused(waMessageId: string, sentence: string): void;
   /** The number of a LID, digits, from Baileys' stored mappings; undefined when unknown. */
   phoneOfLid(lid: string): Promise<string | undefined>;
+  /** The name of a group, by its JID; undefined when it was not heard of yet. */
+  subjectOf?(group: string): string | undefined;
+  /** The message with this WhatsApp id that the account sent. Absent: votes in polls are not opened. */
+  findSentMessage?(waMessageId: string): Promise<SentMessage | undefined>;
   own(): OwnJids;
   /** The time of WhatsApp, which dates messages; epoch milliseconds. */
   whatsAppNow(): number;
@@ -116,6 +122,7 @@ export class CoreDelivery {
     const ownAddress = parseJid(own.id);
     const ownLid = parseJid(own.lid);
     const phones = await this.#phonesOf(message);
+    const pollAnswer = await this.#pollAnswerOf(message);
     const result = fromBaileys(message, {
       accountId,
       upsertType,
@@ -123,10 +130,21 @@ export class CoreDelivery {
       nowMs: whatsAppNow(),
       maxMessageAgeMs,
       pnForLid: (lid) => phones.get(lid),
+      ...(pollAnswer && { pollAnswer }),
+      subjectOf: (group) => this.#options.subjectOf?.(group),
       ...(ownAddress?.kind === 'phone' && { ownPhone: ownAddress.phone }),
       ...(ownLid?.kind === 'lid' && { ownLid: ownLid.lid }),
     });
     return result.kind === 'message' ? result.message : undefined;
+  }
+
+  /** What a person chose in a poll that the account sent. */
+  async #pollAnswerOf(message: WAMessage): Promise<PollAnswer | undefined> {
+    const { findSentMessage, own } = this.#options;
+    const pollId = message.key.fromMe ? undefined : pollIdOf(message);
+    const poll = pollId && (await findSentMessage?.(pollId))?.message.special;
+    if (!pollId || !poll || poll.kind !== 'poll') return undefined;
+    return openVote(message, pollId, poll, [own().lid, own().id]);
   }
 
   /** The numbers of the message's LIDs that have none in the message. */

@@ -13,6 +13,7 @@ import { StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Journal } from '../../../core/ports/journal.ts';
 import { atMost } from '../bounded-cache.ts';
+import { isGroupEvent } from '../messages/group-event.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
@@ -183,7 +184,7 @@ export class InboundRunner {
     this.#event({ type: 'unlinked' });
   }
 
-  /** Baileys reported a message: of a stanza that it handled, or with content from the account's phone. */
+  /** Baileys reported a message: of a stanza that it handled, with content from the account's phone, or a group event. */
   upserted(message: WAMessage, type: MessageUpsertType): void {
     const { remoteJid, participant, id, fromMe } = message.key;
     if (!remoteJid || !id) return;
@@ -199,7 +200,7 @@ export class InboundRunner {
       isOffline: type === 'append',
     };
     if (isStub && !fromMe) this.#event({ type: 'missing', stanza });
-    if (!message.message) return;
+    if (!message.message && !isGroupEvent(message.messageStubType)) return;
     this.#event({ type: 'content', stanza, content: { message, type }, bytes: messageBytes([]) });
   }
 

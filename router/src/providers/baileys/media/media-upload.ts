@@ -4,6 +4,7 @@ import {
   proto,
   type WASocket,
 } from '@whiskeysockets/baileys';
+import { readOpusFile } from '../../../core/delivery/opus-file.ts';
 import { NotConnectedError, SendRefusedError, UploadFailedError } from '../../../core/errors.ts';
 import type { OutgoingMessage, ReplyMedia } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
@@ -56,9 +57,21 @@ function contentOf(media: ReplyMedia, bytes: Buffer, text: string): AnyMessageCo
   switch (media.kind) {
     case 'image':
       return { image: bytes, mimetype, caption };
+    case 'video':
+      // Baileys would make a preview by a command of the shell; phones make it when they load the video.
+      return { video: bytes, mimetype, caption, jpegThumbnail: '' };
     case 'audio':
       return { audio: bytes, mimetype };
+    case 'voice':
+      return { audio: bytes, mimetype, ptt: true, ...voiceDetails(bytes) };
+    case 'sticker':
+      return { sticker: bytes, mimetype };
     case 'document':
       return { document: bytes, mimetype, fileName: fileName ?? 'file', caption };
   }
+}
+
+/** A damaged voice note is sent all the same. */
+function voiceDetails(bytes: Uint8Array): { seconds: number; waveform?: Uint8Array } {
+  return readOpusFile(bytes) ?? { seconds: 1 };
 }

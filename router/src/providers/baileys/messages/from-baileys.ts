@@ -1,13 +1,23 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
-import { lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
+import { groupJid, lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
 import type {
   ChatAddress,
+  InboundDetails,
   InboundMedia,
   InboundMessage,
   MentionedAddress,
+  ToUs,
 } from '../../../core/messages/inbound-message.ts';
 import { changeReference } from '../media/media-reference.ts';
-import { type ContentIgnoredReason, type MessageContent, readContent, words } from './message-content.ts';
+import { groupEventText } from './group-event.ts';
+import {
+  type ContentIgnoredReason,
+  MAX_ID_CHARS,
+  type MessageContent,
+  readContent,
+} from './message-content.ts';
+import type { PollAnswer } from './poll-vote.ts';
+import { words } from './proto-values.ts';
 
 /** Why a stored message is never answered, in order of precedence: the first that applies is stored. */
 export type IgnoredReason =
@@ -31,6 +41,10 @@ export interface FromBaileysContext {
   maxMessageAgeMs: number;
   /** The number of a LID, digits or JID, when known. Must not throw. */
   pnForLid?: (lid: string) => string | undefined;
+  /** What the message chooses in a poll of the account. Absent: it is no vote, or it cannot be opened. */
+  pollAnswer?: PollAnswer;
+  /** The name of a group, by its JID, when known. Must not throw. */
+  subjectOf?: (jid: string) => string | undefined;
 }
 
 export type FromBaileysResult =
@@ -48,8 +62,6 @@ type Origin = {
 
 /** proto.WebMessageInfo.StubType.CIPHERTEXT: the stanza could not be decrypted, or came without its content. */
 const STUB_CIPHERTEXT = 2;
-/** Index entries of PostgreSQL have at most 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
-const MAX_ID_CHARS = 256;
 const MAX_NAME_CHARS = 200;
 const MAX_MENTIONS = 100;
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
@@ -59,9 +71,8 @@ const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
  *
  * Everything that a person wrote or did becomes a message. A message that must not be answered has an `ignoredReason`
  * (`IgnoredReason`): own messages except in the self-chat (core decides on those), status updates, history, old
- * messages, reactions, votes, deletions, pins, calls. Traffic between machines is a `skip`: key distribution, app
- * state, history notices, disappearing-message settings, group events, peer messages, newsletters, and addresses that
- * are not a chat.
+ * messages, reactions, votes, deletions, pins, calls, changes of the chat's timer or of a group's members and name. Traffic between
+ * machines is a `skip`: key distribution, app state, history notices, peer messages, newsletters, and addresses that are not a chat.
  *
  * An undecryptable stanza is kind `undecryptable`; its text may arrive later with the same id.
  * All addresses of the stanza are used: `remoteJid` and `remoteJidAlt`, `participant` and `participantAlt`. One of a
@@ -75,7 +86,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
   if (m.category === 'peer') return skip('peer');
   const origin = originOf(m, ctx);
   if (typeof origin === 'string') return skip(origin);
-  const content = contentOf(m);
+  const content = ctx.pollAnswer ? answerContent(ctx.pollAnswer) : contentOf(m, ctx);
   if ('skip' in content) return skip(content.skip);
 
   const sentAtMs = sentAt(m.messageTimestamp, ctx.nowMs);
@@ -83,7 +94,16 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
     origin.ignoredReason ??
     (ctx.nowMs - sentAtMs > ctx.maxMessageAgeMs ? 'too-old' : undefined) ??
     content.ignoredReason;
+  // An old message says nothing of the chat's timer now, and a status has no chat.
+  const isOfChat = origin.ignoredReason === undefined || origin.ignoredReason === 'own-message';
+  const isWritten =
+    ignoredReason === 'own-message' &&
+    content.ignoredReason === undefined &&
+    content.editOf === undefined &&
+    ctx.nowMs - sentAtMs <= ctx.maxMessageAgeMs;
   const mentions = mentionsOf(content);
+  const toUs = ctx.pollAnswer ? 'quote' : toUsOf(content, ctx);
+  const details = detailsOf(content, origin.chat, ctx);
   const pushName = words(m.pushName, MAX_NAME_CHARS) || words(m.verifiedBizName, MAX_NAME_CHARS);
   return {
     kind: 'message',
@@ -97,14 +117,27 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       text: content.text,
       ...(content.quotedText !== undefined && { quotedText: content.quotedText }),
       ...(mentions.length > 0 && { mentions }),
+      ...(toUs && { toUs }),
+      ...(content.viewOnce && { viewOnce: content.viewOnce }),
+      ...(isOfChat && content.timerSeconds !== undefined && { timerSeconds: content.timerSeconds }),
+      ...(details && { details }),
       ...(content.media && { media: withMessage(content.media, key) }),
       sentAtMs,
       stanzaOrder: ctx.stanzaOrder,
       ...(origin.isSelfChat && { isSelfChat: true }),
+      ...(isWritten && { isFromOwner: true }),
       ...(ignoredReason !== undefined && { ignoredReason }),
       ...(content.editOf !== undefined && { editOf: content.editOf }),
+      ...(content.deletes !== undefined && { deletes: content.deletes }),
     },
   };
+}
+
+/** The chosen options are the words of the message; a vote that was taken back is stored only. */
+function answerContent({ pollId, question, options }: PollAnswer): MessageContent {
+  const text = options.join(', ');
+  if (text === '') return { kind: 'poll', text, ignoredReason: 'poll-vote' };
+  return { kind: 'poll', text, quotedText: question, card: { kind: 'choice', id: pollId, title: text } };
 }
 
 function mentionsOf({ mentioned = [] }: MessageContent): MentionedAddress[] {
@@ -123,6 +156,28 @@ function mentionsOf({ mentioned = [] }: MessageContent): MentionedAddress[] {
   return [...mentions.values()];
 }
 
+function toUsOf({ mentioned = [], quotedFrom }: MessageContent, ctx: FromBaileysContext): ToUs | undefined {
+  const isQuote = quotedFrom !== undefined && isOwn(personOf([quotedFrom], {}), ctx);
+  if (!mentioned.some((jid) => isOwn(personOf([jid], {}), ctx))) return isQuote ? 'quote' : undefined;
+  return isQuote ? 'both' : 'mention';
+}
+
+function detailsOf(
+  { card, quotedFrom }: MessageContent,
+  chat: ChatAddress,
+  ctx: FromBaileysContext,
+): InboundDetails | undefined {
+  const { phone, lid } = personOf([quotedFrom], {});
+  const name = chat.kind === 'group' ? ctx.subjectOf?.(groupJid(chat.groupId)) : undefined;
+  const subject = words(name, MAX_NAME_CHARS);
+  if (!card && !phone && !lid && !subject) return undefined;
+  return {
+    ...(card && { card }),
+    ...((phone || lid) && { quoted: { ...(phone && { phone }), ...(lid && { lid }) } }),
+    ...(subject && { subject }),
+  };
+}
+
 /** The media, with a reference that names its message. */
 function withMessage(media: InboundMedia, key: WAMessage['key']): InboundMedia {
   const { id, remoteJid, participant } = key;
@@ -131,7 +186,7 @@ function withMessage(media: InboundMedia, key: WAMessage['key']): InboundMedia {
   return { ...media, reference: changeReference(media.reference, { message }) };
 }
 
-function contentOf(m: WAMessage): MessageContent | { skip: string } {
+function contentOf(m: WAMessage, ctx: FromBaileysContext): MessageContent | { skip: string } {
   const content = readContent(m.message);
   const stub = m.messageStubType ?? 0;
   if (!('skip' in content) || stub === 0) {
@@ -140,7 +195,13 @@ function contentOf(m: WAMessage): MessageContent | { skip: string } {
     return content;
   }
   if (stub === STUB_CIPHERTEXT) return { kind: 'undecryptable', text: '', ignoredReason: 'undecryptable' };
-  return { skip: 'chat-event' };
+  const text = groupEventText(stub, m.messageStubParameters, (jids) => nameOf(personOf(jids, ctx), ctx));
+  return text === undefined ? { skip: 'chat-event' } : { kind: 'other', text, ignoredReason: 'group-event' };
+}
+
+function nameOf(person: Person, ctx: FromBaileysContext): string {
+  if (isOwn(person, ctx)) return 'this account';
+  return person.phone ? `+${person.phone}` : `member ${person.lid?.slice(-4) ?? '?'}`;
 }
 
 /** The chat and the sender of a message, or the reason why there is no chat. */

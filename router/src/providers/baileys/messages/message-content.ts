@@ -1,8 +1,10 @@
 import type { proto } from '@whiskeysockets/baileys';
-import { cleanText } from '../../../core/clean-text.ts';
 import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
+import type { MessageCard } from '../../../core/messages/message-card.ts';
 import type { MediaKind, MessageKind } from '../../../core/models.ts';
 import { type FileType, writeReference } from '../media/media-reference.ts';
+import { cardOf } from './message-cards.ts';
+import { type Node, object, wholeNumber, words } from './proto-values.ts';
 
 /** The content of a decrypted WhatsApp message, without its envelopes. */
 export interface MessageContent {
@@ -10,10 +12,19 @@ export interface MessageContent {
   text: string;
   quotedText?: string;
   media?: InboundMedia;
+  /** The file can be seen once only: its kind instead of `media`. */
+  viewOnce?: MediaKind;
+  /** After how many seconds messages of the chat disappear, 0 for never; absent when the message does not say it. */
+  timerSeconds?: number;
+  card?: MessageCard;
   /** JIDs of the people whom the text mentions. */
   mentioned?: string[];
+  /** JID of the writer of the quoted message. */
+  quotedFrom?: string;
   /** WhatsApp id of the message that this one replaces. */
   editOf?: string;
+  /** WhatsApp id of the message that this one deletes for everyone. */
+  deletes?: string;
   /** Set when a person did something that is stored and never answered (see `IgnoredReason`). */
   ignoredReason?: ContentIgnoredReason;
 }
@@ -29,19 +40,22 @@ export type ContentIgnoredReason =
   | 'status-mention'
   | 'encrypted-edit'
   | 'event-response'
+  | 'timer-changed'
+  | 'group-event'
   | 'empty-text'
   | 'undecryptable';
 
 type Key = keyof proto.IMessage;
-type Node = Record<string, unknown>;
 
-/** WhatsApp's apps accept 65,536 typed characters; wa2ai stores four times that and cuts off the rest. */
-export const MAX_TEXT_CHARS = 262_144;
-
+/** Index entries of PostgreSQL have at most 2,704 bytes; WhatsApp's own ids have 16 to 32 characters. */
+export const MAX_ID_CHARS = 256;
 const MAX_MIME_CHARS = 100;
 const MAX_FILE_NAME_CHARS = 200;
 
 const MAX_DEPTH = 12;
+
+/** A timer of WhatsApp has at most 90 days; PostgreSQL's integer takes more. */
+const MAX_TIMER_SECONDS = 1_000_000_000;
 
 /**
  * Envelopes of the form `{ message }`; WAProto calls them FutureProofMessage, and DeviceSentMessage has the same form.
@@ -69,6 +83,8 @@ const WRAPPERS: Key[] = [
   'pollCreationOptionImageMessage',
   'commentMessage',
 ];
+
+const VIEW_ONCE = new Set<Key>(['viewOnceMessage', 'viewOnceMessageV2', 'viewOnceMessageV2Extension']);
 
 /** Kinds of text: the paths of their words, the best first. */
 const TEXTS: Array<[Key, string[]]> = [
@@ -166,6 +182,7 @@ const BOOKKEEPING = new Set<string>([
 
 /** The values of proto.Message.ProtocolMessage.Type that are read here. */
 const REVOKE = 0;
+const EPHEMERAL_SETTING = 3;
 const MESSAGE_EDIT = 14;
 
 /**
@@ -176,12 +193,40 @@ const MESSAGE_EDIT = 14;
  * @returns the content, or `skip` with a reason when it has nothing that a person wrote or did
  */
 export function readContent(message: unknown): MessageContent | { skip: string } {
-  const { node, editOf } = unwrap(message);
+  const { node, editOf, isViewOnce, isEphemeral } = unwrap(message);
   if (!node) return { skip: 'no-content' };
-  const content = readNode(node);
+  const content = readNode(node, isViewOnce);
   if ('skip' in content) return content;
+  const isSilent =
+    content.ignoredReason !== undefined || content.kind === 'other' || isEphemeral || editOf !== undefined;
+  const timerSeconds = timerIn(node) ?? (isSilent ? undefined : 0);
   const mentioned = mentionedIn(node);
-  return { ...content, ...(editOf !== undefined && { editOf }), ...(mentioned.length > 0 && { mentioned }) };
+  const quotedFrom = quotedFromIn(node);
+  const card = content.ignoredReason === undefined ? cardOf(node) : undefined;
+  return {
+    ...(timerSeconds !== undefined && { timerSeconds }),
+    ...content,
+    ...(card && { card }),
+    ...(editOf !== undefined && { editOf }),
+    ...(mentioned.length > 0 && { mentioned }),
+    ...(quotedFrom && { quotedFrom }),
+  };
+}
+
+/** The timer that a message of a chat with disappearing messages names. */
+function timerIn(node: Node): number | undefined {
+  const contexts = Object.values(node).map((inner) => object(object(inner)?.contextInfo));
+  return timer(contexts.find((context) => context?.expiration != null)?.expiration);
+}
+
+function timer(value: unknown): number | undefined {
+  const seconds = wholeNumber(value);
+  return seconds === undefined ? undefined : Math.min(seconds, MAX_TIMER_SECONDS);
+}
+
+function quotedFromIn(node: Node): string {
+  const contexts = Object.values(node).map((inner) => object(object(inner)?.contextInfo));
+  return words(contexts.find((context) => object(context?.quotedMessage))?.participant);
 }
 
 function mentionedIn(node: Node): string[] {
@@ -190,7 +235,7 @@ function mentionedIn(node: Node): string[] {
   return jids.filter((jid): jid is string => typeof jid === 'string');
 }
 
-function readNode(node: Node): MessageContent | { skip: string } {
+function readNode(node: Node, isViewOnce: boolean): MessageContent | { skip: string } {
   const plain = words(node.conversation);
   if (plain) return { kind: 'text', text: plain };
   for (const [key, paths] of TEXTS) {
@@ -206,7 +251,8 @@ function readNode(node: Node): MessageContent | { skip: string } {
     const caption = firstWords(inner, captions);
     const quotedText = quotedTextOf(inner);
     const media = mediaOf(key, inner);
-    return { kind: caption ? 'text' : kind, text: caption, quotedText, ...(media && { media }) };
+    const file = media && (isViewOnce || inner.viewOnce === true ? { viewOnce: media.kind } : { media });
+    return { kind: caption ? 'text' : kind, text: caption, quotedText, ...file };
   }
   for (const [key, kind, ignoredReason, paths] of IGNORED) {
     const inner = object(node[key]);
@@ -234,17 +280,17 @@ function mediaOf(key: Key, inner: Node): InboundMedia | undefined {
   };
 }
 
-/** A 64-bit number of a protobuf in any of its forms; undefined when there is none. */
-function wholeNumber(value: unknown): number | undefined {
-  const { low, high } = object(value) ?? {};
-  const halves = typeof low === 'number' ? (low >>> 0) + Number(high ?? 0) * 2 ** 32 : undefined;
-  const size = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : (halves ?? value);
-  return typeof size === 'number' && Number.isSafeInteger(size) && size >= 0 ? size : undefined;
-}
-
 function readProtocol(protocol: Node): MessageContent | { skip: string } {
   const type = protocol.type ?? REVOKE;
-  if (type === REVOKE && object(protocol.key)) return { kind: 'other', text: '', ignoredReason: 'deleted' };
+  const key = object(protocol.key);
+  if (type === REVOKE && key) {
+    const deletes = words(key.id, MAX_ID_CHARS);
+    return { kind: 'other', text: '', ignoredReason: 'deleted', ...(deletes && { deletes }) };
+  }
+  if (type === EPHEMERAL_SETTING) {
+    const timerSeconds = timer(protocol.ephemeralExpiration) ?? 0;
+    return { kind: 'other', text: '', ignoredReason: 'timer-changed', timerSeconds };
+  }
   return { skip: `protocol-${typeof type === 'number' ? type : 'unknown'}` };
 }
 
@@ -254,9 +300,16 @@ function textContent(text: string, quotedText: string | undefined): MessageConte
 }
 
 /** Removes envelopes and edits; an edit names the message that it replaces. */
-function unwrap(message: unknown): { node?: Node; editOf?: string } {
+function unwrap(message: unknown): {
+  node?: Node;
+  editOf?: string;
+  isViewOnce: boolean;
+  isEphemeral: boolean;
+} {
   let node = object(message);
   let editOf: string | undefined;
+  let isViewOnce = false;
+  let isEphemeral = false;
   for (let depth = 0; node && depth < MAX_DEPTH; depth++) {
     const protocol = object(node.protocolMessage);
     const edited = object(protocol?.editedMessage);
@@ -265,17 +318,19 @@ function unwrap(message: unknown): { node?: Node; editOf?: string } {
       node = edited;
       continue;
     }
-    const inner = innerOf(node);
-    if (!inner) break;
-    node = inner;
+    const envelope = envelopeOf(node);
+    if (!envelope) break;
+    isViewOnce ||= VIEW_ONCE.has(envelope.key);
+    isEphemeral ||= envelope.key === 'ephemeralMessage';
+    node = envelope.inner;
   }
-  return { node, editOf };
+  return { node, editOf, isViewOnce, isEphemeral };
 }
 
-function innerOf(node: Node): Node | undefined {
+function envelopeOf(node: Node): { key: Key; inner: Node } | undefined {
   for (const key of WRAPPERS) {
     const inner = object(object(node[key])?.message);
-    if (inner) return inner;
+    if (inner) return { key, inner };
   }
   return undefined;
 }
@@ -313,18 +368,4 @@ function firstWords(node: Node, paths: string[]): string {
     if (text) return text;
   }
   return '';
-}
-
-/**
- * A string that every store accepts: no NUL (PostgreSQL rejects it), no half of a surrogate pair, not longer than
- * `maxChars`; '' for anything but a string.
- */
-export function words(value: unknown, maxChars = MAX_TEXT_CHARS): string {
-  if (typeof value !== 'string') return '';
-  const cut = value.length > maxChars ? value.slice(0, maxChars) : value;
-  return cleanText(cut);
-}
-
-function object(value: unknown): Node | undefined {
-  return typeof value === 'object' && value !== null ? (value as Node) : undefined;
 }

@@ -2,6 +2,7 @@ import { type AnyMessageContent, proto } from '@whiskeysockets/baileys';
 import { parseJid } from '../../../core/chat-id.ts';
 import { SendRefusedError } from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
+import { specialProto } from './special-to-baileys.ts';
 
 /** The arguments of `sock.sendMessage(jid, content, options)`. */
 export interface TextSend {
@@ -15,6 +16,15 @@ export interface FileSend {
   jid: string;
   file: proto.IMessage;
   options: { messageId: string };
+}
+
+/**
+ * Translates a text reply that has a context (a quote, mentions, the chat's timer) into one call of `relayMessage`. Pure.
+ * @throws {SendRefusedError} as `toBaileys`
+ */
+export function textToBaileys(message: OutgoingMessage): FileSend {
+  const { jid, options } = toBaileys(message);
+  return { jid, file: textProto(message), options };
 }
 
 /**
@@ -42,7 +52,7 @@ export function fileToBaileys(message: OutgoingMessage, content: Uint8Array | un
   if (!content) throw new SendRefusedError('The file of the message was not uploaded.');
   return {
     jid: message.to,
-    file: proto.Message.decode(content),
+    file: fileProto(message, content),
     options: { messageId: message.waMessageId },
   };
 }
@@ -53,8 +63,44 @@ export function fileToBaileys(message: OutgoingMessage, content: Uint8Array | un
  * it was not sent either.
  */
 export function toProto(message: OutgoingMessage, content?: Uint8Array): proto.IMessage | undefined {
-  if (message.media) return content && proto.Message.decode(content);
-  return { extendedTextMessage: { text: message.text } };
+  if (message.special) return specialProto(message, message.special);
+  if (message.media) return content && fileProto(message, content);
+  return textProto(message);
+}
+
+function fileProto(reply: OutgoingMessage, content: Uint8Array): proto.IMessage {
+  const message = proto.Message.decode(content);
+  const context = contextOf(reply);
+  if (!context) return message;
+  const { imageMessage, videoMessage, audioMessage, documentMessage, stickerMessage } = message;
+  for (const inner of [imageMessage, videoMessage, audioMessage, documentMessage, stickerMessage]) {
+    if (inner) inner.contextInfo = { ...inner.contextInfo, ...context };
+  }
+  return message;
+}
+
+function textProto(message: OutgoingMessage): proto.IMessage {
+  const contextInfo = contextOf(message);
+  return { extendedTextMessage: { text: message.text, ...(contextInfo && { contextInfo }) } };
+}
+
+/**
+ * What a message refers to, and when it disappears; undefined for nothing. In a group the writer of the quoted message is
+ * mentioned too: their phone notifies them.
+ */
+function contextOf({ to, quote, mentions, timerSeconds }: OutgoingMessage): proto.IContextInfo | undefined {
+  const isGroup = parseJid(to)?.kind === 'group';
+  const mentionedJid = [...new Set([...(quote && isGroup ? [quote.from] : []), ...(mentions ?? [])])];
+  const context: proto.IContextInfo = {
+    ...(quote && {
+      stanzaId: quote.waMessageId,
+      participant: quote.from,
+      quotedMessage: { conversation: quote.text },
+    }),
+    ...(mentionedJid.length > 0 && { mentionedJid }),
+    ...(timerSeconds && { expiration: timerSeconds }),
+  };
+  return Object.keys(context).length > 0 ? context : undefined;
 }
 
 function checkAddress({ to }: OutgoingMessage): void {

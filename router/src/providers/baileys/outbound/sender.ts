@@ -4,7 +4,8 @@ import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { orAbort, within } from '../../../core/time-limit.ts';
 import { field } from '../field.ts';
-import { fileToBaileys, toBaileys } from '../messages/to-baileys.ts';
+import { specialToBaileys } from '../messages/special-to-baileys.ts';
+import { fileToBaileys, textToBaileys, toBaileys } from '../messages/to-baileys.ts';
 
 /** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
 const CONNECTION_CLOSED = 428;
@@ -62,8 +63,14 @@ async function write(
   content: Uint8Array | undefined,
   socket: WASocket,
 ): Promise<void> {
-  if (message.media) {
+  if (message.special) {
+    const special = specialToBaileys(message, message.special);
+    await socket.relayMessage(special.jid, special.message, special.options);
+  } else if (message.media) {
     const { jid, file, options } = fileToBaileys(message, content);
+    await socket.relayMessage(jid, file, options);
+  } else if (message.quote || message.mentions || message.timerSeconds) {
+    const { jid, file, options } = textToBaileys(message);
     await socket.relayMessage(jid, file, options);
   } else {
     const { jid, content: text, options } = toBaileys(message);

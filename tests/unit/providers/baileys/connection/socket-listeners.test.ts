@@ -66,10 +66,10 @@ describe('listenTo', () => {
 
   it('passes changed groups, and no change without an id', () => {
     const { ev, calls } = setup();
-    ev.emit('groups.update', [{ id: 'a@g.us' }, { subject: 'x' }, { id: 'b@g.us' }]);
+    ev.emit('groups.update', [{ id: 'a@g.us' }, { subject: 'x' }, { id: 'b@g.us', subject: 'B' }]);
     expect(calls).toEqual([
       ['groupChanged', 'a@g.us'],
-      ['groupChanged', 'b@g.us'],
+      ['groupChanged', 'b@g.us', 'B'],
     ]);
   });
 

@@ -7,6 +7,7 @@ import type { OutgoingMessage, ReplyMedia } from '../../../../../router/src/core
 import { uploadFile } from '../../../../../router/src/providers/baileys/media/media-upload.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
+import { opusFile } from '../../../../support/sounds.ts';
 import { decryptFile } from '../../../../whatsapp-emulator/media-crypto.ts';
 
 type Upload = Parameters<typeof uploadFile>[2]['waUploadToServer'];
@@ -28,10 +29,10 @@ function setup(
     started();
     return respond();
   };
-  const upload = (media: ReplyMedia | undefined, text = '') => {
+  const upload = (media: ReplyMedia | undefined, text = '', file: Uint8Array = bytes) => {
     const to = '34600000002@s.whatsapp.net';
     const message: OutgoingMessage = { accountId: 'main', to, waMessageId: '3EB0A', text, media };
-    return uploadFile(message, bytes, { waUploadToServer }, { clock, log: quietLog });
+    return uploadFile(message, file, { waUploadToServer }, { clock, log: quietLog });
   };
   return { clock, uploads, upload, hasStarted };
 }
@@ -73,6 +74,23 @@ describe('uploadFile', () => {
     expect(image.imageMessage).toMatchObject({ mimetype: 'image/png', caption: 'look' });
     const audio = await sent(upload({ kind: 'audio', mimeType: 'audio/ogg', sizeBytes: 1 }, 'listen'));
     expect(audio.audioMessage).toMatchObject({ mimetype: 'audio/ogg' });
+  });
+
+  it('gives a voice note its length and waveform', async () => {
+    const { upload } = setup();
+    const media: ReplyMedia = { kind: 'voice', mimeType: 'audio/ogg; codecs=opus', sizeBytes: 1 };
+    const { audioMessage } = await sent(upload(media, '', opusFile()));
+    expect(audioMessage).toMatchObject({ ptt: true, seconds: 2, mimetype: 'audio/ogg; codecs=opus' });
+    expect(audioMessage?.waveform).toHaveLength(64);
+    expect((await sent(upload(media))).audioMessage).toMatchObject({ ptt: true, seconds: 1 });
+  });
+
+  it('makes videos and stickers of that kind', async () => {
+    const { upload } = setup();
+    const video = await sent(upload({ kind: 'video', mimeType: 'video/mp4', sizeBytes: 1 }, 'look'));
+    expect(video.videoMessage).toMatchObject({ mimetype: 'video/mp4', caption: 'look' });
+    const sticker = await sent(upload({ kind: 'sticker', mimeType: 'image/webp', sizeBytes: 1 }));
+    expect(sticker.stickerMessage).toMatchObject({ mimetype: 'image/webp' });
   });
 
   it('refuses a message without a file', async () => {

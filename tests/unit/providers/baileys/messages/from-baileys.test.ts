@@ -6,7 +6,7 @@ import {
   type FromBaileysContext,
   fromBaileys,
 } from '../../../../../router/src/providers/baileys/messages/from-baileys.ts';
-import { MAX_TEXT_CHARS } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
+import { MAX_TEXT_CHARS } from '../../../../../router/src/providers/baileys/messages/proto-values.ts';
 import { runs } from '../../../../support/property-runs.ts';
 
 const nowMs = Date.UTC(2026, 5, 1, 12);
@@ -263,6 +263,7 @@ describe('the kind of a message', () => {
     ['album', 'other', { albumMessage: { expectedImageCount: 3 } }],
     ['status-mention', 'other', { statusMentionMessage: { message: { protocolMessage: { type: 25 } } } }],
     ['encrypted-edit', 'other', { secretEncryptedMessage: {} }],
+    ['timer-changed', 'other', { protocolMessage: { type: 3, ephemeralExpiration: 86_400 } }],
     ['empty-text', 'text', { extendedTextMessage: { text: ' ' } }],
     ['undecryptable', 'undecryptable', { placeholderMessage: { type: 0 } }],
   ])('is stored with the reason %s as %s: %j', (ignoredReason, kind, message) => {
@@ -280,15 +281,26 @@ describe('the kind of a message', () => {
     expect(inbound.ignoredReason).toBeUndefined();
   });
 
+  it('is a group event, with people as numbers where they are known', () => {
+    const people = [{ id: lidJid, phoneNumber: phoneJid }, { id: `${ownLid}@lid` }, { id: '77@lid' }];
+    const key = { remoteJid: `${group}@g.us`, participant: '55@lid' };
+    const messageStubParameters = people.map((person) => JSON.stringify(person));
+    expect(read({ key, message: undefined, messageStubType: 27, messageStubParameters })).toMatchObject({
+      chat: { kind: 'group', groupId: group },
+      sender: { lid: '55' },
+      text: `added +${phone}, this account, member 77`,
+      ignoredReason: 'group-event',
+    });
+  });
+
   it.each<[string, Fields]>([
     ['no-content', { message: undefined }],
     ['no-content', { message: {} }],
     ['no-content', { message: { senderKeyDistributionMessage: { groupId: 'g' }, messageContextInfo: {} } }],
     ['no-content', { message: { messageHistoryNotice: {} } }],
-    ['protocol-3', { message: { protocolMessage: { type: 3, ephemeralExpiration: 86_400 } } }],
     ['protocol-5', { message: { protocolMessage: { type: 5, historySyncNotification: {} } } }],
     ['protocol-6', { message: { protocolMessage: { type: 6, appStateSyncKeyShare: {} } } }],
-    ['chat-event', { message: undefined, messageStubType: 27 }],
+    ['chat-event', { message: undefined, messageStubType: 26 }],
     ['peer', { category: 'peer' }],
     ['bad-id', { key: { id: '' } }],
     ['bad-id', { key: { id: 'X'.repeat(300) } }],
@@ -313,6 +325,18 @@ describe('the kind of a message', () => {
       kind: 'other',
       text: '',
     });
+  });
+});
+
+describe('the timer of a chat', () => {
+  it('is that of a message of the person or of the account, and of no other', () => {
+    const message = { extendedTextMessage: { text: 'x', contextInfo: { expiration: 604_800 } } };
+    expect(read({ message }).timerSeconds).toBe(604_800);
+    expect(read({ message, key: { fromMe: true } })).toMatchObject({
+      ignoredReason: 'own-message',
+      timerSeconds: 604_800,
+    });
+    expect(read({ message }, { upsertType: 'history' }).timerSeconds).toBeUndefined();
   });
 });
 
@@ -418,6 +442,18 @@ describe('the reason to ignore a message', () => {
     ['own-message', { messageTimestamp: old, key: { fromMe: true } }],
   ])('is %s: %j', (reason, fields, context) => {
     expect(read(fields, context).ignoredReason).toBe(reason);
+  });
+
+  it.each<[string, boolean, Fields, Partial<FromBaileysContext>?]>([
+    ['a text', true, { key: { fromMe: true } }],
+    ['a text in a group', true, { key: { remoteJid: `${group}@g.us`, fromMe: true } }],
+    ['a text of others', false, {}],
+    ['a note to self', false, { key: { remoteJid: `${ownPhone}@s.whatsapp.net`, fromMe: true } }],
+    ['a reaction', false, { key: { fromMe: true }, message: { reactionMessage: { text: '👍' } } }],
+    ['an old text', false, { key: { fromMe: true }, messageTimestamp: old }],
+    ['a text of the history', false, { key: { fromMe: true } }, { upsertType: 'history' }],
+  ])('names %s as written by the owner: %s', (_what, isFromOwner, fields, context) => {
+    expect(read(fields, context).isFromOwner ?? false).toBe(isFromOwner);
   });
 
   it.each<[string, Fields]>([
@@ -550,7 +586,8 @@ describe('any proto', () => {
       ),
       message: fc.oneof({ weight: 4, arbitrary: content }, { weight: 1, arbitrary: junk }),
       messageTimestamp: junk,
-      messageStubType: fc.oneof(fc.constantFrom(0, 2, 27), junk),
+      messageStubType: fc.oneof(fc.constantFrom(0, 2, 21, 27), junk),
+      messageStubParameters: fc.oneof(fc.array(fc.oneof(jid, junk)), junk),
       pushName: junk,
       participant: jid,
       category: fc.option(fc.constant('peer')),
@@ -608,5 +645,49 @@ describe('any proto', () => {
     const loop: proto.IMessage = {};
     loop.ephemeralMessage = { message: loop };
     expect(read({ message: loop }).kind).toBe('other');
+  });
+});
+
+describe('details of a message', () => {
+  const place = { locationMessage: { degreesLatitude: 1, degreesLongitude: 2 } };
+  const card = { kind: 'location', latitude: 1, longitude: 2 };
+
+  it('are its card, the writer of the quoted message, and the name of the group', () => {
+    expect(read({ message: overTheWire(place) }).details).toEqual({ card });
+    const reply = {
+      extendedTextMessage: { text: 'yes', contextInfo: { ...quoting.contextInfo, participant: lidJid } },
+    };
+    const key = { remoteJid: `${group}@g.us`, participant: phoneJid };
+    const subjectOf = (jid: string) => (jid === `${group}@g.us` ? 'Tennis' : undefined);
+    expect(read({ key, message: overTheWire(reply) }, { subjectOf }).details).toEqual({
+      quoted: { lid },
+      subject: 'Tennis',
+    });
+  });
+
+  it('are absent when there are none', () => {
+    expect(read({}).details).toBeUndefined();
+    expect(read({}, { subjectOf: () => expect.unreachable() }).details).toBeUndefined();
+  });
+});
+
+describe('a vote in a poll of the account', () => {
+  const message = overTheWire({ pollUpdateMessage: { pollCreationMessageKey: { id: '3EB0P' } } });
+  const answer = (options: string[]) => ({ pollAnswer: { pollId: '3EB0P', question: 'When?', options } });
+
+  it('is a message with the chosen options, which replies to the account', () => {
+    expect(read({ message }, answer(['Mon', 'Tue']))).toMatchObject({
+      kind: 'poll',
+      text: 'Mon, Tue',
+      quotedText: 'When?',
+      toUs: 'quote',
+      details: { card: { kind: 'choice', id: '3EB0P', title: 'Mon, Tue' } },
+    });
+    expect(read({ message }, answer(['Mon']))).not.toHaveProperty('ignoredReason');
+  });
+
+  it('is only stored when it was taken back or cannot be opened', () => {
+    expect(read({ message }, answer([])).ignoredReason).toBe('poll-vote');
+    expect(read({ message }).ignoredReason).toBe('poll-vote');
   });
 });

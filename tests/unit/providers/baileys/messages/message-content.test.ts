@@ -3,11 +3,8 @@ import { proto } from '@whiskeysockets/baileys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readReference } from '../../../../../router/src/providers/baileys/media/media-reference.ts';
-import {
-  MAX_TEXT_CHARS,
-  readContent,
-  words,
-} from '../../../../../router/src/providers/baileys/messages/message-content.ts';
+import { readContent } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
+import { MAX_TEXT_CHARS, words } from '../../../../../router/src/providers/baileys/messages/proto-values.ts';
 
 describe('readContent', () => {
   it.each([
@@ -158,12 +155,27 @@ describe('the description of a file', () => {
       },
       { text: 'read', media: { kind: 'document', mimeType: 'application/pdf', fileName: 'a.pdf' } },
     ],
-    [{ viewOnceMessageV2: { message: { imageMessage: file } } }, { media: { kind: 'image' } }],
   ])('contains kind, type, name, size and reference: %#', (message, expected) => {
     const content = sent(message);
     expect(content).toMatchObject(expected);
     const reference = 'media' in content ? content.media?.reference : undefined;
     expect(readReference(reference ?? '')).toMatchObject({ path, mediaKey });
+  });
+
+  it.each<[proto.IMessage, object]>([
+    [
+      { viewOnceMessageV2: { message: { imageMessage: { ...file, caption: 'look' } } } },
+      { text: 'look', viewOnce: 'image' },
+    ],
+    [
+      { viewOnceMessageV2Extension: { message: { audioMessage: { ...file, ptt: true } } } },
+      { viewOnce: 'voice' },
+    ],
+    [{ videoMessage: { ...file, viewOnce: true } }, { kind: 'video', viewOnce: 'video' }],
+  ])('is only its kind when it can be seen once: %#', (message, expected) => {
+    const content = sent(message);
+    expect(content).toMatchObject(expected);
+    expect(content).not.toHaveProperty('media');
   });
 
   it('has no reference when the message has none', () => {
@@ -185,4 +197,29 @@ describe('the description of a file', () => {
       expect('media' in content && content.media).not.toHaveProperty('sizeBytes');
     },
   );
+});
+
+describe('the timer of the chat', () => {
+  const week = { contextInfo: { expiration: 604_800 } };
+
+  it.each<[string, proto.IMessage, number | undefined]>([
+    ['a text with a timer', { extendedTextMessage: { text: 'x', ...week } }, 604_800],
+    ['a picture with a timer', { ephemeralMessage: { message: { imageMessage: week } } }, 604_800],
+    ['a text without one', { conversation: 'x' }, 0],
+    ['a card without one', { locationMessage: {} }, 0],
+    ['the setting, on', { protocolMessage: { type: 3, ephemeralExpiration: 86_400 } }, 86_400],
+    ['the setting, off', { protocolMessage: { type: 3 } }, 0],
+    ['the envelope alone', { ephemeralMessage: { message: { conversation: 'x' } } }, undefined],
+    ['a reaction', { reactionMessage: { text: '!' } }, undefined],
+    ['an unknown kind', { groupInviteMessage: {} }, undefined],
+    [
+      'an edit',
+      { protocolMessage: { type: 14, key: { id: 'X' }, editedMessage: { conversation: 'x' } } },
+      undefined,
+    ],
+    ['a timer that is no number', { extendedTextMessage: { text: 'x', contextInfo: { expiration: -1 } } }, 0],
+  ])('is read from %s', (_, message, timerSeconds) => {
+    const content = readContent(message);
+    expect('timerSeconds' in content ? content.timerSeconds : undefined).toBe(timerSeconds);
+  });
 });
