@@ -9,7 +9,7 @@ export interface A2aFaceDeps extends A2aHandlerDeps {
   faceSettings: Pick<FaceSettings, 'get'>;
   config: { host: string };
   /** Signs push notifications. */
-  pushKey(): Promise<SigningKey>;
+  pushKey(): Promise<Pick<SigningKey, 'keySet'>>;
 }
 
 type Server = ReturnType<typeof import('./a2a-server.ts')['a2aServer']>;

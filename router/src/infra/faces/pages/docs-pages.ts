@@ -55,10 +55,11 @@ export function docsPages(): Endpoint[] {
       operationId: 'showDocumentation',
       scopes: 'public',
       summary: 'A page of the documentation',
-      params: { name: 'Name of the page, such as `troubleshooting.md`.' },
+      params: { name: 'Name of the page, such as `troubleshooting.md`, or without its ending.' },
       responses: { 200: { description: 'The page.', contentType: 'text/html' }, 404: notFound },
       handle: async ({ params: { name = '' } }) => {
-        const text = (await readListed(FOLDER, name, /\.md$/)).toString();
+        const file = name.includes('.') ? name : `${name}.md`;
+        const text = (await readListed(FOLDER, file, /\.md$/)).toString();
         const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
         const main = new Html(await markdown.parse(text));
         return page({ status: 200, title, aside: ALL_PAGES, main, isWide: true });

@@ -17,7 +17,7 @@ body { margin: 0; min-height: 100vh; padding: 1.5rem 1rem; background: var(--bac
 header { display: flex; justify-content: space-between; align-items: baseline; margin: 0 .25rem .75rem; gap: 1rem; }
 header > a { color: inherit; text-decoration: none; font-weight: 700; }
 header span { color: var(--faint); font-size: .875rem; overflow-wrap: anywhere; }
-main { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.5rem; }
+main { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.5rem; overflow-wrap: break-word; }
 h1 { font-size: 1.375rem; line-height: 1.25; margin: 0 0 .5rem; }
 p { margin: 0 0 .75rem; }
 a { color: var(--accent); }

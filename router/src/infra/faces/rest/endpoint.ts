@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Scope } from '../../../core/access/scopes.ts';
+import type { FormPart } from './form.ts';
 import type { ApiResponse, Call, ResponseDoc } from './response.ts';
 
 /** Tags of the API's description, in the order in which it shows them, each with its meaning. */
@@ -10,6 +11,7 @@ export const TAGS = {
   Messages: 'Messages received and sent, and sending.',
   Chats: 'Chats with people and groups: list, read, pause, resume.',
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
+  Webhooks: 'Events sent to other programs, with a delivery log.',
   Nodes: 'The processes that share this database.',
   'Hosted agents': 'Agents that wa2ai runs: add, start, stop, talk to, read files and logs, delete.',
   Keys: 'Keys of this API, with scopes and restrictions.',
@@ -49,6 +51,8 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   bodyType?: 'application/x-www-form-urlencoded';
   /** Largest body, in bytes; default: 1 MB. */
   maxBodyBytes?: number;
+  /** The body may be a form with files too: what its parts say, as `body` has it. */
+  form?: { maxBytes: number; read(parts: readonly FormPart[]): unknown };
   /** Refuses a request by the parameters of its path, before its body is read. @throws {HttpProblem} */
   admit?(params: Record<string, string>): Promise<void>;
   /** A request without a body counts as `{}`. */

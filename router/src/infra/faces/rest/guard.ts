@@ -7,6 +7,8 @@ import type { Scope } from '../../../core/access/scopes.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from '../access/access.ts';
 import { isSame } from '../access/key-text.ts';
+import type { Endpoint } from './endpoint.ts';
+import { isForm } from './form.ts';
 import { limitRequest } from './limits.ts';
 import { HttpProblem } from './problem.ts';
 
@@ -45,7 +47,10 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
         throw new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[caller.refusal ?? 'none']);
       }
       if (caller.kind === 'key' && !isPublic) await limitRequest(limiter, caller.key, response);
-      if (WRITES.has(request.method) && request.path.startsWith('/api/')) refuseOtherThanJson(request);
+      if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
+        const takesForms = (response.locals.operation as Endpoint | undefined)?.form !== undefined;
+        if (!takesForms || !isForm(request)) refuseOtherThanJson(request);
+      }
       next();
     };
 }

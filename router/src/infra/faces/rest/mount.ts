@@ -4,11 +4,13 @@ import {
   type RequestHandler,
   type Response,
   Router,
+  raw as rawBody,
   urlencoded,
 } from 'express';
 import type { Caller } from '../../../core/access/caller.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
+import { isForm, readForm } from './form.ts';
 import { authorize } from './guard.ts';
 import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
@@ -19,7 +21,7 @@ export const MAX_BODY_BYTES = 1_048_576;
 
 const jsonReader = (limit: number) => jsonBody({ limit, strict: false, type: () => true });
 const readJson = jsonReader(MAX_BODY_BYTES);
-const readForm = urlencoded({ limit: 10_000, extended: false });
+const readFields = urlencoded({ limit: 10_000, extended: false });
 
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
@@ -63,14 +65,31 @@ function permissionOf({ scopes }: Endpoint): RequestHandler[] {
   return scopes === 'public' ? [] : [authorize(scopes)];
 }
 
-function parserOf({ body, bodyType, maxBodyBytes, admit }: Endpoint): RequestHandler[] {
+function parserOf({ body, bodyType, maxBodyBytes, admit, form }: Endpoint): RequestHandler[] {
   if (!body) return [];
   const admission: RequestHandler = async (request, _response, next) => {
     await admit?.(request.params as Record<string, string>);
     next();
   };
   const parser = maxBodyBytes === undefined ? readJson : jsonReader(maxBodyBytes);
-  return [...(admit ? [admission] : []), bodyType ? readForm : parser];
+  const usual = bodyType ? readFields : parser;
+  return [...(admit ? [admission] : []), form ? formOr(usual, form) : usual];
+}
+
+/** Reads a body that is a form with files; `other` reads every other one. */
+function formOr(other: RequestHandler, { maxBytes, read }: NonNullable<Endpoint['form']>): RequestHandler {
+  const readBytes = rawBody({ limit: maxBytes, type: () => true });
+  return (request, response, next) => {
+    if (!isForm(request)) return other(request, response, next);
+    readBytes(request, response, (error?: unknown) => {
+      if (error) return next(error);
+      const bytes: Uint8Array = Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
+      readForm(bytes, request.get('content-type') ?? '').then((parts) => {
+        request.body = read(parts);
+        next();
+      }, next);
+    });
+  };
 }
 
 /** Notes the operation and the object of a request before it may be refused, for the audit log. */

@@ -77,7 +77,7 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
 }
 
 function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperationObject {
-  const { operationId, tag, summary, description, body, bodyType } = definition;
+  const { operationId, tag, summary, description, body, bodyType, form } = definition;
   const { scopes } = definition;
   const needsKey = hasKey && scopes !== 'public';
   return {
@@ -93,7 +93,10 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
     ...(body && {
       requestBody: {
         required: !definition.isBodyOptional,
-        content: { [bodyType ?? 'application/json']: { schema: body, ...exampleOf(body) } },
+        content: {
+          [bodyType ?? 'application/json']: { schema: body, ...exampleOf(body) },
+          ...(form && { 'multipart/form-data': { schema: body } }),
+        },
       },
     }),
     responses: responsesOf(definition, needsKey),

@@ -11,6 +11,7 @@ export const PROBLEM_CODES = [
   'CHAIN_SETTINGS',
   'CHAIN_UNAVAILABLE',
   'CHAT_NOT_ALLOWED',
+  'FILE_REFUSED',
   'FOREIGN_HOST',
   'FOREIGN_ORIGIN',
   'IDEMPOTENCY_CONFLICT',
@@ -20,7 +21,9 @@ export const PROBLEM_CODES = [
   'INVALID_JSON',
   'INVALID_QUERY',
   'INVALID_REGEX_PATTERN',
+  'LINK_EXPIRED',
   'METHOD_NOT_ALLOWED',
+  'NOT_DEAD',
   'NOT_FOUND',
   'NO_CHAIN',
   'NO_QR',
@@ -32,6 +35,7 @@ export const PROBLEM_CODES = [
   'SCOPE_MISSING',
   'SEVERAL_ROUTES',
   'TOO_MANY_STREAMS',
+  'TOO_MANY_WEBHOOKS',
   'TRADE_ENDED',
   'UNAUTHORIZED',
   'UNSUPPORTED_MEDIA_TYPE',
@@ -138,6 +142,7 @@ export function problemOf(error: unknown): ProblemResponse {
   if (error instanceof Wa2aiError) {
     const { code, message, disposition } = error;
     if (code === 'STORAGE_DAMAGED') return problem(500, code, message);
+    if (code === 'FILE_REFUSED') return problem(422, code, message);
     // Another node must be called.
     if (code === 'AGENT_ELSEWHERE') return problem(409, code, message);
     if (disposition === 'retry') return { ...problem(503, code, message), headers: { 'retry-after': '5' } };

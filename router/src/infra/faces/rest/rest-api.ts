@@ -6,10 +6,17 @@ import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
 import { type AgentsApiDeps, agentsApi } from './resources/agents-api.ts';
 import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
 import { type ChatsApiDeps, chatsApi } from './resources/chats-api.ts';
+import {
+  type ConversationSettingsApiDeps,
+  conversationSettingsApi,
+} from './resources/conversation-settings-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
+import { type DraftsApiDeps, draftsApi } from './resources/drafts-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
+import { type GovernorSettingsApiDeps, governorSettingsApi } from './resources/governor-settings-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
+import { type MediaApiDeps, mediaApi } from './resources/media-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
 import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts';
@@ -18,13 +25,18 @@ import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
+import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
     AgentsApiDeps,
     ChatsApiDeps,
     MessagesApiDeps,
+    MediaApiDeps,
+    ConversationSettingsApiDeps,
     DeadLettersApiDeps,
+    GovernorSettingsApiDeps,
+    DraftsApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
@@ -35,7 +47,8 @@ export interface RestApiDeps
     NpcTradesApiDeps,
     RepliesApiDeps,
     RoutesApiDeps,
-    SettingsApiDeps {
+    SettingsApiDeps,
+    WebhooksApiDeps {
   config: Pick<Config, 'accountId' | 'environment' | 'host'>;
   metrics: Metrics;
 }
@@ -49,15 +62,20 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...messagesApi(deps),
+    ...mediaApi(deps),
     ...chatsApi(deps),
+    ...draftsApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
+    ...webhooksApi(deps),
     ...agentsApi(deps),
     ...keysApi(deps),
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),
     ...npcChainApi(deps),
     ...auditApi(deps),
+    ...conversationSettingsApi(deps),
+    ...governorSettingsApi(deps),
     ...settingsApi(deps),
     ...healthApi(deps),
     ...metricsApi(deps),

@@ -85,7 +85,7 @@ export function findUnstorable(root: unknown): ProblemDetail | undefined {
     if (typeof value === 'string' && cleanText(value) !== value) {
       return { field: path, message: 'must not contain NUL characters or invalid Unicode' };
     }
-    if (typeof value !== 'object' || value === null) continue;
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) continue;
     if (depth >= MAX_DEPTH)
       return { field: '', message: `must not be nested deeper than ${MAX_DEPTH} levels` };
     for (const [key, child] of Object.entries(value)) {

@@ -82,7 +82,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
       hooks,
       hookStarter: new HookStarter({ hooks, tasks, log: quietLog }),
       refusalOf: (url) => (url.includes('169.254.') ? 'it is private' : undefined),
-      pushKey: async () => ({ tokenFor: () => 'signed', keySet: () => ({ keys: [{ kid: 'k1' }] }) }),
+      pushKey: async () => ({ keySet: () => ({ keys: [{ kid: 'k1' }] }) }),
       routes: all.routes,
       environment: 'lab',
       accounts: { get: () => undefined },

@@ -28,6 +28,12 @@ describe('the pages of the documentation', () => {
     expect(response.status).toBe(200);
   });
 
+  it('open without the ending of the file too', async () => {
+    expect(await (await open('/docs/webhooks')).text()).toContain('Webhooks');
+    expect((await open('/docs/webhooks')).status).toBe(200);
+    expect((await open('/docs/nothing')).status).toBe(404);
+  });
+
   it('have an anchor for every code of the API', async () => {
     const text = await (await open('/docs/troubleshooting.md')).text();
     for (const code of PROBLEM_CODES) expect(text).toContain(`id="${code.toLowerCase()}"`);

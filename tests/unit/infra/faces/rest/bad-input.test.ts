@@ -120,7 +120,13 @@ describe('a route with one mistake', () => {
 
 describe('other resources', () => {
   it.each<[string, string, unknown, string]>([
-    ['POST', '/api/messages', {}, 'to is missing. text is missing.'],
+    ['POST', '/api/messages', {}, 'to is missing.'],
+    [
+      'POST',
+      '/api/messages',
+      { to: '5493777239922' },
+      'The body must contain exactly one of text, image, video, audio, voice, document, sticker, location, contacts, poll, react, delete.',
+    ],
     [
       'POST',
       '/api/messages',
@@ -162,7 +168,7 @@ describe('other resources', () => {
       'GET',
       '/api/messages?state=lost',
       undefined,
-      'state must be received or answered or ignored or dead or queued or sending or sent or acked or delivered or read.',
+      'state must be received or answered or ignored or dead or draft or queued or sending or sent or acked or delivered or read.',
     ],
     [
       'GET',

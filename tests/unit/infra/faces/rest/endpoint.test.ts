@@ -16,6 +16,7 @@ const PUBLIC = [
   'callNpc',
   'getHealth',
   'getLiveness',
+  'getMedia',
   'getNpcCard',
   'getReadiness',
   'login',

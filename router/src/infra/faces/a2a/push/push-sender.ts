@@ -21,7 +21,7 @@ export interface PushTransport {
 
 export interface PushSenderDeps {
   transport: PushTransport;
-  key(): Promise<SigningKey>;
+  key(): Promise<Pick<SigningKey, 'tokenFor'>>;
   clock: Clock;
 }
 

@@ -3,6 +3,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hkdfSync,
   randomUUID,
   sign,
 } from 'node:crypto';
@@ -25,6 +26,8 @@ export interface SigningKey {
   tokenFor(body: string, nowMs: number): string;
   /** The JSON Web Key Set (RFC 7517) with the public key. */
   keySet(): { keys: Array<Record<string, unknown>> };
+  /** Another secret of 32 bytes for this purpose, the same on all nodes (HKDF, RFC 5869). */
+  derive(purpose: string): Uint8Array;
 }
 
 /** The key of all nodes of this database; made when it is first used. @throws {StorageUnavailableError} */
@@ -47,6 +50,7 @@ function keyOf(pem: string): SigningKey {
   // RFC 7638.
   const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
   return {
+    derive: (purpose) => new Uint8Array(hkdfSync('sha256', pem, '', purpose, 32)),
     tokenFor: (body, nowMs) => {
       const claims = {
         iat: Math.floor(nowMs / 1_000),

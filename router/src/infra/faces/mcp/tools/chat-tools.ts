@@ -79,7 +79,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       name: 'search_messages',
       title: 'Search messages',
       description:
-        'Finds messages that contain a text, in upper or lower case, newest first. In all chats it searches a part of the messages at a time: continue with `next`, also when nothing was found.',
+        'Finds messages that contain a text, in upper or lower case, newest first. It searches a part of the messages at a time: continue with `next`, also when nothing was found.',
       scopes: rest.scopesOf('listMessages'),
       input: z.strictObject({
         text: z.string().min(1).max(200).describe('What the messages contain.'),

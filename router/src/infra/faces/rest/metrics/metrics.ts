@@ -30,6 +30,10 @@ export interface Metrics {
   readonly observeSent: (accountId: string) => void;
   /** Counts one refused request to send a message again. */
   readonly observeResendRefused: (accountId: string) => void;
+  /** Counts one delay of a message by the governor. */
+  readonly observeGovernorDelay: (accountId: string, reason: string) => void;
+  /** Counts one attempt to send an event to a webhook. */
+  readonly observeWebhookAttempt: (outcome: 'delivered' | 'failed' | 'dead') => void;
   /** Counts one opening of a circuit breaker. */
   readonly observeCircuitOpened: () => void;
   /** Text in the Prometheus format, and its content type. Shows an unavailable database as wa2ai_database_up 0. */
@@ -85,12 +89,24 @@ export function createMetrics(deps: {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,
   });
+  const governorDelays = counter(
+    'wa2ai_governor_delays_total',
+    'Messages that the governor delayed.',
+    'account',
+    'reason',
+  );
+  const webhookAttempts = counter(
+    'wa2ai_webhook_attempts_total',
+    'Attempts to send an event to a webhook. `failed`: it is sent again; `dead`: it is not.',
+    'outcome',
+  );
   const circuitsOpened = counter('wa2ai_circuits_opened_total', 'Number of times a circuit breaker opened.');
   const messages = gauge('wa2ai_messages_waiting', 'Messages whose turn has not ended.');
   const oldestMessage = gauge(
     'wa2ai_oldest_message_seconds',
     'Age of the oldest waiting message, in seconds.',
   );
+  const webhookEvents = gauge('wa2ai_webhook_events_waiting', 'Events that wait for webhooks.');
   const replies = gauge(
     'wa2ai_replies_waiting',
     'Messages to people that WhatsApp has not acknowledged, by state.',
@@ -145,11 +161,13 @@ export function createMetrics(deps: {
       for (const [state, count] of Object.entries(work.replies)) replies.set({ state }, count);
       unacknowledged.set(work.unacknowledged);
       deadLetters.set(work.deadLetters);
+      webhookEvents.set(work.webhookEvents);
       databaseUp.set(1);
     } catch {
       // The scrape itself must succeed, or wa2ai_database_up could not show the outage.
       counted = undefined;
-      for (const gauge of [messages, oldestMessage, unacknowledged, deadLetters]) gauge.remove();
+      for (const gauge of [messages, oldestMessage, unacknowledged, deadLetters, webhookEvents])
+        gauge.remove();
       databaseUp.set(0);
     }
   }
@@ -177,6 +195,9 @@ export function createMetrics(deps: {
     observeReceived: (accountId) => received.inc({ account: accountLabel(accountId) }),
     observeSent: (accountId) => sent.inc({ account: accountLabel(accountId) }),
     observeResendRefused: (accountId) => resendsRefused.inc({ account: accountLabel(accountId) }),
+    observeGovernorDelay: (accountId, reason) =>
+      governorDelays.inc({ account: accountLabel(accountId), reason }),
+    observeWebhookAttempt: (outcome) => webhookAttempts.inc({ outcome }),
     observeCircuitOpened: () => circuitsOpened.inc(),
     scrape: async (accounts, view) => {
       await readOpenWork();

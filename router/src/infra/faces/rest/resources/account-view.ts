@@ -5,6 +5,17 @@ import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import { timeView } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
 
+const EXAMPLE = {
+  accountId: 'default',
+  state: 'open' as const,
+  nextAction: 'Nothing to do: connected.',
+  isConnected: true,
+  since: '2026-01-31T11:58:00.000Z',
+  phone: '5493777111111',
+  name: 'Shop',
+  node: 'n-3f2a',
+};
+
 /** A WhatsApp account as responses show it. */
 export const accountView = z
   .object({
@@ -40,16 +51,43 @@ export const accountView = z
   })
   .meta({
     id: 'Account',
+    examples: [EXAMPLE],
+  });
+
+/** A single account, with what it has not sent. */
+export const accountDetailView = accountView
+  .extend({
+    outgoing: z
+      .object({
+        queued: z.int().describe('Messages that wait for their turn, or for a connection.'),
+        delayed: z
+          .array(
+            z.object({
+              why: z.string(),
+              messages: z.int(),
+              until: timeView.describe('When the first of them may be sent.'),
+            }),
+          )
+          .describe('Messages that wait for a time: the governor or WhatsApp limits the account.'),
+      })
+      .optional()
+      .describe('What was not sent yet. Absent while the database does not answer.'),
+  })
+  .meta({
+    id: 'AccountDetail',
     examples: [
       {
-        accountId: 'default',
-        state: 'open',
-        nextAction: 'Nothing to do: connected.',
-        isConnected: true,
-        since: '2026-01-31T11:58:00.000Z',
-        phone: '5493777111111',
-        name: 'Shop',
-        node: 'n-3f2a',
+        ...EXAMPLE,
+        outgoing: {
+          queued: 0,
+          delayed: [
+            {
+              why: 'It is a first contact, and the account may send 25 in an hour and 50 in 24 hours now.',
+              messages: 3,
+              until: '2026-01-31T12:40:00.000Z',
+            },
+          ],
+        },
       },
     ],
   });

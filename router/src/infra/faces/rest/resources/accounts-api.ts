@@ -1,17 +1,20 @@
 import { z } from 'zod';
 import { type Caller, mayDo } from '../../../../core/access/caller.ts';
+import { StorageUnavailableError } from '../../../../core/errors.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
+import type { MessageLog } from '../../../../core/ports/message-log.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, dataResponse, phoneField } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { Call, ResponseDoc } from '../response.ts';
-import { accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
+import { accountDetailView, accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
 
 export interface AccountsApiDeps {
   accounts: AccountControl;
+  messageLog: MessageLog;
   /**
    * Deletes an account with everything stored for it. Resolves when the deletion is stored, so that it also continues after
    * a crash; the account then disappears from `accounts`.
@@ -44,7 +47,7 @@ const listQuery = z.strictObject(optionalPageQuery);
 const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
 
 /** WhatsApp accounts and their named states: `/api/accounts`. */
-export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): Endpoint[] {
+export function accountsApi({ accounts, messageLog, deleteAccount, log }: AccountsApiDeps): Endpoint[] {
   const common = { tag: 'Accounts' as const };
   const params = { id: 'Id of the account.' };
   const changed = {
@@ -112,11 +115,15 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
       scopes: ['accounts:read'],
       summary: 'Show a WhatsApp account',
       params,
-      responses: { 200: { description: 'The account.', schema: dataResponse(accountView) }, 404: notFound },
-      handle: ({ params, caller }) => ({
-        status: 200,
-        json: { success: true, data: viewFor(caller, foundAccount(accounts.get(params.id ?? ''))) },
-      }),
+      responses: {
+        200: { description: 'The account.', schema: dataResponse(accountDetailView) },
+        404: notFound,
+      },
+      handle: async ({ params, caller }) => {
+        const account = viewFor(caller, foundAccount(accounts.get(params.id ?? '')));
+        const outgoing = await outgoingOf(messageLog, account.accountId);
+        return { status: 200, json: { success: true, data: { ...account, ...(outgoing && { outgoing }) } } };
+      },
     }),
     endpoint({
       ...common,
@@ -203,4 +210,18 @@ export function accountsApi({ accounts, deleteAccount, log }: AccountsApiDeps): 
 
 function viewFor(caller: Caller, status: AccountStatus): z.input<typeof accountView> {
   return accountViewOf(mayDo(caller, 'accounts:manage') ? status : withoutCodes(status));
+}
+
+/** Undefined while the database does not answer: the state of the account is shown then too. */
+async function outgoingOf(
+  messageLog: Pick<MessageLog, 'outgoingWork'>,
+  accountId: string,
+): Promise<z.input<typeof accountDetailView>['outgoing']> {
+  try {
+    const { queued, delayed } = await messageLog.outgoingWork(accountId);
+    return { queued, delayed: delayed.map((each) => ({ ...each, until: each.until.toISOString() })) };
+  } catch (error) {
+    if (error instanceof StorageUnavailableError) return undefined;
+    throw error;
+  }
 }

@@ -3,9 +3,12 @@ import type { Config } from '../../../../config/config.ts';
 import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId } from '../../../../core/chat-id.ts';
+import type { ChatId } from '../../../../core/ids.ts';
 import type { ChatPosition, ChatRow, ChatStore } from '../../../../core/ports/chat-store.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
+import type { PolicyOfChat } from '../../../../core/routing/policy-of-chat.ts';
+import { MAX_TAGS, tagField } from '../../../../core/routing/when-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import {
   accountIdField,
@@ -19,13 +22,19 @@ import {
 } from '../fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseOtherChat } from '../restrictions.ts';
+import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 import { anyMessageView } from './log-schemas.ts';
 import { messagePage } from './message-pages.ts';
 
 export interface ChatsApiDeps {
   chatStore: ChatStore;
   messageLog: MessageLog;
+  /** Ends the pause of a chat; `answerMissed`: messages without an answer because of it are answered. */
+  resumeChat(id: ChatId, answerMissed: boolean): Promise<ChatRow | undefined>;
+  /** Stores the owner's decision about a chat, and answers what waited for it; undefined: there is no such chat. */
+  decideAccess(id: ChatId, access: 'approved' | 'refused'): Promise<ChatRow | undefined>;
+  /** The settings that apply to a message with this text in a chat. */
+  policyOfChat(chat: { accountId: string; channelIds: string[] }, text: string): Promise<PolicyOfChat>;
   aliasesOf: AliasesOf;
   config: Pick<Config, 'accountId'>;
   log: Logger;
@@ -50,6 +59,11 @@ const listQuery = z.strictObject({
     .transform((text) => text === 'true')
     .optional()
     .describe('Only chats that are paused, or only those that are not.'),
+  access: z
+    .enum(['pending', 'approved', 'refused'])
+    .optional()
+    .describe('Only chats that wait for the owner, or that the owner approved or refused.'),
+  tag: tagField.optional().describe('Only chats with this tag.'),
   ...pageQuery(positionField, DEFAULT_PAGE),
 });
 
@@ -63,11 +77,46 @@ const messagesQuery = z.strictObject({
     .min(1)
     .max(200)
     .optional()
-    .describe('Only messages that contain this text, in upper or lower case.'),
+    .describe(
+      'Only messages that contain this text, in upper or lower case. A part of the messages is searched at a time: continue with `next`, also when a page is empty.',
+    ),
   since: timeQuery.optional().describe('Only messages from this time on (received or queued).'),
   until: timeQuery.optional().describe('Only messages before this time.'),
   ...pageQuery(rowIdField, DEFAULT_PAGE),
 });
+
+const policyQuery = z.strictObject({
+  text: z
+    .string()
+    .max(4096)
+    .optional()
+    .describe('The text of a message, where routes of the chat have a `regexFilter`. Default: empty.'),
+});
+
+const policyView = z
+  .object({
+    chatId: z.string(),
+    route: z
+      .object({ id: z.string(), name: z.string().optional(), channelId: z.string() })
+      .optional()
+      .describe('The route that takes the message. Absent when none does.'),
+    reason: z.string().optional().describe('Why no route takes it.'),
+    settings: z.looseObject({}).describe('The settings that apply, complete.'),
+    origins: z
+      .record(z.string(), z.enum(['route', 'default', 'built-in']))
+      .describe('Where each value of `settings` comes from.'),
+  })
+  .meta({
+    id: 'ChatPolicy',
+    examples: [
+      {
+        chatId: '17',
+        route: { id: '6f1c1f0e-8f5c-4b8e-9d3a-2f6f1f4f9a10', name: 'everybody', channelId: '*' },
+        settings: { reply: { format: 'whatsapp', maxChars: 2000 }, egressFilter: 'on' },
+        origins: { 'reply.format': 'built-in', 'reply.maxChars': 'route', egressFilter: 'default' },
+      },
+    ],
+  });
 
 const pauseBody = z
   .strictObject({
@@ -78,8 +127,39 @@ const pauseBody = z
       .optional()
       .describe('How long, 1 to 525600. Default: until the chat is resumed.'),
     reason: z.string().min(1).max(200).optional().describe('Why, for other operators.'),
+    mode: z
+      .enum(['listen-only', 'approve'])
+      .optional()
+      .describe(
+        '`listen-only`: messages are stored and get no answer; `approve`: each answer of the agent waits for the owner (`/api/drafts`). Default: listen-only.',
+      ),
   })
   .meta({ id: 'ChatPause', examples: [{ minutes: 30, reason: 'Maria answers by hand.' }] });
+
+const tagsBody = z
+  .strictObject({
+    tags: z
+      .array(tagField)
+      .max(MAX_TAGS)
+      .transform((tags) => [...new Set(tags)].sort())
+      .describe('All tags of the chat, stored in lower case. An empty list removes them.'),
+  })
+  .meta({ id: 'ChatTags', examples: [{ tags: ['vip', 'madrid'] }] });
+
+const notesBody = z
+  .strictObject({
+    notes: z.string().trim().max(2_000).describe('An empty text removes them.'),
+  })
+  .meta({ id: 'ChatNotes', examples: [{ notes: 'Prefers to be called after six.' }] });
+
+const resumeBody = z
+  .strictObject({
+    answerMissed: z
+      .boolean()
+      .optional()
+      .describe('Answers messages that got no answer because of a pause. Default: false.'),
+  })
+  .meta({ id: 'ChatResumption', examples: [{ answerMissed: true }] });
 
 export const chatView = z
   .object({
@@ -95,12 +175,28 @@ export const chatView = z
     unanswered: z.int().describe('Messages whose turn has not ended.'),
     pause: z
       .object({
+        mode: z
+          .enum(['listen-only', 'approve', 'auto-reply-loop'])
+          .describe('`auto-reply-loop`: wa2ai stopped two programs; a message that a person types ends it.'),
         since: timeView,
         until: timeView.optional().describe('Absent: until the chat is resumed.'),
         reason: z.string().optional(),
       })
       .optional()
-      .describe('Present while the chat is paused: its messages get no answer.'),
+      .describe(
+        'Present while the chat is paused: its messages get no answer, or one that the owner approves.',
+      ),
+    access: z
+      .enum(['pending', 'approved', 'refused'])
+      .optional()
+      .describe(
+        'What the owner decided about the chat. Absent when the owner was not asked, or not in the last 7 days.',
+      ),
+    tags: z
+      .array(z.string())
+      .optional()
+      .describe('Words by which operators group chats and choose routes. Absent: none.'),
+    notes: z.string().optional().describe('What operators wrote about the chat. Absent: nothing.'),
   })
   .meta({
     id: 'Chat',
@@ -116,14 +212,15 @@ export const chatView = z
         activeAt: '2026-01-31T12:00:01.204Z',
         lastReceivedAt: '2026-01-31T12:00:00.310Z',
         unanswered: 0,
-        pause: { since: '2026-01-31T12:05:00.000Z', until: '2026-01-31T12:35:00.000Z' },
+        pause: { mode: 'listen-only', since: '2026-01-31T12:05:00.000Z', until: '2026-01-31T12:35:00.000Z' },
+        tags: ['vip'],
       },
     ],
   });
 
 /** Chats with people and groups: `/api/chats`. */
 export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
-  const { chatStore, messageLog, aliasesOf, config, log } = deps;
+  const { chatStore, messageLog, resumeChat, decideAccess, policyOfChat, aliasesOf, config, log } = deps;
   const common = { tag: 'Chats' as const };
   const params = {
     id: 'Id of the chat, or its address: a JID, or a phone number with its country code and a leading `+` (of the account WA2AI_ACCOUNT_ID).',
@@ -189,13 +286,32 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
     }),
     endpoint({
       ...common,
+      method: 'get',
+      path: '/api/chats/{id}/policy',
+      operationId: 'getChatPolicy',
+      scopes: ['messages:read', 'routes:read'],
+      summary: 'Show how wa2ai converses in a chat, and where each setting comes from',
+      params,
+      query: policyQuery,
+      responses: { 200: { description: 'The settings.', schema: dataResponse(policyView) }, 404: notFound },
+      handle: async ({ params, query: { text = '' }, caller }) => {
+        const chat = await findChat(caller, params.id);
+        const { accountId, id: chatId } = chat;
+        const policy = await policyOfChat({ accountId, channelIds: addressesOf(chat) }, text);
+        if (policy.route) refuseOtherRoute(caller, policy.route.id);
+        const data = { chatId, ...policy, settings: { ...policy.settings } };
+        return { status: 200, object: chatId, json: { success: true, data } };
+      },
+    }),
+    endpoint({
+      ...common,
       method: 'post',
       path: '/api/chats/{id}/pause',
       operationId: 'pauseChat',
       scopes: ['messages:send'],
       summary: 'Pause a chat, so that a person can answer',
       description:
-        'Messages that come meanwhile are stored and get no answer (state `ignored`, reason `chat-paused`), also after the chat is resumed. An answer that an agent is working on is still sent. A second call replaces the pause.',
+        'Messages that come meanwhile are stored and get no answer (state `ignored`, reason `chat-paused`), also after the chat is resumed; the agent then gets them as context. With the mode `approve` the agent answers, and its answers wait for the owner. An answer that an agent is working on is still sent. A second call replaces the pause.',
       params,
       body: pauseBody,
       isBodyOptional: true,
@@ -203,10 +319,10 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
         200: { description: 'The paused chat.', schema: changedResponse(chatView) },
         404: notFound,
       },
-      handle: async ({ params, body: { minutes, reason }, caller }) => {
+      handle: async ({ params, body: { minutes, reason, mode }, caller }) => {
         const { id } = await findChat(caller, params.id);
         const forMs = minutes === undefined ? undefined : minutes * 60_000;
-        return changed('Chat paused.', 'chat paused', await chatStore.pause(id, { forMs, reason }));
+        return changed('Chat paused.', 'chat paused', await chatStore.pause(id, { forMs, reason, mode }));
       },
     }),
     endpoint({
@@ -216,15 +332,95 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       operationId: 'resumeChat',
       scopes: ['messages:send'],
       summary: 'Resume a paused chat',
-      description: 'The next message gets an answer. Has no effect on a chat that is not paused.',
+      description:
+        'The next message gets an answer. With `answerMissed`, messages of the last 7 days that got none because of a pause or an auto-reply loop are answered first, in their order.',
       params,
+      body: resumeBody,
+      isBodyOptional: true,
       responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
-      handle: async ({ params, caller }) => {
+      handle: async ({ params, body: { answerMissed = false }, caller }) => {
         const { id } = await findChat(caller, params.id);
-        return changed('Chat resumed.', 'chat resumed', await chatStore.resume(id));
+        return changed('Chat resumed.', 'chat resumed', await resumeChat(id, answerMissed));
       },
     }),
+    endpoint({
+      ...common,
+      method: 'put',
+      path: '/api/chats/{id}/tags',
+      operationId: 'setChatTags',
+      scopes: ['messages:send'],
+      summary: 'Replace the tags of a chat',
+      description:
+        'Routes can ask for them (`when.tags`). A change applies from the next message on, on all nodes.',
+      params,
+      body: tagsBody,
+      responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
+      handle: async ({ params, body: { tags }, caller }) => {
+        const { id } = await findChat(caller, params.id);
+        return changed(
+          'Tags of the chat stored.',
+          'tags of chat changed',
+          await chatStore.label(id, { tags }),
+        );
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'put',
+      path: '/api/chats/{id}/notes',
+      operationId: 'setChatNotes',
+      scopes: ['messages:send'],
+      summary: 'Replace the notes about a chat',
+      description: 'For operators: no agent and no person in the chat gets them.',
+      params,
+      body: notesBody,
+      responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
+      handle: async ({ params, body: { notes }, caller }) => {
+        const { id } = await findChat(caller, params.id);
+        return changed(
+          'Notes about the chat stored.',
+          'notes about chat changed',
+          await chatStore.label(id, { notes }),
+        );
+      },
+    }),
+    ...accessEndpoints(),
   ];
+
+  /** `approve` and `refuse`. */
+  function accessEndpoints(): Endpoint[] {
+    const verbs = [
+      {
+        verb: 'approve',
+        access: 'approved',
+        summary: 'Approve a chat that waits for the owner',
+        description:
+          'Messages of the last 7 days that waited are answered, in their order, as are later ones. See `access` of the conversation settings.',
+      },
+      {
+        verb: 'refuse',
+        access: 'refused',
+        summary: 'Refuse a chat',
+        description: 'Where the settings ask for approval, its messages get no answer until it is approved.',
+      },
+    ] as const;
+    return verbs.map(({ verb, access, ...texts }) =>
+      endpoint({
+        ...common,
+        ...texts,
+        method: 'post',
+        path: `/api/chats/{id}/${verb}`,
+        operationId: `${verb}Chat`,
+        scopes: ['messages:send'],
+        params,
+        responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
+        handle: async ({ params, caller }) => {
+          const { id } = await findChat(caller, params.id);
+          return changed(`Chat ${access}.`, `chat ${access}`, await decideAccess(id, access));
+        },
+      }),
+    );
+  }
 
   /**
    * The chat with this id or address.
@@ -251,6 +447,11 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
     log.info({ accountId: data.accountId, chat: chatHash(data.id), until: data.pause?.until }, event);
     return { status: 200, object: data.id, json: { success: true, message, data } };
   }
+}
+
+/** Canonical channelIds of a chat, preferred first. */
+function addressesOf({ channelId, lid }: ChatRow): string[] {
+  return lid === undefined || lid === channelId ? [channelId] : [channelId, lid];
 }
 
 function noSuchChat(): HttpProblem {

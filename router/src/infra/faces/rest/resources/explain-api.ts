@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import type { AliasesOf } from '../../../../core/access/caller.ts';
+import type { ToUs } from '../../../../core/messages/inbound-message.ts';
 import type { ExplainInput, ExplainResult } from '../../../../core/routing/explain-route.ts';
+import { MAX_TAGS, tagField } from '../../../../core/routing/when-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, chatField, dataResponse } from '../fields.ts';
+import { accountIdField, chatField, dataResponse, timeQuery } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 
@@ -30,6 +32,21 @@ const explainBody = z
       })
       .optional()
       .describe('The file that the message would carry.'),
+    kind: z
+      .enum(['text', 'location', 'contact', 'poll', 'other'])
+      .optional()
+      .describe('What the message is, without a file. Default: text.'),
+    at: timeQuery.optional().describe('When the message is received. Default: now.'),
+    tags: z.array(tagField).max(MAX_TAGS).optional().describe('Tags of the chat. Default: those it has.'),
+    isFirstContact: z
+      .boolean()
+      .optional()
+      .describe('No message of the chat was answered before. Default: as it is.'),
+    isMentioned: z.boolean().optional().describe('The message mentions the account. Default: false.'),
+    quotesUs: z
+      .boolean()
+      .optional()
+      .describe('The message replies to a message of the account. Default: false.'),
   })
   .refine((body) => body.channelId !== undefined || body.from !== undefined, {
     path: ['channelId'],
@@ -74,9 +91,26 @@ export const explanationView = z
           priority: z.int(),
           outcome: z.string(),
           sentence: z.string(),
+          conditions: z
+            .array(z.object({ condition: z.string(), holds: z.boolean(), sentence: z.string() }))
+            .optional()
+            .describe('Each condition of its `when`, when they were evaluated.'),
         }),
       )
       .describe('One entry per rule, in the order in which rules are checked.'),
+    policies: z
+      .array(
+        z.object({
+          policy: z.string(),
+          outcome: z.enum(['continues', 'ends', 'not-reached']),
+          reason: z.string().optional().describe('The reason that the message would be stored with.'),
+          sentence: z.string(),
+        }),
+      )
+      .optional()
+      .describe(
+        'What each policy of the conversation decides about the message, in order, with what is stored of the chat.',
+      ),
   })
   .meta({ id: 'Explanation' });
 
@@ -100,7 +134,9 @@ export function explainApi({ explain, aliasesOf, config }: ExplainApiDeps): Endp
         refuseOtherRoute(caller, undefined);
         const channelId = body.channelId ?? body.from ?? '';
         await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
-        const result = await explain({ ...body, accountId });
+        const { isMentioned, quotesUs, ...given } = body;
+        const toUs = toUsOf(isMentioned, quotesUs);
+        const result = await explain({ ...given, accountId, ...(toUs && { toUs }) });
         if (result.kind === 'explanation') {
           return { status: 200, json: { success: true, data: result.explanation } };
         }
@@ -109,4 +145,9 @@ export function explainApi({ explain, aliasesOf, config }: ExplainApiDeps): Endp
       },
     }),
   ];
+}
+
+function toUsOf(isMentioned = false, quotesUs = false): ToUs | undefined {
+  if (isMentioned) return quotesUs ? 'both' : 'mention';
+  return quotesUs ? 'quote' : undefined;
 }

@@ -61,16 +61,20 @@ export const sentMessageView = z
     text: z.string().describe('With a file, its caption.'),
     media: mediaView.optional(),
     state: z
-      .enum(['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'])
+      .enum(['draft', 'queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'])
       .describe(
-        '`queued` → `sending` → `sent` (written to WhatsApp) → `acked` (WhatsApp has it) → `delivered` → `read`. `dead`: given up, see `reason` and `error`.',
+        '`draft`: waits for the owner. `queued` → `sending` → `sent` (written to WhatsApp) → `acked` (WhatsApp has it) → `delivered` → `read`. `dead`: given up, see `reason` and `error`.',
       ),
     reason: z.string().optional().describe('Why it is dead, such as `send-refused`.'),
     error: z.string().optional().describe('What went wrong at the last attempt.'),
     deadLetterId: z.string().optional().describe('Its dead letter, with which it can be replayed.'),
     attempts: z.int(),
     queuedAt: timeView,
-    delayedUntil: timeView.optional().describe('Not sent before this time: WhatsApp limits the account.'),
+    delayedUntil: timeView
+      .optional()
+      .describe(
+        'Not sent before this time: WhatsApp limits the account, or it is a first contact that the governor delayed.',
+      ),
     attemptedAt: timeView.optional().describe('The last attempt.'),
     sentAt: timeView.optional(),
     ackedAt: timeView.optional(),

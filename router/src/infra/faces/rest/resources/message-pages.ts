@@ -8,10 +8,22 @@ import type { OutboxState } from '../../../../core/ports/outbox.ts';
 import { pageOf } from '../paging.ts';
 
 /** States of messages sent. */
-export const SENT_STATES = ['queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'] as const;
+export const SENT_STATES = [
+  'draft',
+  'queued',
+  'sending',
+  'sent',
+  'acked',
+  'delivered',
+  'read',
+  'dead',
+] as const;
 
 /** A search in all chats reads the messages of so many ids, then returns what it found. */
 export const SEARCH_SPAN = 50_000n;
+
+/** A search in one chat reads so many messages received and as many sent, then returns what it found. */
+const SEARCH_ROWS = 20_000;
 
 /** Which messages, as a request names them. */
 export interface MessagePageQuery extends Omit<MessageQuery, 'before' | 'after'> {
@@ -22,21 +34,30 @@ export interface MessagePageQuery extends Omit<MessageQuery, 'before' | 'after'>
 type AnyMessage = ReceivedMessage | SentMessageRow;
 
 /**
- * A page of messages, newest first. A search for a text in all chats has no index: it reads a limited part of the messages
- * and returns a cursor with which it goes on, also when it found nothing.
+ * A page of messages, newest first. A search for a text has no index: it reads a limited part of the messages and returns a
+ * cursor with which it goes on, also when it found nothing.
  * @throws {StorageUnavailableError}
  */
 export async function messagePage(messageLog: MessageLog, query: MessagePageQuery) {
-  const { text, channelId, chatId, from, limit } = query;
-  const isInAllChats =
-    text !== undefined && channelId === undefined && chatId === undefined && from === undefined;
-  if (!isInAllChats) return pageOf(await listed(messageLog, query), limit, ({ id }) => id);
-  const start = query.cursor ?? String(BigInt((await messageLog.newestId()) ?? 0) + 1n);
+  const { text, limit } = query;
+  const span = text === undefined ? undefined : await searchSpan(messageLog, query);
+  const page = pageOf(await listed(messageLog, { ...query, ...span }), limit, ({ id }) => id);
+  if (page.next !== undefined || span?.after === undefined) return page;
+  return { ...page, next: String(BigInt(span.after) + 1n) };
+}
+
+/** Which messages a search reads: those with a smaller id than `cursor` and a larger one than `after`. */
+async function searchSpan(
+  messageLog: MessageLog,
+  { cursor, accountId, channelId, chatId }: MessagePageQuery,
+): Promise<{ cursor?: string; after?: string }> {
+  if (channelId !== undefined || chatId !== undefined) {
+    const chat = { accountId, channelId, chatId, before: cursor };
+    return { after: await messageLog.searchEnd(chat, SEARCH_ROWS) };
+  }
+  const start = cursor ?? String(BigInt((await messageLog.newestId()) ?? 0) + 1n);
   const after = BigInt(start) - SEARCH_SPAN;
-  const isLast = after <= 0n;
-  const span = { ...query, cursor: start, ...(!isLast && { after: String(after) }) };
-  const page = pageOf(await listed(messageLog, span), limit, ({ id }) => id);
-  return page.next !== undefined || isLast ? page : { ...page, next: String(after + 1n) };
+  return { cursor: start, ...(after > 0n && { after: String(after) }) };
 }
 
 /** The entries of a page, and one more if there are more. */

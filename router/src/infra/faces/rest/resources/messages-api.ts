@@ -2,32 +2,44 @@ import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import { type AliasesOf, allowedChats } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
-import type { SendMessageInput } from '../../../../core/delivery/send-message.ts';
+import type { FileToSend, SendMessageInput } from '../../../../core/delivery/send-message.ts';
+import type { WantedFile } from '../../../../core/delivery/sendable-file.ts';
+import type { MediaKind } from '../../../../core/models.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
 import type { OutboxRow } from '../../../../core/ports/outbox.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, chatField, dataResponse, isRowId } from '../fields.ts';
+import { dataResponse, isRowId } from '../fields.ts';
 import { pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import { refuseOtherChat } from '../restrictions.ts';
 import { validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
+import type { ChatsApiDeps } from './chats-api.ts';
 import { anyMessageView, logQuery, sentMessageView } from './log-schemas.ts';
 import { messagePage, SENT_STATES } from './message-pages.ts';
+import { bodyOfForm, fileOf, messageToSend, readMessageToSend } from './message-to-send.ts';
 
 export interface MessagesApiDeps {
   messageLog: MessageLog;
   accounts: AccountControl;
   /** Stores a message to send; the same idempotencyKey returns the first row. */
   sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
+  /** Makes a file ready to be sent; nothing is loaded before its `load`. */
+  prepareFile(kind: MediaKind, wanted: WantedFile): FileToSend;
+  policyOfChat: ChatsApiDeps['policyOfChat'];
   aliasesOf: AliasesOf;
   config: Pick<Config, 'accountId'>;
+  clock: Pick<Clock, 'now'>;
   log: Logger;
 }
 
 const RECEIVED_STATES = ['received', 'answered', 'ignored', 'dead'] as const;
+
+/** A file of 10 MB, and the other fields. */
+const MAX_FORM_BYTES = 11 * 1024 * 1024;
 
 const listQuery = z.strictObject({
   ...logQuery,
@@ -47,20 +59,6 @@ const listQuery = z.strictObject({
     ),
 });
 
-const sendBody = z
-  .strictObject({
-    accountId: accountIdField.optional(),
-    to: chatField.describe('The chat: a phone number with country code, a JID or a group id.'),
-    text: z
-      .string()
-      .max(65_536)
-      .refine((text) => text.trim() !== '', 'must not be blank'),
-  })
-  .meta({
-    id: 'MessageToSend',
-    examples: [{ to: '+54 9 3777 239922', text: 'Your order is on its way.' }],
-  });
-
 export const idempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces');
@@ -69,7 +67,8 @@ const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
 
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
-  const { messageLog, accounts, sendMessage, aliasesOf, config, log } = deps;
+  const { messageLog, accounts, sendMessage, prepareFile, policyOfChat, aliasesOf, config, clock, log } =
+    deps;
   const common = { tag: 'Messages' as const };
 
   return [
@@ -119,8 +118,11 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       path: '/api/messages',
       operationId: 'sendMessage',
       scopes: ['messages:send'],
-      summary: 'Send a text to a chat',
-      body: sendBody,
+      summary: 'Send a message to a chat, or react to, edit or delete one',
+      description:
+        'A text, a file, a location, contacts or a poll; or a reaction, an edit or a deletion of an earlier message. A text or a file may quote a message. A file of at most 10 MB is named by its URL, or is a part of a form (`multipart/form-data`) whose other parts are the fields; what it is follows from its bytes.',
+      body: messageToSend,
+      form: { maxBytes: MAX_FORM_BYTES, read: bodyOfForm },
       headers: {
         'idempotency-key': 'Makes a repeat safe: the same key returns the first message and sends nothing.',
       },
@@ -129,7 +131,15 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
           description: 'The stored message. `GET /api/messages/{id}` shows its delivery state.',
           schema: dataResponse(sentMessageView),
         },
-        409: { description: 'The Idempotency-Key was used for another chat or text.', schema: problemSchema },
+        409: {
+          description: 'The Idempotency-Key was used for another chat or message.',
+          schema: problemSchema,
+        },
+        422: {
+          description:
+            'The file cannot be loaded, is too large, or has another format than its kind needs. Nothing was stored.',
+          schema: problemSchema,
+        },
       },
       handle: async ({ body, header, caller }) => {
         const headers = { 'idempotency-key': header('idempotency-key') };
@@ -137,17 +147,27 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         const accountId = body.accountId ?? config.accountId;
         refuseUnknownAccount(accounts, accountId, config.accountId);
         await refuseOtherChat(caller, { accountId, channelId: body.to }, aliasesOf);
+        const chat = new Set([body.to, ...(await aliasesOf(accountId, body.to))]);
+        const message = await readMessageToSend(
+          body,
+          messageLog,
+          (row) => row.accountId === accountId && chat.has(row.channelId),
+          clock.now(),
+        );
+        const attached = fileOf(body);
         const { outcome, row } = await sendMessage({
           accountId,
           to: body.to,
-          text: body.text,
+          ...message,
+          ...(attached && { file: prepareFile(attached.kind, attached.wanted) }),
           idempotencyKey,
+          ...(body.byHand && { byHand: { pauseMs: await pauseMsOf(accountId, body.to) } }),
         });
         if (outcome === 'conflict') {
           throw new HttpProblem(
             409,
             'IDEMPOTENCY_CONFLICT',
-            'This Idempotency-Key was used for another chat or text. Nothing was sent.',
+            'This Idempotency-Key was used for another chat or message. Nothing was sent.',
           );
         }
         if (outcome === 'queued') {
@@ -164,4 +184,11 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       },
     }),
   ];
+
+  /** How long a message that a person wrote by hand pauses its chat. */
+  async function pauseMsOf(accountId: string, to: string): Promise<number> {
+    const channelIds = [to, ...(await aliasesOf(accountId, to))];
+    const { settings } = await policyOfChat({ accountId, channelIds }, '');
+    return settings.takeover.minutes * 60_000;
+  }
 }

@@ -50,7 +50,7 @@ function setup(answer: Fetched = { kind: 'answer', status: 200 }) {
             return answer;
           },
         },
-        key: async () => ({ tokenFor: (body) => `signed ${body.length}`, keySet: () => ({ keys: [] }) }),
+        key: async () => ({ tokenFor: (body) => `signed ${body.length}` }),
         clock: new FakeClock(),
       },
       { ...hook, ...given },

@@ -28,3 +28,11 @@ it('signs bodies with one key of all nodes, which is stored encrypted', async ()
   expect(isSigned(`${header}.${claims}x`)).toBe(false);
   expect(JSON.stringify(first.keySet())).not.toContain('"d"');
 });
+
+it('derives other secrets from it, the same on all nodes and different for each purpose', async () => {
+  const settings = new MemoryFaceSettings();
+  const [first, second] = [await signingKey(settings, cipher), await signingKey(settings, cipher)];
+  expect(first.derive('a')).toHaveLength(32);
+  expect(second.derive('a')).toEqual(first.derive('a'));
+  expect(first.derive('b')).not.toEqual(first.derive('a'));
+});

@@ -28,6 +28,7 @@ const empty: OpenWork = {
   replies: { queued: 1 },
   unacknowledged: 0,
   deadLetters: 0,
+  webhookEvents: 0,
 };
 
 describe('the metrics of messages', () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { StorageUnavailableError } from '../../../../../../router/src/core/errors.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
@@ -36,7 +37,21 @@ it('lists accounts with their named state, next action and times', async () => {
 it('shows one account', async () => {
   api.accounts.set({ accountId: 'sales', phone: '5493777239922' });
   const { body } = await api.call('GET', '/api/accounts/sales');
-  expect(body.data).toMatchObject({ accountId: 'sales', phone: '5493777239922' });
+  expect(body.data).toMatchObject({
+    accountId: 'sales',
+    phone: '5493777239922',
+    outgoing: {
+      queued: 1,
+      delayed: [{ why: 'It is a first contact.', messages: 2, until: '2026-01-31T12:00:00.000Z' }],
+    },
+  });
+});
+
+it('shows an account while the database does not answer, without what waits', async () => {
+  api.messageLog.failure = new StorageUnavailableError('no answer');
+  const { status, body } = await api.call('GET', '/api/accounts/default');
+  expect(status).toBe(200);
+  expect(body.data).not.toHaveProperty('outgoing');
 });
 
 it.each<[unknown, unknown]>([

@@ -3,6 +3,8 @@ import type { ExplainInput } from '../../../../../../router/src/core/routing/exp
 import { explainApi } from '../../../../../../router/src/infra/faces/rest/resources/explain-api.ts';
 import type { Call } from '../../../../../../router/src/infra/faces/rest/response.ts';
 import { validate } from '../../../../../../router/src/infra/faces/rest/validate.ts';
+import { aMessage } from '../../../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
@@ -42,6 +44,72 @@ describe('POST /api/routes/explain', () => {
   it('gives the reason when no route matches', async () => {
     const { body } = await explain({ channelId: '15551234567', text: 'hi' });
     expect(body.data).toMatchObject({ decision: 'none', reason: 'no-route' });
+  });
+
+  it('shows each condition of a route, for what is stored and for given facts', async () => {
+    const when = { tags: ['VIP'], isFirstContact: true, languages: ['es'], percent: 100 };
+    const vip = await added({ channelId: '*', priority: 1, config: { adk: { appName: 'a' }, when } });
+    await added({ channelId: '*' });
+    const { chatId } = await new MemoryInbox(api.state).add(
+      aMessage('default', { phone: '15551234567' }),
+      'n1',
+    );
+    const message = { from: '15551234567', text: '¿a qué hora abren mañana?' };
+    const [entry] = (await explain(message)).body.data.trace;
+    expect(entry).toMatchObject({ routeId: vip.id, outcome: 'when-not-met' });
+    expect(entry.conditions.map((each: Record<string, unknown>) => [each.condition, each.holds])).toEqual([
+      ['languages', true],
+      ['isFirstContact', true],
+      ['tags', false],
+      ['percent', true],
+    ]);
+    expect((await explain({ ...message, tags: ['Vip'] })).body.data.route.id).toBe(vip.id);
+    await api.call('PUT', `/api/chats/${chatId}/tags`, { tags: ['vip'] });
+    expect((await explain(message)).body.data.route.id).toBe(vip.id);
+    const [unknown] = (await explain({ ...message, text: '12345' })).body.data.trace;
+    expect(unknown.sentence).toContain('The language of the text is not known; the languages are es.');
+    const [answered] = (await explain({ ...message, isFirstContact: false })).body.data.trace;
+    expect(answered.sentence).toContain('A message of the chat was answered before.');
+  });
+
+  it.each([
+    ['the place', 'place', { kinds: ['location'] }, { text: '', kind: 'location' }],
+    ['the voice', 'voice', { kinds: ['voice'] }, { text: '', media: { kind: 'voice' } }],
+    [
+      'the weekend',
+      'weekend',
+      { days: ['sat'], hours: '22:00-02:00' },
+      { text: 'x', at: '2026-11-22T01:00:00Z' },
+    ],
+  ])('takes the time and the kind of a message: %s', async (_, name, when, message) => {
+    const { id } = await added({ name, config: { adk: { appName: 'a' }, when } });
+    expect((await explain({ from: '+5493777239922', ...message })).body.data.route).toMatchObject({ id });
+  });
+
+  it('says what each policy of the conversation decides, with what is stored of the chat', async () => {
+    await added({ channelId: '*' });
+    const policiesOf = async (body: object) => (await explain(body)).body.data.policies;
+    const group = { channelId: '120363043211234567@g.us', from: '15551234567', text: 'hi' };
+    const notReached = 'Not evaluated: an earlier policy ended the turn.';
+    expect(await policiesOf(group)).toEqual([
+      {
+        policy: 'group',
+        outcome: 'ends',
+        reason: 'group-not-addressed',
+        sentence: 'The message neither mentions the account nor replies to one of its messages.',
+      },
+      { policy: 'pause', outcome: 'not-reached', sentence: notReached },
+      { policy: 'quota', outcome: 'not-reached', sentence: notReached },
+    ]);
+    const outcomes = async (body: object) =>
+      (await policiesOf(body)).map(({ outcome }: { outcome: string }) => outcome);
+    expect(await outcomes({ ...group, isMentioned: true })).toEqual(['continues', 'continues', 'continues']);
+    const { chatId } = await new MemoryInbox(api.state).add(
+      aMessage('default', { phone: '15551234567' }),
+      'n1',
+    );
+    await api.call('POST', `/api/chats/${chatId}/pause`);
+    expect(await outcomes({ from: '15551234567', text: 'hi' })).toEqual(['continues', 'ends', 'not-reached']);
   });
 
   it("uses the service's account unless the body names one", async () => {

@@ -41,12 +41,33 @@ describe('messagePage', () => {
     expect(await messagePage(logOf(), search)).toEqual({ success: true, data: [], count: 0 });
   });
 
-  it.each([{ channelId: '5493777239922' }, { chatId: '7' }, { from: '5493777239922' }])(
-    'searches everything of %j at once',
+  it.each([{ channelId: '5493777239922' }, { chatId: '7' }])(
+    'searches a part of the messages of %j and continues behind it',
     async (limitedTo) => {
-      const log = logOf();
-      await messagePage(log, { ...search, ...limitedTo });
-      for (const query of log.queries) expect(query.after).toBeUndefined();
+      const log = logOf(90n, 40n, 5n);
+      log.searchEndId = '40';
+      const first = await messagePage(log, { ...search, ...limitedTo });
+      expect(idsOf(first)).toEqual(['90']);
+      expect(first.next).toBe('41');
+      log.searchEndId = undefined;
+      const last = await messagePage(log, { ...search, ...limitedTo, cursor: first.next });
+      expect(idsOf(last)).toEqual(['40', '5']);
+      expect(last).not.toHaveProperty('next');
     },
   );
+
+  it('searches the messages of one person in all chats in spans', async () => {
+    const log = new FakeMessageLog();
+    log.sentRows = [aSentMessage({ id: String(SEARCH_SPAN * 2n) })];
+    const page = await messagePage(log, { ...search, from: '5493777239922' });
+    expect(page.next).toBe(String(SEARCH_SPAN + 2n));
+  });
+
+  it('lists without a search at once, however many messages there are', async () => {
+    const log = logOf(SEARCH_SPAN * 3n, 2n);
+    log.searchEndId = '7';
+    const page = await messagePage(log, { direction: 'all', chatId: '7', limit: 5 });
+    expect(idsOf(page)).toEqual([String(SEARCH_SPAN * 3n), '2']);
+    expect(page).not.toHaveProperty('next');
+  });
 });

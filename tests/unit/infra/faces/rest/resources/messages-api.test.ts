@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatHash } from '../../../../../../router/src/core/chat-hash.ts';
 import type { ReceivedMessage } from '../../../../../../router/src/core/ports/message-log.ts';
 import { aSentMessage, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { MP3, PNG } from '../../../../../support/sounds.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -176,5 +177,95 @@ describe('POST /api/messages', () => {
       { fields: { messageId: body.data.id, accountId: 'default', chat } },
     ]);
     expect(JSON.stringify(api.log.lines)).not.toMatch(/hello|5493777239922/);
+  });
+});
+
+describe('POST /api/messages with a file', () => {
+  const to = '+54 9 3777 239922';
+  const url = 'https://example.com/menu.png?key=secret';
+
+  async function storedBytes(id: string): Promise<Buffer> {
+    return Buffer.from(api.state.outbox.get(id)?.file?.bytes ?? []);
+  }
+
+  function form(fields: Record<string, string | Blob>, fileName = 'menu.png'): FormData {
+    const data = new FormData();
+    for (const [name, value] of Object.entries(fields)) {
+      if (typeof value === 'string') data.append(name, value);
+      else data.append(name, value, fileName);
+    }
+    return data;
+  }
+
+  it('takes an uploaded file with its caption; its type follows from the bytes', async () => {
+    const image = new Blob([Uint8Array.from(PNG)], { type: 'text/html' });
+    const { status, body } = await api.call('POST', '/api/messages', form({ to, text: 'menu', image }));
+    expect(status).toBe(202);
+    expect(body.data).toMatchObject({
+      text: 'menu',
+      media: { kind: 'image', mimeType: 'image/png', sizeBytes: PNG.length },
+    });
+    expect(await storedBytes(body.data.id)).toEqual(PNG);
+    expect(api.sent).toMatchObject([{ text: 'menu', media: { kind: 'image' } }]);
+  });
+
+  it('takes an address, and neither shows, logs nor audits it', async () => {
+    api.webFiles.files.set(url, { bytes: PNG });
+    const { status, body } = await api.call('POST', '/api/messages', {
+      to,
+      document: { url, fileName: 'm.png' },
+    });
+    expect(status).toBe(202);
+    expect(body.data.media).toEqual({
+      kind: 'document',
+      mimeType: 'image/png',
+      fileName: 'm.png',
+      sizeBytes: PNG.length,
+    });
+    expect(await storedBytes(body.data.id)).toEqual(PNG);
+    const entries = api.auditLog.stored.map(({ object, action }) => ({ object, action }));
+    expect(entries).toHaveLength(1);
+    expect(JSON.stringify([body, api.log.lines, entries])).not.toMatch(/secret|example\.com/);
+  });
+
+  it('loads the file of an Idempotency-Key once', async () => {
+    api.webFiles.files.set(url, { bytes: PNG });
+    const headers = { 'Idempotency-Key': 'order-17' };
+    const first = await api.call('POST', '/api/messages', { to, image: { url } }, headers);
+    api.webFiles.files.clear();
+    expect((await api.call('POST', '/api/messages', { to, image: { url } }, headers)).body).toEqual(
+      first.body,
+    );
+    const other = await api.call('POST', '/api/messages', { to, image: { url: `${url}2` } }, headers);
+    expect(other.body.code).toBe('IDEMPOTENCY_CONFLICT');
+    expect(api.webFiles.loaded).toHaveLength(1);
+    expect(api.sent).toHaveLength(1);
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['cannot be loaded', { image: { url: 'https://example.com/none' } }, 'example.com answered status 404'],
+    ['is of another kind', { video: { url } }, 'is no MP4 or 3GP video'],
+    ['would need ffmpeg, which is not installed', { voice: { url: `${url}.mp3` } }, 'Install ffmpeg'],
+  ])('stores nothing when the file %s', async (_name, fields, sentence) => {
+    api.webFiles.files.set(url, { bytes: PNG });
+    api.webFiles.files.set(`${url}.mp3`, { bytes: MP3 });
+    const { status, body } = await api.call('POST', '/api/messages', { to, ...fields });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ code: 'FILE_REFUSED', error: expect.stringContaining(sentence) });
+    expect(api.state.outbox.size).toBe(0);
+  });
+
+  it('refuses a form that is none, one that is too large, and one with a wrong field', async () => {
+    const type = { 'content-type': 'multipart/form-data; boundary=x' };
+    expect((await api.call('POST', '/api/messages', 'no form', type)).status).toBe(400);
+    const large = form({ to, document: new Blob([new Uint8Array(12_000_000)]) });
+    expect((await api.call('POST', '/api/messages', large)).status).toBe(413);
+    const text = await api.call('POST', '/api/messages', form({ to, image: 'no file' }));
+    expect(text.body).toMatchObject({ code: 'INVALID_BODY', details: [{ field: 'image' }] });
+  });
+
+  it('takes forms nowhere else', async () => {
+    const { status } = await api.call('POST', '/api/routes', form({ channelId: '*' }));
+    expect(status).toBe(415);
   });
 });

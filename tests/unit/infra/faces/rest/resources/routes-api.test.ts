@@ -94,6 +94,28 @@ describe('POST /api/routes', () => {
     expect((await api.call('GET', '/api/routes')).body.count).toBe(2);
   });
 
+  it('stores conditions, and refuses wrong ones with a sentence about the field', async () => {
+    const when = { days: ['mon'], hours: '22:00-06:00', tags: ['VIP'], percent: 12.5 };
+    const { status: created, body: stored } = await api.call('POST', '/api/routes', {
+      ...contractRoute,
+      config: { ...contractRoute.config, when },
+    });
+    expect(created).toBe(201);
+    const { id, config } = stored.data;
+    expect(config.when).toEqual({ ...when, tags: ['vip'] });
+    const patched = await api.call('PATCH', `/api/routes/${id}`, { config: { when: { percent: null } } });
+    expect(patched.body.data.config.when).toEqual({ days: ['mon'], hours: '22:00-06:00', tags: ['vip'] });
+    const wrong = { config: { when: { hours: '9 to 5' } } };
+    const { status, body } = await api.call('PATCH', `/api/routes/${id}`, wrong);
+    expect(status).toBe(400);
+    expect(body.details).toEqual([
+      {
+        field: 'config.when.hours',
+        message: 'must be two different times such as 09:00-18:00; 22:00-06:00 ends on the next day',
+      },
+    ]);
+  });
+
   it('treats null as an absent regexFilter and name', async () => {
     const { body } = await api.call('POST', '/api/routes', {
       ...contractRoute,
