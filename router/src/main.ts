@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import type { App } from './app/app.ts';
 import { ConfigError, loadConfig } from './config/config.ts';
 import { Wa2aiError } from './core/errors.ts';
 import { checkBaileys } from './providers/baileys/connection/check-surface.ts';
 import { useFastAgreement } from './providers/baileys/signal/key-agreement.ts';
+
+// V8 lets a heap grow to a multiple of what is in use before it collects; nearly all of it is garbage of answered messages.
+// With 30 % the process has 250 MB after 6,000 messages instead of 416, for the same processor time (docs/performance.md).
+setFlagsFromString('--heap-growing-percent=30');
 
 /** Exit codes: 0 stopped by a signal, 1 cannot start or continue, 2 a setting is wrong. */
 async function main(): Promise<void> {

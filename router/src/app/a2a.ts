@@ -1,4 +1,3 @@
-import type { Config } from '../config/config.ts';
 import { contains } from '../core/access/scopes.ts';
 import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -8,12 +7,8 @@ import { type PushUpdatesDeps, pushUpdates } from '../core/served-tasks/push-upd
 import { serveTask } from '../core/served-tasks/serve-task.ts';
 import type { ServeTaskDeps } from '../core/served-tasks/skill-deps.ts';
 import { TaskFeed } from '../core/served-tasks/task-feed.ts';
-import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
-import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { sendPush } from '../infra/faces/a2a/push/push-sender.ts';
-import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
-import { pushKeyCipher } from '../infra/storage/encryption/secret-columns.ts';
 import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import { PostgresTaskHooks } from '../infra/storage/stores/postgres-task-hooks.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -26,20 +21,15 @@ export interface A2aParts {
   servedTasks: ServedTasks;
   taskFeed: TaskFeed;
   taskHooks: TaskHooks;
-  /** Signs push notifications. */
-  pushKey(): Promise<SigningKey>;
-  /** To receivers of push notifications. */
-  pushTransport: AgentTransport;
   serveTask: TaskFunctions['serve-task'];
   pushUpdates: TaskFunctions['push-updates'];
 }
 
 export function createA2a(
-  config: Pick<Config, 'egress'>,
   parts: DatabaseParts & ClusterParts & TurnParts & DeliveryParts,
   log: Logger,
 ): A2aParts {
-  const { postgres, bus, faceSettings, questions, messageLog, routes, agents } = parts;
+  const { postgres, bus, questions, messageLog, routes, agents } = parts;
   const clock = systemClock;
   const taskLog = log.child({ mod: 'a2a' });
   const servedTasks = new PostgresServedTasks(postgres);
@@ -58,20 +48,10 @@ export function createA2a(
     clock,
     log: taskLog,
   };
-  let loadingKey: Promise<SigningKey> | undefined;
-  const pushKey = () => {
-    loadingKey ??= signingKey(faceSettings, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
-      loadingKey = undefined;
-      throw error;
-    });
-    return loadingKey;
-  };
-  // Programs name these addresses: private ones are refused unless the operator allows every address.
-  const pushTransport = new AgentTransport(new Egress(config.egress === 'any' ? 'any' : 'public'));
   const pushed: PushUpdatesDeps = {
     hooks: taskHooks,
     feed: taskFeed,
-    send: (...update) => sendPush({ transport: pushTransport, key: pushKey, clock }, ...update),
+    send: (...update) => sendPush({ transport: parts.publicTransport, key: parts.pushKey, clock }, ...update),
     mayReceive: async (owner) => {
       if (owner === ADMIN_OWNER) return true;
       const key = await parts.keys.find(owner);
@@ -86,8 +66,6 @@ export function createA2a(
     servedTasks,
     taskFeed,
     taskHooks,
-    pushKey,
-    pushTransport,
     serveTask: (steps, input) => serveTask(served, steps, input),
     pushUpdates: (steps, input) => pushUpdates(pushed, steps, input),
   };

@@ -1,7 +1,10 @@
 import type { Config } from '../config/config.ts';
 import { AccountEvents } from '../core/cluster/account-events.ts';
 import { type ConnectedAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
-import { ReplyDelivery } from '../core/delivery/deliver-reply.ts';
+import { deliverReplies, ReplyDelivery } from '../core/delivery/deliver-reply.ts';
+import { ContactGovernor } from '../core/delivery/govern-contacts.ts';
+import { SendPace } from '../core/delivery/pace-sends.ts';
+import { lastGovernorOf } from '../core/policies/governor.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { AccountStatus } from '../core/ports/chat-provider.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -9,6 +12,8 @@ import { firstRouteCommand } from '../core/routing/first-route.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { TerminalPairing } from '../infra/faces/pages/terminal-pairing.ts';
 import { PostgresAccountLeases } from '../infra/storage/stores/postgres-account-lease.ts';
+import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
+import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -128,13 +133,38 @@ async function connectAccount(
   const outbox = new PostgresOutbox(postgres, fence);
   const inbox = faults.inbox(new PostgresInbox(postgres, fence));
   const { environment } = config;
-  const events = new AccountEvents({ ...deps, fence, inbox, outbox, environment, log });
+  const conversation = () => deps.shaping.conversation();
+  const chatStore = new PostgresChatStore(postgres);
+  const events = new AccountEvents({
+    ...deps,
+    chatStore,
+    drafts: new PostgresDrafts(postgres),
+    deliverReplies: (replies) => deliverReplies({ accounts: registry, bus: deps.bus }, replies),
+    conversation,
+    fence,
+    inbox,
+    outbox,
+    environment,
+    log,
+  });
   const provider = whatsApp.create({ ...deps, fence, outbox, events, log });
+  const governorOf = lastGovernorOf(accountId);
+  const governor = {
+    settings: async () => governorOf(await deps.faceSettings.get('governor')),
+    clock: systemClock,
+    random: Math.random,
+  };
   const delivery = new ReplyDelivery({
     outbox,
     provider: observedProvider(provider, (sender) => {
       faults.pass('after-socket-write');
       deps.metrics.observeSent(sender);
+    }),
+    pace: new SendPace({ ...governor, setTyping: (to, isTyping) => provider.setTyping(to, isTyping) }),
+    governor: new ContactGovernor({
+      ...governor,
+      outbox,
+      onDelayed: (reason) => deps.metrics.observeGovernorDelay(accountId, reason),
     }),
     fence,
     log: deps.log.child({ mod: 'delivery', accountId }),

@@ -2,9 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
 import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dead-letters.ts';
+import { decideAccess } from '../core/messages/decide-access.ts';
 import { MessageWatch } from '../core/messages/message-watch.ts';
+import { resumeChat } from '../core/messages/resume-chat.ts';
+import { explainPolicies } from '../core/policies/explain-policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
+import { policyOfChat } from '../core/routing/policy-of-chat.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { type HostedSettings, hostedAgentOf } from '../infra/agents/hosted/hosted-settings.ts';
@@ -22,9 +26,13 @@ import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { RestCalls } from '../infra/faces/rest/rest-calls.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
+import { FfmpegVoiceEncoder } from '../infra/media/ffmpeg-voice-encoder.ts';
+import { FilesToSend } from '../infra/media/files-to-send.ts';
+import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
+import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { A2aParts } from './a2a.ts';
@@ -36,6 +44,7 @@ import type { NpcParts } from './npc.ts';
 import type { Part } from './part.ts';
 import type { TaskParts } from './tasks.ts';
 import type { TurnParts } from './turns.ts';
+import type { WebhookParts } from './webhooks.ts';
 
 /** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
 export async function openApi(
@@ -47,7 +56,8 @@ export async function openApi(
     DeliveryParts &
     NpcParts &
     A2aParts &
-    TaskParts,
+    TaskParts &
+    WebhookParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, bus, keys, accounts, replay, tasks } = parts;
@@ -61,14 +71,27 @@ export async function openApi(
   bus.on('keys-changed', () => void keyWatch.check());
   const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
   const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
+  const chatStore = new PostgresChatStore(postgres);
+  const { conversation } = parts.shaping;
   const explainDeps: ExplainDeps = {
     // Explains the table as it is, not the cache.
     routes: new PostgresRouteStore(postgres),
     matcher,
+    ...{ conversation, chatStore, languages: parts.languages, clock: systemClock },
     environment: config.environment,
     aliasesOf: aliases,
+    explainPolicies: (route, message) =>
+      explainPolicies(
+        { policies: parts.policies, conversation, chatStore, clock: systemClock, log: httpLog },
+        route,
+        message,
+      ),
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
+  const filesToSend = new FilesToSend({
+    webFiles: new HttpWebFiles({ transport: parts.publicTransport, clock: systemClock }),
+    voice: new FfmpegVoiceEncoder({ program: config.ffmpeg, clock: systemClock }),
+  });
   const stopping = new AbortController();
   const faces: RestApiDeps & PagesDeps = {
     config,
@@ -83,14 +106,25 @@ export async function openApi(
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
-    chatStore: new PostgresChatStore(postgres),
+    chatStore,
+    drafts: new PostgresDrafts(postgres),
+    deliverReplies: parts.deliver,
+    resumeChat: (id, answerMissed) => resumeChat({ chatStore, workers: parts.workers }, id, answerMissed),
+    decideAccess: (id, decision) => decideAccess({ chatStore, workers: parts.workers }, id, decision),
+    policyOfChat: (chat, text) =>
+      policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: systemClock.now() }),
     accounts,
     nodes: { nodeId, view: () => accounts.view },
     metrics,
+    conversation,
     npcSettings,
     putNpcSettings: parts.putNpcSettings,
     hasWalletKey: config.npcWalletKey !== undefined,
     egressRefusalOf: (url) => transport.refusalOf(url),
+    webhooks: parts.webhooks,
+    webhookDeliveries: parts.webhookDeliveries,
+    sendTestEvent: (event, signal) =>
+      parts.sendEvent({ ...event, event: 'test', at: new Date(systemClock.now()), facts: {} }, signal),
     chain: parts.chain,
     chainEvents: parts.chainEvents,
     transactions: parts.transactions,
@@ -101,10 +135,19 @@ export async function openApi(
     clock: systemClock,
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: parts.sendMessage,
+    loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
+    prepareFile: (kind, wanted) => filesToSend.prepare(kind, wanted),
     replyTokens,
     answerLater: (token, answer) =>
       answerLater(
-        { tokens: replyTokens, mintId, deliver: replay.deliver, log: log.child({ mod: 'turns' }) },
+        {
+          ...parts.shaping,
+          tokens: replyTokens,
+          routes,
+          mintId,
+          deliver: replay.deliver,
+          log: log.child({ mod: 'turns' }),
+        },
         token,
         answer,
       ),
@@ -162,7 +205,7 @@ export async function openApi(
         ...served,
         hooks: parts.taskHooks,
         hookStarter: parts.hookStarter,
-        refusalOf: (url) => parts.pushTransport.refusalOf(url),
+        refusalOf: (url) => parts.publicTransport.refusalOf(url),
         pushKey: parts.pushKey,
         routes,
         environment: config.environment,

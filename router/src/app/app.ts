@@ -15,6 +15,7 @@ import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
 import { createTasks } from './tasks.ts';
 import { createTurns } from './turns.ts';
+import { createWebhooks } from './webhooks.ts';
 
 /** The running service. */
 export interface App {
@@ -54,18 +55,22 @@ export async function createApp(config: Config): Promise<App> {
     const hosting = await started(createHosting(config, { ...database, ...cluster }, log));
     const turns = await started(createTurns(config, { ...database, ...cluster, ...hosting }, faults, log));
     const answering = { ...database, ...cluster, ...hosting, ...turns };
-    const common = { ...answering, ...createHostedAgents(answering) };
+    const common = { ...answering, ...createHostedAgents(answering, log) };
     const delivering = { ...common, ...createDelivery(common) };
     const parts = {
       ...delivering,
       ...createNpc(config, delivering, log),
-      ...createA2a(config, delivering, log),
+      ...createA2a(delivering, log),
     };
     const tasks = createTasks(parts, log);
-    const { url } = await started(await openApi(config, { ...parts, ...tasks.parts }, log));
+    const webhooks = createWebhooks(parts, log);
+    const { url } = await started(
+      await openApi(config, { ...parts, ...tasks.parts, ...webhooks.parts }, log),
+    );
     await started(createAccounts({ ...parts, config, faults, url, log }));
     await started(tasks);
     await started(followChain(parts, log));
+    await started(webhooks);
     log.info({ url, nodeId: database.nodeId }, 'wa2ai is ready');
     return { url, log, stop, untilOutdated: database.untilOutdated, abandon: database.abandon };
   } catch (error) {

@@ -57,6 +57,10 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
   bus.on('typing', ({ accountId, to, isTyping }) => {
     void registry.provider(accountId)?.setTyping(to, isTyping);
   });
+  bus.on('presence', ({ accountId, key, emoji }) => {
+    const provider = registry.provider(accountId);
+    void (emoji === undefined ? provider?.markRead(key) : provider?.react(key, emoji));
+  });
   bus.on('replies-queued', ({ accountId }) => registry.delivery(accountId)?.pollQueue());
   return {
     parts: {

@@ -88,17 +88,20 @@ export interface HostedAgentsParts {
   hostedAgents: HostedAgents;
 }
 
-export function createHostedAgents({
-  nodeId,
-  placement,
-  hosting,
-  agentRegistry,
-  agentFiles,
-  agentTalk,
-}: DatabaseParts & ClusterParts & HostingParts & { agentTalk: AgentTalk }): HostedAgentsParts {
+export function createHostedAgents(
+  {
+    nodeId,
+    placement,
+    hosting,
+    agentRegistry,
+    agentFiles,
+    agentTalk,
+  }: DatabaseParts & ClusterParts & HostingParts & { agentTalk: AgentTalk },
+  parentLog: Logger,
+): HostedAgentsParts {
   const hostedAgents = new HostedAgents({
     ...{ nodeId, host: hosting, registry: agentRegistry, files: agentFiles, talk: agentTalk },
-    clock: systemClock,
+    ...{ clock: systemClock, log: parentLog.child({ mod: 'hosting' }) },
     liveNodes: () => placement.liveNodes,
   });
   return { hostedAgents };

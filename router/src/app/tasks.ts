@@ -55,6 +55,7 @@ export function createTasks(
     deleteRows: (accountId, limit) => rows.deleteRows(accountId, limit),
   };
   const followed: FollowTaskDeps = {
+    ...parts.shaping,
     remoteTasks,
     routes,
     agents,

@@ -5,7 +5,12 @@ import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../core/delivery/message-id.ts';
 import { sendMessage } from '../core/delivery/send-message.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
+import type { ChatPolicy } from '../core/policies/policy.ts';
+import type { ReplyShaping } from '../core/policies/reply.ts';
+import { storedConversation } from '../core/policies/settings.ts';
 import type { AgentTalk } from '../core/ports/agent-talk.ts';
+import type { FaceSettings } from '../core/ports/face-settings.ts';
+import type { LanguageDetector } from '../core/ports/language-detector.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
 import type { Questions } from '../core/ports/questions.ts';
@@ -25,12 +30,23 @@ import { HostedTalk } from '../infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../infra/agents/transport/egress.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
+import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
 import { createMetrics, type Metrics } from '../infra/faces/rest/metrics/metrics.ts';
+import { markdownPictures } from '../infra/formatting/markdown-pictures.ts';
+import { markdownToWhatsApp } from '../infra/formatting/markdown-to-whatsapp.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
+import { TinyldLanguageDetector } from '../infra/matching/tinyld-language-detector.ts';
+import { HttpWebFiles } from '../infra/media/http-web-files.ts';
+import { SealedMediaLinks } from '../infra/media/sealed-media-links.ts';
+import { pushKeyCipher } from '../infra/storage/encryption/secret-columns.ts';
+import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
 import { CachedQuestions } from '../infra/storage/stores/cached-questions.ts';
 import { CachedRouteStore } from '../infra/storage/stores/cached-route-store.ts';
+import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-history.ts';
+import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
+import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
@@ -38,6 +54,7 @@ import { PostgresQuestions } from '../infra/storage/stores/postgres-questions.ts
 import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
+import { HttpTranscripts } from '../infra/transcription/http-transcripts.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
@@ -55,8 +72,14 @@ export interface TurnParts {
   agentTalk: AgentTalk;
   /** Sends every request to an agent. */
   transport: AgentTransport;
+  media: StoredMedia;
+  /** Signs push notifications; other keys are derived from it. */
+  pushKey(): Promise<SigningKey>;
+  /** To addresses that programs name: private ones are refused unless the operator allows every address. */
+  publicTransport: AgentTransport;
   routes: RouteStore;
   matcher: TextMatcher;
+  languages: LanguageDetector;
   messageLog: MessageLog;
   metrics: Metrics;
   replyTokens: ReplyTokens;
@@ -68,6 +91,14 @@ export interface TurnParts {
   /** Tasks of agents that outlive their turns. */
   remoteTasks: RemoteTasks;
   startedTasks: StartedTasks;
+  /** Settings that admins change while wa2ai runs. */
+  faceSettings: FaceSettings;
+  /** Evaluated for every turn. */
+  policies: readonly ChatPolicy[];
+  /** How the answers of agents are shaped. */
+  shaping: ReplyShaping;
+  /** Sends a text to a chat outside of a turn; once for each key. */
+  sendNotice(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;
   /** A new WhatsApp id for a message to send. */
   mintId(): string;
 }
@@ -91,6 +122,7 @@ export function createTurns(
   const startedTasks = new StartedTasks();
   const metrics = createMetrics({ messageLog, agentPhases: () => hosting.phases() });
   const transport = new AgentTransport(new Egress(config.egress));
+  const publicTransport = new AgentTransport(new Egress(config.egress === 'any' ? 'any' : 'public'));
   const agentDeps = {
     defaultTimeoutMs: config.agentTimeoutMs,
     log: log.child({ mod: 'agent' }),
@@ -99,8 +131,23 @@ export function createTurns(
     audit: new PostgresAuditLog(postgres),
   };
   const agents = createAgentClients({ ...agentDeps, hosting });
+  const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, clock);
+  let loadingKey: Promise<SigningKey> | undefined;
+  const pushKey = () => {
+    loadingKey ??= signingKey(faceSettings, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
+      loadingKey = undefined;
+      throw error;
+    });
+    return loadingKey;
+  };
+  const links = new SealedMediaLinks({
+    publicUrl: config.publicUrl,
+    key: async () => (await pushKey()).derive('links to files'),
+    clock,
+  });
   const media = new StoredMedia({
     inbox,
+    links,
     download: (reference, signal) => whatsApp.downloadMedia(config, reference, signal),
     // Only the node with the account's connection can ask the phone for a file that WhatsApp deleted.
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
@@ -121,9 +168,42 @@ export function createTurns(
     metrics.observeCircuitOpened();
     log.warn({ endpoint }, 'circuit of an agent endpoint opened');
   });
+  const shaping: ReplyShaping = {
+    conversation: async () => storedConversation(await faceSettings.get('conversation')),
+    formatReply: markdownToWhatsApp,
+    pictures: { find: markdownPictures, files: new HttpWebFiles({ transport, clock }) },
+  };
+  const chatStore = new PostgresChatStore(postgres);
+  const languages = new TinyldLanguageDetector();
   const stopping = new AbortController();
   allowManyWaits(stopping.signal);
   const mintId = () => mintWaMessageId(randomBytes(9));
+  const sendNotice = async ({
+    idempotencyKey,
+    ...notice
+  }: {
+    accountId: string;
+    to: string;
+    text: string;
+    idempotencyKey: string;
+  }) => {
+    const deliver = (reply: QueuedReply) => deliverReplies({ accounts: registry, bus }, [reply]);
+    await sendMessage({ outbox, mintId, deliver }, { ...notice, idempotencyKey });
+  };
+  const policies = chatPolicies({
+    history,
+    inbox,
+    routes,
+    matcher,
+    environment: config.environment,
+    ...{ conversation: shaping.conversation, chatStore, languages },
+    say: ({ accountId, to }, text, key) => sendNotice({ accountId, to, text, idempotencyKey: key }),
+    noticeLog: log.child({ mod: 'turns' }),
+    autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },
+    accounts: registry,
+    bus,
+    clock,
+  });
   const workers = new ChatWorkers({
     nodeId,
     placement,
@@ -137,20 +217,16 @@ export function createTurns(
       environment: config.environment,
       agents: faults.agents(agents),
       media,
+      transcripts: new HttpTranscripts({ media, inbox, transport, clock }),
       history,
       replyTokens,
       questions,
-      sendNotice: async ({ idempotencyKey, ...notice }) => {
-        const deliver = (reply: QueuedReply) => deliverReplies({ accounts: registry, bus }, [reply]);
-        await sendMessage({ outbox, mintId, deliver }, { ...notice, idempotencyKey });
-      },
-      policies: chatPolicies({
-        history,
-        autoReplyLoop: { turns: config.loopTurns, replyMs: config.loopReplyMs },
-        accounts: registry,
-        bus,
-        clock,
-      }),
+      ...shaping,
+      sendNotice,
+      chatStore,
+      languages,
+      accountStore: new PostgresAccountStore(postgres),
+      policies,
       policy: failureDefaults,
       circuits,
       remoteTasks,
@@ -170,8 +246,12 @@ export function createTurns(
       agents,
       agentTalk: new HostedTalk({ ...agentDeps, clientOf: agents.clientOf }),
       transport,
+      publicTransport,
+      media,
+      pushKey,
       routes,
       matcher,
+      languages,
       messageLog,
       metrics,
       replyTokens,
@@ -180,6 +260,10 @@ export function createTurns(
       circuits,
       remoteTasks,
       startedTasks,
+      faceSettings,
+      policies,
+      shaping,
+      sendNotice,
       mintId,
     },
     start: async () => undefined,

@@ -44,6 +44,16 @@ const service = group('Service', {
   WA2AI_PORT: wholeNumber(0, 65_535)
     .prefault('3000')
     .describe('Port of the API and the pages. 0 chooses a free port.'),
+  WA2AI_PUBLIC_URL: z
+    .string()
+    .regex(/^https?:\/\/[^\s?#]+$/i, 'must be an http:// or https:// URL')
+    .refine((url) => URL.canParse(url), 'must be an http:// or https:// URL')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional()
+    .describe(
+      'URL at which agents reach wa2ai, the same on all nodes: webhooks get links to the files of people. Without it they get no links.',
+    )
+    .meta({ values: '`https://wa2ai.example.com`' }),
   WA2AI_API_KEY: z
     .string()
     .regex(/^[\x21-\x7e]+$/, 'must contain printable ASCII characters only, without spaces')
@@ -126,6 +136,11 @@ const whatsapp = group('WhatsApp', {
   WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
     .prefault('30000')
     .describe("Time limit for loading a person's file from WhatsApp, in milliseconds."),
+  WA2AI_FFMPEG: z
+    .string()
+    .prefault('ffmpeg')
+    .describe('Program that converts sounds to voice notes. Without it only Opus in OGG can be a voice note.')
+    .meta({ values: 'name of a program or path' }),
   WA2AI_LOOP_TURNS: wholeNumber(0, 100)
     .prefault('10')
     .describe(
@@ -243,6 +258,10 @@ const retention = group('Retention', {
     7,
   ),
   WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('Days to keep WhatsApp keys from before a logout.', 30),
+  WA2AI_RETENTION_WEBHOOKS_DAYS: retentionDays(
+    'Days to keep the delivery log of webhooks, with events that could not be delivered.',
+    30,
+  ),
   WA2AI_RETENTION_AUDIT_DAYS: retentionDays('Days to keep entries of the audit log.', 365),
 });
 
@@ -347,6 +366,7 @@ function configOf(
   return {
     host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
     port: values.WA2AI_PORT,
+    publicUrl: values.WA2AI_PUBLIC_URL,
     apiKey: values.WA2AI_API_KEY,
     environment: values.WA2AI_ENVIRONMENT,
     dataDir: values.WA2AI_DATA_DIR,
@@ -361,6 +381,7 @@ function configOf(
     whatsappMediaHost: values.WA2AI_WHATSAPP_MEDIA_HOST,
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
+    ffmpeg: values.WA2AI_FFMPEG,
     mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
     agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
     agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
@@ -387,6 +408,7 @@ function configOf(
       workflows: values.WA2AI_RETENTION_WORKFLOWS_DAYS,
       journal: values.WA2AI_RETENTION_JOURNAL_DAYS,
       oldKeys: values.WA2AI_RETENTION_OLD_KEYS_DAYS,
+      webhooks: values.WA2AI_RETENTION_WEBHOOKS_DAYS,
       audit: values.WA2AI_RETENTION_AUDIT_DAYS,
     },
     logLevel: values.WA2AI_LOG_LEVEL,

@@ -1,5 +1,5 @@
 import type { AgentClient, AttemptOptions } from '../core/agent-client.ts';
-import { contractSessionId, contractUser } from '../core/chat-id.ts';
+import { sessionOf } from '../core/chat-id.ts';
 import {
   AgentTimeoutError,
   AgentUnavailableError,
@@ -12,6 +12,7 @@ import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { withLimit } from '../core/time-limit.ts';
 import { reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
+import { sessionStateOf } from './agents/adk/adk-facts.ts';
 import { adkServer } from './agents/adk/adk-http.ts';
 import { filesIn, inlineDataOf } from './agents/adk/adk-media.ts';
 import { type AdkAttempt, type AdkRequest, AdkRuns } from './agents/adk/adk-run.ts';
@@ -24,9 +25,9 @@ import {
   type RunAnswer,
   type RunRequest,
   readAnswer,
-  sessionStateOf,
 } from './agents/adk/adk-wire.ts';
 import { attemptLog } from './agents/attempt-log.ts';
+import { contextText } from './agents/context-text.ts';
 import { AgentTransport } from './agents/transport/agent-transport.ts';
 import { redactor } from './agents/transport/redaction.ts';
 import { holdingClock } from './clock/system-clock.ts';
@@ -100,7 +101,7 @@ export class HttpAgentClient implements AgentClient {
    * Makes one attempt. `adk.baseUrl` of the configuration takes precedence over `endpoint`. The time limit starts when
    * earlier attempts of the same session have ended. If an earlier attempt of the message may have run (a time-out, a lost
    * connection, or `options.isRepeat`), the client first looks for it in the session, and sends the message again only when
-   * it is not there or the session cannot be read.
+   * it is not there or the session cannot be read. With `options.onText` the run goes to `/run_sse` of servers that have it.
    *
    * @returns the answer; without `response` when the agent said nothing. `metadata.adk` contains sessionId, userId,
    *   eventCount, invocationId and, where the server sends them, author, finishReason, usage and stateDelta
@@ -126,7 +127,11 @@ export class HttpAgentClient implements AgentClient {
       }
       const file = await this.#fileOf(message, options);
       const request = file ? { ...question, run: { ...run, file } } : question;
-      const attempt: Omit<AdkAttempt, 'limited'> = { ...request, inFlight: undefined };
+      const attempt: Omit<AdkAttempt, 'limited'> = {
+        ...request,
+        inFlight: undefined,
+        onText: options.onText,
+      };
       await options.beforeRequest?.();
       return await withLimit(this.#clock, this.#timeoutMs, options.signal, (limited) =>
         this.#attempt({ ...attempt, limited }),
@@ -148,12 +153,13 @@ export class HttpAgentClient implements AgentClient {
 
   #questionOf(endpoint: string, message: IncomingMessage, options: AttemptOptions): AdkRequest {
     const server = adkServer(this.#adk.baseUrl ?? endpoint, this.#adk.headers, this.#transport);
-    const userId = contractUser(message.from);
+    const { userId, sessionId } = sessionOf(message);
     const run: RunRequest = {
       appName: this.#adk.appName,
       userId,
-      sessionId: contractSessionId(message.from, message.channelId),
+      sessionId,
       text: message.text,
+      context: contextText(message.context),
       waMessageId: message.id,
       state: sessionStateOf(message),
     };

@@ -8,6 +8,7 @@ import { AgentUnavailableError, MediaError } from '../../../router/src/core/erro
 import type { Route } from '../../../router/src/core/models.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { RegexMatcher } from '../../../router/src/infra/matching/regex-matcher.ts';
+import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
 import { PostgresQuestions } from '../../../router/src/infra/storage/stores/postgres-questions.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { aMessage } from '../../contracts/adapters.ts';
@@ -30,6 +31,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
   vi.spyOn(PostgresRouteStore.prototype, 'candidates').mockResolvedValue([route]);
   vi.spyOn(PostgresRouteStore.prototype, 'get').mockResolvedValue(route);
   vi.spyOn(PostgresQuestions.prototype, 'chats').mockResolvedValue([]);
+  vi.spyOn(PostgresFaceSettings.prototype, 'get').mockResolvedValue(undefined);
   const state = new MemoryState();
   const inbox = new MemoryInbox(state);
   const hub = new MemoryNodeHub();
@@ -46,6 +48,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
         delivery: () => undefined,
         provider: () => ({
           setTyping: async () => undefined,
+          markRead: async () => undefined,
           reloadMedia: async (reference: string) => {
             reloaded.push(reference);
             return 'reference 2';
@@ -76,12 +79,15 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
 
 it('answers a message, and leaves its reply to the node of the account', async () => {
   const { receive, state, hub } = setup({
-    sendMessage: async (endpoint, { text }) => ({ success: true, response: `${endpoint}: ${text}` }),
+    sendMessage: async (endpoint, { text }) => ({
+      success: true,
+      response: `${text} from port ${new URL(endpoint).port}`,
+    }),
   });
   const message = await receive({ text: 'hello' });
   expect(message?.state).toBe('answered');
   const [reply] = state.outbox.values();
-  expect(reply?.text).toBe('http://127.0.0.1:8000: hello');
+  expect(reply?.text).toBe('hello from port 8000');
   expect(reply?.waMessageId).toMatch(/^3EB0[0-9A-F]{18}$/);
   expect(hub.published.join()).toContain('replies-queued');
 });

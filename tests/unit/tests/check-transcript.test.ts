@@ -41,6 +41,21 @@ describe('checkTranscript', () => {
     expect(verdictOn(direct, group)).toMatchObject({ isPassed: true, messages: 3, repeats: 0 });
   });
 
+  it('counts a reply to several lines as the answer to each, and reactions as none', () => {
+    for (const text of ['one', 'two', 'three']) says(text, text);
+    add('read', 'x1', { detail: 'reaction' });
+    reads('r1', 'Echo: one\ntwo');
+    expect(verdictOn(direct)).toMatchObject({ isPassed: false, unanswered: [{ text: 'three' }] });
+    reads('r2', 'Echo: three');
+    expect(verdictOn(direct)).toMatchObject({ isPassed: true, messages: 3 });
+    reads('r3', 'Echo: two\nwhat nobody said');
+    expect(verdictOn(direct)).toMatchObject({
+      twice: [{ text: 'two' }],
+      outOfOrder: [{ ids: ['r3', 'r2', 'three'] }],
+      unexpected: [{ ids: ['r3'] }],
+    });
+  });
+
   it('counts a reply that was sent repeatedly with the same id once', () => {
     says('q1', 'one');
     reads('r1', 'Echo: one');

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
 import type { HostedAgent } from '../../../core/hosting/agent-spec.ts';
 import { AgentStartError, AgentUnusableError } from '../../../core/hosting/hosting-errors.ts';
 import type {
@@ -142,16 +143,18 @@ export class ProcessRuntime implements AgentRuntime {
     { tail, follow, signal }: { tail: number; follow: boolean; signal: AbortSignal },
   ): AsyncIterable<LogLine> {
     const path = this.#logOf(agentId);
-    let text = await readFile(path, 'utf8').catch(() => '');
-    let offset = Buffer.byteLength(text);
-    const lines = text.split('\n');
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    // Keeps the first bytes of a character until the others are written.
+    let decoder = new StringDecoder('utf8');
+    let offset = bytes.byteLength;
+    const lines = decoder.write(bytes).split('\n');
     let rest = lines.pop() ?? '';
     for (const line of lines.slice(-tail)) yield lineOf(line);
     while (follow && !signal.aborted) {
       const isRunning = (await this.inspect(agentId))?.state === 'running';
       const size = (await stat(path).catch(() => undefined))?.size ?? 0;
       // The log began again.
-      if (size < offset) [offset, rest] = [0, ''];
+      if (size < offset) [offset, rest, decoder] = [0, '', new StringDecoder('utf8')];
       if (size > offset) {
         const file = await open(path);
         try {
@@ -162,16 +165,17 @@ export class ProcessRuntime implements AgentRuntime {
             offset,
           );
           offset += bytesRead;
-          text = rest + buffer.subarray(0, bytesRead).toString('utf8');
+          rest += decoder.write(buffer.subarray(0, bytesRead));
         } finally {
           await file.close();
         }
-        const more = text.split('\n');
+        const more = rest.split('\n');
         rest = more.pop() ?? '';
         for (const line of more) yield lineOf(line);
       } else if (!isRunning) break;
       else await this.#options.clock.sleep(POLL_MS, signal).catch(() => undefined);
     }
+    rest += decoder.end();
     if (rest !== '') yield lineOf(rest);
   }
 

@@ -7,6 +7,7 @@ import {
   PUSH_KEY_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
   TASK_HOOK_CONTEXT,
+  WEBHOOK_SECRET_CONTEXT,
 } from '../../../../../router/src/infra/storage/encryption/secret-columns.ts';
 
 describe('the contexts of encrypted values', () => {
@@ -24,6 +25,7 @@ describe('the contexts of encrypted values', () => {
       FILE_CONTENT_CONTEXT,
       ROUTE_CONFIG_CONTEXT,
       TASK_HOOK_CONTEXT,
+      WEBHOOK_SECRET_CONTEXT,
       PUSH_KEY_CONTEXT,
     ];
     expect(new Set(contexts).size).toBe(contexts.length);
@@ -37,12 +39,14 @@ describe('the contexts of encrypted values', () => {
       FILE_CONTENT_CONTEXT,
       ROUTE_CONFIG_CONTEXT,
       TASK_HOOK_CONTEXT,
+      WEBHOOK_SECRET_CONTEXT,
       PUSH_KEY_CONTEXT,
     ]).toEqual([
       'message.media_ref',
       'outbox_file.content',
       'route.config',
       'served_task_hook.secret',
+      'webhook.secret',
       'face_setting.a2a-push-key',
     ]);
   });

@@ -22,6 +22,7 @@ describe('queuedReply', () => {
     wa_message_id: '3EB0',
     text: '',
     media: { kind: 'image', mimeType: 'image/png', sizeBytes: 3 },
+    timer_seconds: 60,
   };
 
   it('has the columns of the row', () => {
@@ -35,13 +36,15 @@ describe('queuedReply', () => {
         waMessageId: '3EB0',
         text: '',
         media: { kind: 'image', mimeType: 'image/png', sizeBytes: 3 },
+        timerSeconds: 60,
       },
     });
   });
 
-  it('has neither messageId nor media when the row has none, as for a message sent through the API', () => {
-    const reply = queuedReply({ ...row, message_id: null, media: null });
+  it('has neither messageId nor media nor timer when the row has none, as for a message sent through the API', () => {
+    const reply = queuedReply({ ...row, message_id: null, media: null, timer_seconds: null });
     expect(Object.keys(reply)).toEqual(['outboxId', 'chatId', 'message']);
     expect(Object.keys(reply.message)).not.toContain('media');
+    expect(Object.keys(reply.message)).not.toContain('timerSeconds');
   });
 });

@@ -1,0 +1,213 @@
+import { lexer, type Token, type Tokens } from 'marked';
+import type { FormatReply } from '../../core/ports/reply-formatter.ts';
+
+/** A text without any of these characters has no Markdown. */
+const MARKS = /[*_~`#|[\]<>\\]|^[ \t]*(?:[-+]|\d+[.)]) |^(?:-{2,}|={2,})[ \t]*$/m;
+/** Columns of monospaced text that a phone shows without wrapping. */
+const MAX_TABLE_CHARS = 34;
+/** Longer texts are not searched for marks: the lexer's time grows faster than the text on some inputs. */
+const MAX_FORMATTED_CHARS = 200_000;
+/** Lists and quotes that begin in one line, each inside the one before: the lexer's time grows with the square of them. */
+const TOO_DEEP = /^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])[ \t]*){12}/m;
+
+/**
+ * Markdown for a chat. WhatsApp knows `*bold*`, `_italic_`, `~strike~`, code, lists and quotes; headings become bold, links
+ * their text and address, tables a monospaced block or one list per row. In a text whose only emphasis is `*one star*`, the
+ * star is WhatsApp's own and stays.
+ */
+export const markdownToWhatsApp: FormatReply = (markdown, format) => {
+  if (format === 'as-is' || !MARKS.test(markdown)) return markdown;
+  if (markdown.length > MAX_FORMATTED_CHARS || TOO_DEEP.test(markdown)) return markdown;
+  let tokens: Token[];
+  try {
+    tokens = lexer(markdown, { gfm: true });
+  } catch {
+    return markdown;
+  }
+  const writer = new Writer(format === 'plain', tokens.some(isMarkdownOnly));
+  return writer.blocks(tokens, '');
+};
+
+/** What only Markdown writes: with it, one star is italic. */
+function isMarkdownOnly(token: Token): boolean {
+  if (token.type === 'heading' || token.type === 'table') return true;
+  if (token.type === 'strong' || token.type === 'image') return true;
+  if (token.type === 'link') return token.raw.startsWith('[');
+  const inner = 'tokens' in token ? (token.tokens ?? []) : [];
+  const items = token.type === 'list' ? (token as Tokens.List).items : [];
+  return inner.some(isMarkdownOnly) || items.some(isMarkdownOnly);
+}
+
+class Writer {
+  readonly #isPlain: boolean;
+  readonly #isMarkdown: boolean;
+
+  constructor(isPlain: boolean, isMarkdown: boolean) {
+    this.#isPlain = isPlain;
+    this.#isMarkdown = isMarkdown;
+  }
+
+  /** Each block, with the line breaks that follow it in the source. */
+  blocks(tokens: readonly Token[], indent: string): string {
+    return tokens.map((token) => this.#block(token, indent) + endOf(token.raw)).join('');
+  }
+
+  #block(token: Token, indent: string): string {
+    switch (token.type) {
+      case 'heading':
+        return this.#wrap(this.inline((token as Tokens.Heading).tokens, 'bold'), '*', '', '');
+      case 'paragraph':
+      case 'text': {
+        const { tokens } = token as Tokens.Paragraph;
+        return withStart(token.raw, tokens ? this.inline(tokens) : bodyOf(token.raw));
+      }
+      case 'code':
+        return this.#code(token as Tokens.Code);
+      case 'blockquote':
+        return this.blocks((token as Tokens.Blockquote).tokens, indent)
+          .trimEnd()
+          .split('\n')
+          .map((line) => `> ${line}`.trimEnd())
+          .join('\n');
+      case 'list':
+        return this.#list(token as Tokens.List, indent);
+      case 'table':
+        return this.#table(token as Tokens.Table);
+      case 'def':
+        return '';
+      default:
+        return bodyOf(token.raw);
+    }
+  }
+
+  #code({ raw, text, codeBlockStyle }: Tokens.Code): string {
+    if (codeBlockStyle === 'indented' || text === '') return bodyOf(raw);
+    if (this.#isPlain) return text;
+    return `\`\`\`\n${text}\n\`\`\``;
+  }
+
+  #list({ items, ordered, start }: Tokens.List, indent: string): string {
+    const lines = items.map((item, index) => {
+      const number = (typeof start === 'number' ? start : 1) + index;
+      const mark = ordered ? `${number}. ` : '- ';
+      const box = item.task ? (item.checked ? '☑ ' : '☐ ') : '';
+      const tokens = item.tokens.filter(({ type }) => (type as string) !== 'checkbox');
+      const [first = '', ...rest] = this.blocks(tokens, `${indent}  `).trimEnd().split('\n');
+      const more = rest.map((line) => (line === '' ? '' : `  ${line}`));
+      return (
+        [`${mark}${box}${first}`, ...more].join('\n') +
+        (index < items.length - 1 ? endOf(item.raw) || '\n' : '')
+      );
+    });
+    return lines.join('');
+  }
+
+  #table({ header, rows }: Tokens.Table): string {
+    const titles = header.map(({ tokens }) => plainText(tokens));
+    const cells = rows.map((row) => row.map(({ tokens }) => plainText(tokens)));
+    const widths = titles.map((title, index) =>
+      Math.max(...[title, ...cells.map((row) => row[index] ?? '')].map((cell) => cell.length)),
+    );
+    const isNarrow = widths.reduce((sum, width) => sum + width + 2, -2) <= MAX_TABLE_CHARS;
+    if (isNarrow && !this.#isPlain) {
+      const line = (row: string[]) =>
+        row
+          .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+          .join('  ')
+          .trimEnd();
+      return `\`\`\`\n${[titles, ...cells].map(line).join('\n')}\n\`\`\``;
+    }
+    return cells
+      .map(([first = '', ...rest]) => {
+        const fields = rest.map((cell, index) => (cell === '' ? '' : `- ${titles[index + 1]}: ${cell}`));
+        const title = this.#wrap(first || (titles[0] ?? ''), '*', '', '');
+        return [title, ...fields.filter((field) => field !== '')].join('\n');
+      })
+      .join('\n\n');
+  }
+
+  inline(tokens: readonly Token[], within?: 'bold'): string {
+    let written = '';
+    for (const [index, token] of tokens.entries()) {
+      const after = tokens[index + 1]?.raw ?? '';
+      written += this.#span(token, within, written, after);
+    }
+    return written;
+  }
+
+  #span(token: Token, within: 'bold' | undefined, before: string, after: string): string {
+    const inner = () => this.inline((token as Tokens.Strong).tokens, within);
+    switch (token.type) {
+      case 'strong': {
+        const text = this.inline((token as Tokens.Strong).tokens, 'bold');
+        return within === 'bold' ? text : this.#wrap(text, '*', before, after);
+      }
+      case 'em':
+        // WhatsApp's own bold.
+        if (!this.#isMarkdown && token.raw.startsWith('*') && !this.#isPlain) return token.raw;
+        return this.#wrap(inner(), '_', before, after);
+      case 'del':
+        return this.#wrap(inner(), '~', before, after);
+      case 'codespan':
+        return this.#isPlain ? (token as Tokens.Codespan).text : token.raw;
+      case 'link':
+        return linkText(token as Tokens.Link, inner());
+      case 'image': {
+        const { text, href } = token as Tokens.Image;
+        return text ? `${text} (${href})` : href;
+      }
+      case 'br':
+        return '\n';
+      case 'escape':
+        return (token as Tokens.Escape).text;
+      case 'html':
+        return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : token.raw;
+      default:
+        return 'tokens' in token && token.tokens ? inner() : token.raw;
+    }
+  }
+
+  /** Marks each line of a text; without marks where WhatsApp would not read them as such. */
+  #wrap(text: string, mark: string, before: string, after: string): string {
+    const isRead = !text.includes(mark) && !isWord(before.at(-1)) && !isWord(after[0]);
+    if (this.#isPlain || !isRead) return text;
+    return text
+      .split('\n')
+      .map((line) =>
+        line.replace(/^(\s*)(.*?)(\s*)$/, (_, start, body, end) =>
+          body ? `${start}${mark}${body}${mark}${end}` : line,
+        ),
+      )
+      .join('\n');
+  }
+}
+
+function linkText({ raw, href }: Tokens.Link, text: string): string {
+  if (!raw.startsWith('[')) return raw.startsWith('<') ? raw.slice(1, -1) : raw;
+  const address = href.replace(/^mailto:/, '');
+  return text === '' || text === address || text === href ? address : `${text} (${address})`;
+}
+
+/** The words of a table cell, without marks. */
+function plainText(tokens: readonly Token[]): string {
+  return new Writer(true, true).inline(tokens).replaceAll('\n', ' ').trim();
+}
+
+function isWord(character: string | undefined): boolean {
+  return character !== undefined && /[\p{L}\p{N}]/u.test(character);
+}
+
+/** The line breaks at the end of a block's source. */
+function endOf(raw: string): string {
+  return raw.trim() === '' ? raw : (/[ \t]*\n\s*$/.exec(raw)?.[0] ?? '');
+}
+
+function bodyOf(raw: string): string {
+  return raw.slice(0, raw.length - endOf(raw).length);
+}
+
+/** The lexer trims the start of a paragraph. */
+function withStart(raw: string, text: string): string {
+  const start = /^\s*/.exec(raw)?.[0] ?? '';
+  return text.startsWith(start) ? text : start + text;
+}

@@ -1,0 +1,100 @@
+import type { GivenFile } from '../../core/delivery/sendable-file.ts';
+import { FileRefusedError } from '../../core/errors.ts';
+import { MAX_MEDIA_BYTES } from '../../core/models.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { WebFiles } from '../../core/ports/web-files.ts';
+import { Slots } from '../../core/slots.ts';
+import { withLimit } from '../../core/time-limit.ts';
+import type { AgentTransport } from '../agents/transport/agent-transport.ts';
+import type { Fetched } from '../agents/transport/bounded-fetch.ts';
+
+const MAX_REDIRECTS = 3;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Longest time for a file, redirects included. */
+const TIMEOUT_MS = 20_000;
+/** Files in memory at once, however many requests name one. */
+const LOADS_AT_ONCE = 4;
+
+export interface WebFilesDeps {
+  /** Its egress rule decides which addresses are allowed, at each redirect again. */
+  transport: AgentTransport;
+  clock: Clock;
+}
+
+/** Loads files over HTTP. Addresses may contain secrets, so neither sentences nor logs have more of them than the host. */
+export class HttpWebFiles implements WebFiles {
+  readonly #deps: WebFilesDeps;
+  readonly #slots = new Slots(LOADS_AT_ONCE);
+
+  constructor(deps: WebFilesDeps) {
+    this.#deps = deps;
+  }
+
+  load(
+    url: string,
+    { signal, hosts }: { signal?: AbortSignal; hosts?: readonly string[] } = {},
+  ): Promise<GivenFile> {
+    return this.#slots.run(async () => {
+      signal?.throwIfAborted();
+      return withLimit(this.#deps.clock, TIMEOUT_MS, signal, async (limited) => {
+        const file = await this.#follow(url, limited, hosts);
+        signal?.throwIfAborted();
+        return file;
+      });
+    });
+  }
+
+  async #follow(
+    address: string,
+    signal: AbortSignal,
+    hosts: readonly string[] | undefined,
+  ): Promise<GivenFile> {
+    let url = address;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+      if (hosts && !hosts.includes(new URL(url).host)) throw refused(url, 'is no host of the settings');
+      const fetched = await this.#deps.transport.fetch(url, {
+        method: 'GET',
+        headers: new Headers({ accept: '*/*' }),
+        signal,
+        maxBytes: MAX_MEDIA_BYTES,
+      });
+      if (fetched.kind === 'fault') throw refused(url, REASONS[fetched.fault]);
+      const location = REDIRECTS.has(fetched.status) ? fetched.headers.get('location') : null;
+      if (location === null) return fileOf(url, fetched);
+      if (!URL.canParse(location, url) || !/^https?:$/.test(new URL(location, url).protocol)) {
+        throw refused(url, 'redirects to no address of the web');
+      }
+      url = new URL(location, url).href;
+    }
+    throw refused(url, `is reached by more than ${MAX_REDIRECTS} redirects`);
+  }
+}
+
+const REASONS: Record<Extract<Fetched, { kind: 'fault' }>['fault'], string> = {
+  refused: 'is not at a public address, or WA2AI_EGRESS forbids the address; WA2AI_EGRESS=any allows all',
+  'not-connected': 'cannot be reached',
+  'no-answer': 'does not answer',
+  broken: 'ended the connection',
+  'too-large': `has a file larger than ${MAX_MEDIA_BYTES / 1_000_000} MB`,
+  aborted: `did not send the file within ${TIMEOUT_MS / 1_000} seconds`,
+};
+
+function fileOf(url: string, { status, headers, body }: Extract<Fetched, { kind: 'answer' }>): GivenFile {
+  if (status !== 200) throw refused(url, `answered status ${status}`);
+  const mimeType = headers.get('content-type') ?? undefined;
+  const name = nameIn(url);
+  return { bytes: body, ...(mimeType && { mimeType }), ...(name && { fileName: name }) };
+}
+
+function nameIn(url: string): string {
+  const last = new URL(url).pathname.split('/').at(-1) ?? '';
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+function refused(url: string, why: string): FileRefusedError {
+  return new FileRefusedError(`The file was not loaded: ${new URL(url).host} ${why}.`);
+}
