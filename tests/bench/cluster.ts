@@ -5,7 +5,7 @@ import { Nodes } from '../support/nodes.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import type { UsedCpu } from './bots.ts';
-import { PRODUCTION } from './bots.ts';
+import { PRODUCTION, WITHOUT_LIMIT } from './bots.ts';
 import type { BenchGround } from './ground.ts';
 import { childrenOf, cpuSeconds } from './statistics.ts';
 
@@ -77,6 +77,7 @@ export class Cluster {
       await nodes.any().addRoute('*', agentUrl, { accountId: id });
       made.push(phone);
     }
+    await nodes.any().api('PUT', '/api/settings/governor', WITHOUT_LIMIT);
     return cluster;
   }
 

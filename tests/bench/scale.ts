@@ -48,11 +48,12 @@ const ROUTES = `
   SELECT gen_random_uuid(), account_id, '3555' || lpad(number::text, 7, '0'), agent_endpoint, environment, config, now()
   FROM route, generate_series(1, $1::int) AS number WHERE channel_id = '*'`;
 
-/** Each chat with one answered message. */
+/** Each chat with what policies store, and with one answered message. */
 const CHATS = `
   WITH added AS (
-    INSERT INTO chat (account_id, phone, reply_to)
-    SELECT 'default', '3556' || lpad(number::text, 7, '0'), '3556' || lpad(number::text, 7, '0') || '@s.whatsapp.net'
+    INSERT INTO chat (account_id, phone, reply_to, policy_state)
+    SELECT 'default', '3556' || lpad(number::text, 7, '0'), '3556' || lpad(number::text, 7, '0') || '@s.whatsapp.net',
+      '{"sessions": {"chat": {"number": 3, "startMs": 1}}, "quotas": {"1": {"startMs": 1, "count": 2}}, "contextMs": 1}'
     FROM generate_series(1, $1::int) AS number RETURNING id, account_id)
   INSERT INTO message (account_id, chat_id, wa_message_id, kind, text, state, stanza_order, sent_at, finished_at)
   SELECT account_id, id, 'ROW' || id, 'text', 'hello', 'answered', id, now(), now() FROM added`;

@@ -6,6 +6,7 @@ import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { ChatHistory } from '../../router/src/core/ports/chat-history.ts';
 import type { ChatStore } from '../../router/src/core/ports/chat-store.ts';
 import type { DeadLetters } from '../../router/src/core/ports/dead-letters.ts';
+import type { Drafts } from '../../router/src/core/ports/drafts.ts';
 import type { ChatClaim, Inbox, Stored } from '../../router/src/core/ports/inbox.ts';
 import type { MessageLog } from '../../router/src/core/ports/message-log.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
@@ -19,6 +20,7 @@ import { PostgresAccountStore } from '../../router/src/infra/storage/stores/post
 import { PostgresChatHistory } from '../../router/src/infra/storage/stores/postgres-chat-history.ts';
 import { PostgresChatStore } from '../../router/src/infra/storage/stores/postgres-chat-store.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
+import { PostgresDrafts } from '../../router/src/infra/storage/stores/postgres-drafts.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
@@ -29,6 +31,7 @@ import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgr
 import { MemoryChatHistory } from '../doubles/memory-chat-history.ts';
 import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
+import { MemoryDrafts } from '../doubles/memory-drafts.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
@@ -47,6 +50,7 @@ export interface Stores {
   log: MessageLog;
   deadLetters: DeadLetters;
   chats: ChatStore;
+  drafts: Drafts;
   history: ChatHistory;
   /** Reply tokens that are valid for so long. */
   replyTokens(validMs?: number): ReplyTokens;
@@ -75,6 +79,7 @@ export const ADAPTERS: Adapter[] = [
         log: new MemoryMessageLog(state),
         deadLetters: new MemoryDeadLetters(state),
         chats: new MemoryChatStore(state),
+        drafts: new MemoryDrafts(state),
         history: new MemoryChatHistory(state),
         replyTokens: (validMs) => new MemoryReplyTokens(state, validMs),
         remoteTasks: new MemoryRemoteTasks(state),
@@ -96,6 +101,7 @@ export const ADAPTERS: Adapter[] = [
         log: new PostgresMessageLog(postgres),
         deadLetters: new PostgresDeadLetters(postgres),
         chats: new PostgresChatStore(postgres),
+        drafts: new PostgresDrafts(postgres),
         history: new PostgresChatHistory(postgres),
         replyTokens: (validMs) => new PostgresReplyTokens(postgres, validMs),
         remoteTasks: new PostgresRemoteTasks(postgres),
@@ -147,6 +153,9 @@ export function describeStores(
         },
         get chats() {
           return current().chats;
+        },
+        get drafts() {
+          return current().drafts;
         },
         get log() {
           return current().log;

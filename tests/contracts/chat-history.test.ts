@@ -89,6 +89,18 @@ describeStores('ChatHistory in $name', (stores) => {
     expect(await stores.history.pastTurns(chatId, '0', 1)).toMatchObject([{ text: 'now' }]);
   });
 
+  it('returns the turns of a person in several chats, and of nobody else there', async () => {
+    const [account, person, other] = [anAccount(), aPerson(), aPerson()];
+    const chat = { kind: 'group' as const, groupId: `1203${account.replace(/\D/g, '').slice(0, 8)}` };
+    const alone = await aTurn(aMessage(account, person, { text: 'alone' }), 'a');
+    const group = await aTurn(aMessage(account, person, { text: 'in the group', chat }), 'b');
+    await aTurn(aMessage(account, other, { text: 'somebody else', chat }), 'c');
+    const chatIds = [alone, group];
+    const found = await stores.history.pastTurns(alone, '0', 10, 0, { sender: person.lid, chatIds });
+    expect(found.map(({ text }) => text)).toEqual(['in the group', 'alone']);
+    expect(await stores.history.pastTurns(alone, '0', 1, 0, { sender: person.lid, chatIds })).toHaveLength(1);
+  });
+
   it('returns no turn that only the route answered, and no reply that could not be sent', async () => {
     const [account, person] = [anAccount(), aPerson()];
     const to = `${person.phone}@s.whatsapp.net`;
@@ -113,5 +125,60 @@ describeStores('ChatHistory in $name', (stores) => {
     const [turn] = await stores.history.pastTurns(chatId, '0', 1);
     expect(turn).toMatchObject({ kind: 'image', text: '' });
     expect(turn?.replies).toEqual([{ text: '', media: 'document' }, { text: '😀'.repeat(PAST_TEXT_CHARS) }]);
+  });
+
+  it('returns what the agent did not get since the last answer, with the words of the owner', async () => {
+    const [account, person] = [anAccount(), aPerson()];
+    const to = `${person.phone}@s.whatsapp.net`;
+    const ignored = async (text: string, ignoredReason: string, given: Partial<InboundMessage> = {}) => {
+      const message = aMessage(account, person, { text, ...given });
+      const { messageId } = await stores.inbox.add(message, NODE);
+      await stores.inbox.finishTurn(messageId, { state: 'ignored', reason: ignoredReason, replies: [] });
+    };
+    const own = { sender: aPerson(), ignoredReason: 'owner-message' };
+    const takeover = { ownerEffect: { kind: 'takeover' as const, forMs: 1 } };
+    await ignored('before the answer', 'chat-paused');
+    const chatId = await aTurn(aMessage(account, person, { text: 'one' }), 'first');
+    await stores.inbox.add(aMessage(account, person, { text: 'we open at nine', ...own, ...takeover }), NODE);
+    await ignored('thanks', 'chat-paused');
+    await ignored('for another reason', 'no-route');
+    await stores.outbox.addDirect(aReply(account, to, 'sent by a program'));
+    await stores.outbox.addDirect(aReply(account, to, 'sent by a person'), { byHand: { pauseMs: 0 } });
+    const { messageId } = await stores.inbox.add(aMessage(account, person, { text: 'now' }), NODE);
+    await stores.outbox.addDirect(aReply(account, to, 'later'), { byHand: { pauseMs: 0 } });
+    const reasons = ['chat-paused', 'owner-message'];
+    const found = await stores.history.unanswered(chatId, messageId, reasons, 10);
+    expect(found).toEqual([
+      { sender: '', isOwner: true, kind: 'text', text: 'sent by a person' },
+      { sender: person.lid, pushName: 'Ana', kind: 'text', text: 'thanks' },
+      { sender: own.sender.lid, isOwner: true, kind: 'text', text: 'we open at nine' },
+    ]);
+    expect(await stores.history.unanswered(chatId, messageId, reasons, 2)).toEqual(found.slice(0, 2));
+    expect(await stores.history.unanswered(chatId, messageId, ['chat-paused'], 10)).toEqual([found[1]]);
+  });
+
+  it('has the events of a group with their text, and the names that their members had before', async () => {
+    const account = anAccount();
+    const [ana, bo] = [aPerson(), aPerson()];
+    const chat = { kind: 'group' as const, groupId: '120363041234567890' };
+    const chatId = await aTurn(aMessage(account, ana, { chat, text: 'hello' }), 'hi');
+    for (const { phone, lid } of [ana, bo]) {
+      const event = {
+        chat,
+        sender: { phone, lid },
+        kind: 'other' as const,
+        text: 'left the group',
+        ignoredReason: 'group-event',
+      };
+      await stores.inbox.add(aMessage(account, ana, event), NODE);
+    }
+    const { messageId } = await stores.inbox.add(
+      aMessage(account, ana, { chat, text: 'who is here?' }),
+      NODE,
+    );
+    expect(await stores.history.unanswered(chatId, messageId, ['group-event'], 9)).toEqual([
+      { sender: bo.lid, kind: 'other', text: 'left the group' },
+      { sender: ana.lid, pushName: 'Ana', kind: 'other', text: 'left the group' },
+    ]);
   });
 });

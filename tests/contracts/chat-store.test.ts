@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { OwnerEffect } from '../../router/src/core/messages/inbound-message.ts';
+import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import {
   aMessage,
   anAccount,
@@ -6,6 +8,7 @@ import {
   aPerson,
   aReply,
   describeStores,
+  drain,
   NODE,
   newClaimOf,
 } from './adapters.ts';
@@ -96,11 +99,310 @@ describeStores('chats in $name', (stores) => {
     expect(await ids()).toEqual([other.chatId, chatId]);
   });
 
+  describe('tags and notes', () => {
+    it('are shown and found, and each replaced alone', async () => {
+      const { chatId } = await add();
+      const other = await add();
+      expect(await stores.chats.label(chatId, { tags: ['vip', 'madrid'] })).toMatchObject({
+        id: chatId,
+        tags: ['madrid', 'vip'],
+      });
+      expect(await stores.chats.label(chatId, { notes: 'after six' })).toMatchObject({
+        ...{ tags: ['madrid', 'vip'], notes: 'after six' },
+      });
+      await stores.chats.label(other.chatId, { tags: ['madrid'] });
+      expect(await ids({ tag: 'vip' })).toEqual([chatId]);
+      expect(await ids({ tag: 'madrid' })).toEqual([other.chatId, chatId]);
+      expect(await ids({ tag: 'mad' })).toEqual([]);
+      const [shown] = await stores.chats.list({ accountId, tag: 'vip', limit: 1 });
+      expect(shown).toEqual(await stores.chats.get(chatId));
+      expect(await stores.chats.label(chatId, { tags: [] })).toMatchObject({ notes: 'after six' });
+      const bare = await stores.chats.label(chatId, { notes: '' });
+      expect([bare?.tags, bare?.notes]).toEqual([undefined, undefined]);
+      expect(await ids({ tag: 'vip' })).toEqual([]);
+      expect(await stores.chats.label('999999999', { tags: ['vip'] })).toBeUndefined();
+    });
+
+    it('of two chats that prove to be one are joined', async () => {
+      const { phone, lid } = aPerson();
+      const byPhone = await add({ phone } as ReturnType<typeof aPerson>);
+      const byLid = await add({ lid } as ReturnType<typeof aPerson>);
+      await stores.chats.label(byPhone.chatId, { tags: ['vip', 'madrid'], notes: 'by number' });
+      await stores.chats.label(byLid.chatId, { tags: ['gold', 'madrid'], notes: 'by LID' });
+      const joined = await add({ phone, lid });
+      expect(await stores.chats.get(joined.chatId)).toMatchObject({
+        ...{ tags: ['gold', 'madrid', 'vip'], notes: 'by number\nby LID' },
+      });
+    });
+  });
+
+  it('tells what routes ask of a chat: its id, its tags, and whether a message was answered before', async () => {
+    const person = aPerson();
+    const first = await add(person);
+    const claim = newClaimOf(first);
+    const second = await add(person);
+    const facts = (messageId?: string) => stores.chats.routeFacts(accountId, [person.phone], messageId);
+    const { chatId } = first;
+    expect(await facts()).toEqual({ chatId, tags: [], isFirstContact: true });
+    const ignored: TurnResult = { state: 'ignored', reason: 'chat-paused', replies: [] };
+    await stores.inbox.finishTurn(first.messageId, ignored, { claim });
+    expect(await facts(second.messageId)).toMatchObject({ isFirstContact: true });
+    await stores.inbox.finishTurn(second.messageId, answered(), { claim });
+    const third = await add(person);
+    await stores.chats.label(chatId, { tags: ['vip'] });
+    const later = { chatId, tags: ['vip'], isFirstContact: false };
+    expect(await facts(third.messageId)).toEqual(later);
+    expect(await facts()).toEqual(later);
+    expect(await stores.chats.routeFacts(accountId, [`${person.lid}@lid`])).toEqual(later);
+    // A replay of an answered message comes to the same result.
+    expect(await facts(second.messageId)).toMatchObject({ isFirstContact: true });
+    expect(await stores.chats.routeFacts(accountId, ['5490000000000'])).toBeUndefined();
+    expect(await stores.chats.routeFacts(anAccount(), [person.phone])).toBeUndefined();
+  });
+
+  describe('what the owner writes by hand', () => {
+    const minute = 60_000;
+    const byOwner = (effect: OwnerEffect, given: Parameters<typeof aMessage>[2] = {}) => ({
+      sender: aPerson(),
+      sentAtMs: Date.now(),
+      ownerEffect: effect,
+      ignoredReason: effect.kind === 'takeover' ? 'owner-message' : 'own-message',
+      ...given,
+    });
+    const takeover = { kind: 'takeover', forMs: 30 * minute } as const;
+    const pauseOf = async (chatId: string) => (await stores.chats.get(chatId))?.pause;
+    const leftMs = async (chatId: string) =>
+      ((await pauseOf(chatId))?.until?.getTime() ?? Number.NaN) - Date.now();
+
+    it('pauses the chat, with its text in the log, and claims nothing', async () => {
+      const person = aPerson();
+      const stored = await add(person, byOwner(takeover, { text: 'I answer.' }));
+      expect(stored.worker).toBeUndefined();
+      expect(await pauseOf(stored.chatId)).toMatchObject({ reason: 'The owner wrote in the chat.' });
+      expect(Math.abs((await leftMs(stored.chatId)) - 30 * minute)).toBeLessThan(minute);
+      expect((await stores.chats.turnFacts(accountId, [person.phone]))?.chatState).toEqual({
+        contextMs: expect.any(Number),
+      });
+      const [row] = await stores.log.messages({ chatId: stored.chatId, limit: 5 });
+      expect(row).toMatchObject({ state: 'ignored', reason: 'owner-message', text: 'I answer.' });
+    });
+
+    it('extends the pause, never shortens it, and counts from the time of the message', async () => {
+      const person = aPerson();
+      const { chatId } = await add(person, byOwner({ ...takeover, forMs: 60 * minute }));
+      await add(person, byOwner(takeover));
+      expect(Math.abs((await leftMs(chatId)) - 60 * minute)).toBeLessThan(minute);
+      await add(person, byOwner({ ...takeover, forMs: 90 * minute }));
+      expect(Math.abs((await leftMs(chatId)) - 90 * minute)).toBeLessThan(minute);
+      const other = await add(aPerson(), byOwner(takeover, { sentAtMs: Date.now() - 31 * minute }));
+      expect(await pauseOf(other.chatId)).toBeUndefined();
+    });
+
+    it('does not end a pause without an end', async () => {
+      const person = aPerson();
+      const { chatId } = await add(person);
+      await stores.chats.pause(chatId, { reason: 'Maria answers.' });
+      await add(person, byOwner(takeover));
+      expect(await pauseOf(chatId)).toEqual({
+        mode: 'listen-only',
+        since: expect.any(Date),
+        reason: 'Maria answers.',
+      });
+      await stores.chats.pause(chatId, { forMs: minute, reason: 'Maria answers.' });
+      await add(person, byOwner(takeover));
+      expect(await pauseOf(chatId)).toMatchObject({ reason: 'Maria answers.' });
+      expect(Math.abs((await leftMs(chatId)) - 30 * minute)).toBeLessThan(minute);
+    });
+
+    it('pauses and resumes by command, without its text', async () => {
+      const person = aPerson();
+      const { chatId } = await add(person, byOwner({ kind: 'pause' }, { text: '#pause' }));
+      expect(await pauseOf(chatId)).toEqual({
+        mode: 'listen-only',
+        since: expect.any(Date),
+        reason: '#pause',
+      });
+      await add(person, byOwner({ kind: 'pause', forMs: 5 * minute }));
+      expect(Math.abs((await leftMs(chatId)) - 5 * minute)).toBeLessThan(minute);
+      await add(person, byOwner({ kind: 'resume' }));
+      expect(await pauseOf(chatId)).toBeUndefined();
+      const rows = await stores.log.messages({ chatId, limit: 5 });
+      expect(rows.map(({ reason, text }) => [reason, text])).toEqual(Array(3).fill(['own-message', '']));
+      expect((await stores.chats.turnFacts(accountId, [person.phone]))?.chatState).toBeUndefined();
+    });
+
+    it('counts once, and not when wa2ai itself sent it', async () => {
+      const person = aPerson();
+      const ours = aReply(accountId, `${person.phone}@s.whatsapp.net`);
+      await stores.outbox.addDirect(ours);
+      const echo = await add(person, byOwner(takeover, { waMessageId: ours.waMessageId, text: 'secret' }));
+      expect(await pauseOf(echo.chatId)).toBeUndefined();
+      const [row] = await stores.log.messages({ chatId: echo.chatId, limit: 5 });
+      expect(row).toMatchObject({ state: 'ignored', reason: 'own-message', text: '' });
+      const own = aMessage(accountId, person, byOwner(takeover));
+      await stores.inbox.add(own, NODE);
+      await stores.chats.resume(echo.chatId);
+      expect((await stores.inbox.add(own, NODE)).outcome).toBe('known');
+      expect(await pauseOf(echo.chatId)).toBeUndefined();
+    });
+
+    it('pauses the chat when it is sent through the API', async () => {
+      const person = aPerson();
+      const message = aReply(accountId, `${person.phone}@s.whatsapp.net`, 'by hand');
+      const { row } = await stores.outbox.addDirect(message, {
+        idempotencyKey: 'key',
+        byHand: { pauseMs: 30 * minute },
+      });
+      expect(Math.abs((await leftMs(row.chatId)) - 30 * minute)).toBeLessThan(minute);
+      await stores.chats.resume(row.chatId);
+      const repeat = { ...message, waMessageId: 'ANOTHER' };
+      expect(
+        (await stores.outbox.addDirect(repeat, { idempotencyKey: 'key', byHand: { pauseMs: minute } }))
+          .outcome,
+      ).toBe('known');
+      await stores.outbox.addDirect(aReply(accountId, message.to), { byHand: { pauseMs: 0 } });
+      expect(await pauseOf(row.chatId)).toBeUndefined();
+    });
+  });
+
+  describe('the session of a person in all chats', () => {
+    it('is the first one until another begins, which begins once for each message', async () => {
+      const [one, two] = [(await add()).chatId, (await add()).chatId];
+      const use = (chatId: string) => stores.chats.usePersonSession(accountId, '77', chatId);
+      const start = (messageId: string) => stores.chats.startPersonSession(accountId, '77', messageId);
+      expect(await use(one)).toEqual({ number: 1, startMs: 0, chatIds: [one] });
+      const used = await use(two);
+      expect(used).toEqual({ number: 1, startMs: 0, usedMs: expect.any(Number), chatIds: [one, two] });
+      expect(Math.abs((used.usedMs ?? 0) - Date.now())).toBeLessThan(60 * 60_000);
+      const second = await start('11');
+      expect(second).toEqual({ number: 2, startMs: expect.any(Number) });
+      expect(await start('11')).toEqual(second);
+      expect(await use(one)).toMatchObject({ ...second, chatIds: [two, one] });
+      expect((await start('12')).number).toBe(3);
+      expect(await stores.chats.usePersonSession(accountId, '78', one)).toMatchObject({ number: 1 });
+      expect((await stores.chats.startPersonSession(accountId, '79', '13')).number).toBe(2);
+    });
+
+    it('remembers its last 50 chats', async () => {
+      const chats = Array.from({ length: 52 }, (_, index) => String(index + 1));
+      for (const chatId of chats) await stores.chats.usePersonSession(accountId, '77', chatId);
+      const { chatIds } = await stores.chats.usePersonSession(accountId, '77', '52');
+      expect(chatIds).toEqual(chats.slice(2));
+    });
+  });
+
+  describe('the access of a chat', () => {
+    const waits: TurnResult = { state: 'ignored', reason: 'access-pending', replies: [] };
+    /** Stores a message whose turn ends waiting for the owner. */
+    const addWaiting = async (person: ReturnType<typeof aPerson>, text: string, reason?: string) => {
+      const stored = await add(person, { text });
+      const claim = stored.worker;
+      const result = { ...waits, reason: reason ?? waits.reason };
+      const end = await stores.inbox.finishTurn(stored.messageId, result, { claim });
+      expect(end).toEqual({ replies: [], isClaimed: false });
+      return stored;
+    };
+
+    it('is asked for once, and read with the turns of the chat', async () => {
+      const person = aPerson();
+      const { chatId, worker } = await add(person);
+      expect(await stores.chats.askAccess(chatId)).toMatchObject({ access: 'pending' });
+      const again = await stores.chats.askAccess(chatId);
+      expect(again).toEqual(await stores.chats.askAccess(chatId));
+      expect(Math.abs((again?.askedAtMs ?? 0) - Date.now())).toBeLessThan(60 * 60_000);
+      expect((await stores.chats.get(chatId))?.access).toBe('pending');
+      expect((await stores.chats.turnFacts(accountId, [person.phone]))?.access).toBe('pending');
+      if (!worker) throw new Error('the chat was claimed');
+      const read = await stores.inbox.nextTurn(worker);
+      expect(read?.access).toBe('pending');
+      await stores.inbox.finishTurn(read?.messageId ?? '', waits, { claim: worker });
+      expect((await add(person)).turn?.access).toBe('pending');
+      expect(await ids({ access: 'pending' })).toEqual([chatId]);
+      expect(await ids({ access: 'approved' })).toEqual([]);
+      expect(await stores.chats.askAccess('999999999')).toBeUndefined();
+      expect(await stores.chats.decideAccess('999999999', 'approved', NODE)).toBeUndefined();
+    });
+
+    it('is asked for three chats of an account in an hour', async () => {
+      const chats = [];
+      for (let count = 0; count < 4; count++) chats.push((await add()).chatId);
+      const asked = [];
+      for (const chatId of chats) asked.push((await stores.chats.askAccess(chatId))?.access);
+      expect(asked).toEqual(['pending', 'pending', 'pending', 'over-limit']);
+      expect((await stores.chats.get(chats[3] ?? ''))?.access).toBeUndefined();
+      expect((await stores.chats.askAccess(chats[0] ?? ''))?.access).toBe('pending');
+      const other = await stores.inbox.add(aMessage(anAccount(), aPerson()), NODE);
+      expect((await stores.chats.askAccess(other.chatId))?.access).toBe('pending');
+    });
+
+    it('once approved makes the waiting messages unanswered, in order, once', async () => {
+      const person = aPerson();
+      const { chatId } = await addWaiting(person, 'one', 'access-over-limit');
+      await stores.chats.askAccess(chatId);
+      await addWaiting(person, 'two');
+      await addWaiting(person, 'for another reason', 'chat-paused');
+      await addWaiting(person, 'three');
+      const decided = await stores.chats.decideAccess(chatId, 'approved', 'node-2');
+      expect(decided).toMatchObject({
+        chat: { id: chatId, access: 'approved', unanswered: 3 },
+        isNewWorker: true,
+      });
+      if (!decided?.worker) throw new Error('the chat was claimed');
+      expect(decided.worker.node).toBe('node-2');
+      const again = await stores.chats.decideAccess(chatId, 'approved', NODE);
+      expect(again).toMatchObject({ isNewWorker: false, worker: decided.worker });
+      expect(await drain(stores.inbox, decided.worker)).toEqual(['one', 'two', 'three']);
+      const idle = await stores.chats.decideAccess(chatId, 'approved', NODE);
+      expect(idle).toMatchObject({ isNewWorker: false });
+      expect(idle?.worker).toBeUndefined();
+      expect((await stores.chats.askAccess(chatId))?.access).toBe('approved');
+    });
+
+    it('once refused makes nothing unanswered, and can be approved later', async () => {
+      const person = aPerson();
+      const { chatId } = await addWaiting(person, 'one');
+      const refused = await stores.chats.decideAccess(chatId, 'refused', NODE);
+      expect(refused).toMatchObject({ chat: { access: 'refused', unanswered: 0 }, isNewWorker: false });
+      expect((await stores.chats.askAccess(chatId))?.access).toBe('refused');
+      const approved = await stores.chats.decideAccess(chatId, 'approved', NODE);
+      expect(approved).toMatchObject({ chat: { access: 'approved', unanswered: 1 }, isNewWorker: true });
+    });
+
+    it('keeps a turn open that would wait although the owner approved meanwhile', async () => {
+      const stored = await add();
+      const claim = newClaimOf(stored);
+      await stores.chats.decideAccess(stored.chatId, 'approved', NODE);
+      const end = await stores.inbox.finishTurn(stored.messageId, waits, { claim });
+      expect(end).toEqual({ replies: [], isClaimed: true });
+      expect((await stores.inbox.nextTurn(claim))?.messageId).toBe(stored.messageId);
+    });
+
+    it('keeps the file of a message that waits', async () => {
+      const media = { kind: 'image' as const, mimeType: 'image/png', reference: 'secret' };
+      const stored = await add(aPerson(), { kind: 'image', text: '', media });
+      await stores.inbox.finishTurn(stored.messageId, waits, { claim: stored.worker });
+      expect(await stores.inbox.mediaReference(stored.messageId)).toBe('secret');
+    });
+
+    it('of two chats that prove to be one counts for both', async () => {
+      const person = aPerson();
+      const byPhone = await add({ phone: person.phone } as typeof person, { text: 'by number' });
+      await stores.inbox.finishTurn(byPhone.messageId, waits, { claim: byPhone.worker });
+      const byLid = await add({ lid: person.lid } as typeof person, { text: 'by LID' });
+      await stores.inbox.finishTurn(byLid.messageId, answered(), { claim: byLid.worker });
+      await stores.chats.decideAccess(byLid.chatId, 'approved', NODE);
+      const joined = await add(person, { text: 'by both' });
+      expect((await stores.chats.get(joined.chatId))?.access).toBe('approved');
+      expect(await drain(stores.inbox, newClaimOf(joined))).toEqual(['by number', 'by both']);
+    });
+  });
+
   describe('a pause', () => {
     it('is shown, replaced by the next one and ended', async () => {
       const { chatId } = await add();
       const paused = await stores.chats.pause(chatId, { forMs: 60_000, reason: 'Maria answers.' });
       expect(paused?.pause).toEqual({
+        mode: 'listen-only',
         since: expect.any(Date),
         until: expect.any(Date),
         reason: 'Maria answers.',
@@ -111,9 +413,78 @@ describeStores('chats in $name', (stores) => {
       const replaced = await stores.chats.pause(chatId, {});
       expect(replaced?.pause?.until).toBeUndefined();
       expect(replaced?.pause?.reason).toBeUndefined();
-      expect((await stores.chats.resume(chatId))?.pause).toBeUndefined();
-      expect((await stores.chats.resume(chatId))?.pause).toBeUndefined();
+      expect((await stores.chats.resume(chatId))?.chat.pause).toBeUndefined();
+      expect((await stores.chats.resume(chatId))?.chat.pause).toBeUndefined();
       expect(await ids({ isPaused: true })).toEqual([]);
+    });
+
+    it('in the mode approve lets turns continue, and names the mode', async () => {
+      const person = aPerson();
+      const { chatId, worker } = await add(person);
+      expect((await stores.chats.pause(chatId, { mode: 'approve' }))?.pause?.mode).toBe('approve');
+      if (!worker) throw new Error('the chat was claimed');
+      const turn = await stores.inbox.nextTurn(worker);
+      expect([turn?.isPaused, turn?.isApproving]).toEqual([undefined, true]);
+      expect(await stores.chats.turnFacts(accountId, [person.phone])).toMatchObject({ isApproving: true });
+      expect(await ids({ isPaused: true })).toEqual([chatId]);
+      await stores.chats.pause(chatId, {});
+      const paused = await stores.inbox.nextTurn(worker);
+      expect([paused?.isPaused, paused?.isApproving]).toEqual([true, undefined]);
+      await stores.chats.pause(chatId, { mode: 'approve' });
+      await stores.chats.resume(chatId);
+      expect((await stores.chats.pause(chatId, {}))?.pause?.mode).toBe('listen-only');
+    });
+
+    it('because of an auto-reply loop lets turns continue, until a turn or an operator ends it', async () => {
+      const person = aPerson();
+      const { chatId, messageId, worker } = await add(person, { text: 'one' });
+      const ignored: TurnResult = { state: 'ignored', reason: 'auto-reply-loop', replies: [] };
+      await stores.inbox.finishTurn(messageId, { ...ignored, loop: 'stopped' }, { claim: worker });
+      const pause = (await stores.chats.get(chatId))?.pause;
+      expect(pause).toMatchObject({ mode: 'auto-reply-loop', reason: 'Two programs answered each other.' });
+      expect(pause?.until).toBeUndefined();
+      const second = await add(person, { text: 'two' });
+      expect([second.turn?.isPaused, second.turn?.isInLoop]).toEqual([undefined, true]);
+      const claim = newClaimOf(second);
+      expect((await stores.inbox.nextTurn(claim))?.isInLoop).toBe(true);
+      await stores.inbox.finishTurn(second.messageId, { ...ignored, loop: 'stopped' }, { claim });
+      const resumed = await stores.chats.resume(chatId, { node: 'node-2' });
+      expect(resumed).toMatchObject({ chat: { id: chatId, unanswered: 2 }, isNewWorker: true });
+      expect(resumed?.chat.pause).toBeUndefined();
+      if (!resumed?.worker) throw new Error('the chat was claimed');
+      expect((await stores.inbox.nextTurn(resumed.worker))?.chatState?.loopFromMs).toEqual(
+        expect.any(Number),
+      );
+      expect(await drain(stores.inbox, resumed.worker)).toEqual(['one', 'two']);
+
+      const third = await add(person);
+      await stores.inbox.finishTurn(
+        third.messageId,
+        { ...ignored, loop: 'stopped' },
+        { claim: third.worker },
+      );
+      const typed = await add(person);
+      await stores.inbox.finishTurn(
+        typed.messageId,
+        { ...answered(), loop: 'over' },
+        { claim: typed.worker },
+      );
+      expect((await stores.chats.get(chatId))?.pause).toBeUndefined();
+      await stores.chats.pause(chatId, { reason: 'Maria answers.' });
+      const fourth = await add(person);
+      await stores.inbox.finishTurn(
+        fourth.messageId,
+        { ...ignored, loop: 'stopped' },
+        { claim: fourth.worker },
+      );
+      expect((await stores.chats.get(chatId))?.pause?.mode).toBe('listen-only');
+      const fifth = await add(person);
+      await stores.inbox.finishTurn(
+        fifth.messageId,
+        { ...answered(), loop: 'over' },
+        { claim: fifth.worker },
+      );
+      expect((await stores.chats.get(chatId))?.pause?.reason).toBe('Maria answers.');
     });
 
     it('ends by itself', async () => {
@@ -140,6 +511,22 @@ describeStores('chats in $name', (stores) => {
       expect(second.turn?.isPaused).toBe(true);
       await stores.chats.resume(first.chatId);
       expect((await stores.inbox.nextTurn(newClaimOf(second)))?.isPaused).toBeUndefined();
+    });
+
+    it('is among what the next turn would read, found by any address', async () => {
+      const person = aPerson();
+      const { chatId } = await add(person);
+      expect(await stores.chats.turnFacts(accountId, [person.phone])).toEqual({ chatId });
+      await stores.chats.pause(chatId, {});
+      await stores.outbox.addDirect(aReply(accountId, `${person.phone}@s.whatsapp.net`));
+      expect(await stores.chats.turnFacts(accountId, ['999999999', `${person.lid}@lid`])).toEqual({
+        chatId,
+        isPaused: true,
+        repliedAtMs: expect.any(Number),
+      });
+      expect(await stores.chats.turnFacts(accountId, ['999999999'])).toBeUndefined();
+      expect(await stores.chats.turnFacts(anAccount(), [person.phone])).toBeUndefined();
+      expect(await stores.chats.turnFacts(accountId, [])).toBeUndefined();
     });
 
     it('stays when two chats prove to be one', async () => {

@@ -85,6 +85,20 @@ describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
     },
   );
 
+  it('return all fields of a message that is stored while the worker waits to release its chat', async () => {
+    const stored = await inbox.add(aMessage('a', aPerson()), NODE);
+    const { messageId } = stored;
+    const claim = newClaimOf(stored);
+    await answerOldest(claim);
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM chat WHERE id = $1 FOR UPDATE', [claim.chatId]);
+    const next = inbox.nextTurn(claim);
+    await untilSomebodyWaits();
+    await other.query(`UPDATE message SET state = 'received', to_us = 'mention' WHERE id = $1`, [messageId]);
+    await other.query('COMMIT');
+    expect(await next).toMatchObject({ messageId, toUs: 'mention' });
+  });
+
   it('move the reply of a turn that ends while its chat is joined to another', async () => {
     const { phone, lid } = aPerson();
     const older = await inbox.add(aMessage('a', { phone }), NODE);

@@ -202,6 +202,16 @@ describeStores('inbox in $name', (stores) => {
       });
     });
 
+    it('returns the kind of a view-once file, at once and when it is read again', async () => {
+      const stored = await stores.inbox.add(aMessage(accountId, aPerson(), { viewOnce: 'image' }), NODE);
+      const turn = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });
+      for (const { message } of [stored.turn, turn].filter((found) => found !== undefined)) {
+        expect(message).toMatchObject({ viewOnce: 'image' });
+        expect(message.media).toBeUndefined();
+      }
+      expect(turn).toBeDefined();
+    });
+
     it('returns the people whom a message mentions, with the names of their messages to the chat', async () => {
       const [ana, bo, cleo] = [aPerson(), aPerson(), aPerson()];
       const chat = { kind: 'group' as const, groupId: '120363000000000078' };
@@ -218,6 +228,37 @@ describeStores('inbox in $name', (stores) => {
         { id: `${bo.phone}@s.whatsapp.net`, tag: `@${bo.lid}`, name: 'Bo' },
         { id: `${cleo.phone}@s.whatsapp.net`, tag: `@${cleo.phone}` },
       ]);
+    });
+
+    it('returns the card, the group and the writer of the quoted message with their name, from both reads', async () => {
+      const [ana, bo] = [aPerson(), aPerson()];
+      const chat = { kind: 'group' as const, groupId: '120363000000000079' };
+      const old = { chat, sender: { ...bo, pushName: 'Bo' }, ignoredReason: 'too-old' };
+      await stores.inbox.add(aMessage(accountId, bo, old), NODE);
+      const card = { kind: 'location' as const, latitude: 52.52, longitude: -13.4, name: 'Café' };
+      const details = { card, quoted: { lid: bo.lid }, subject: 'Tennis' };
+      const { chatId, turn } = await stores.inbox.add(aMessage(accountId, ana, { chat, details }), NODE);
+      const read = await stores.inbox.nextTurn({ chatId, node: NODE, epoch: 1 });
+      for (const each of [turn, read])
+        expect(each?.message).toMatchObject({
+          card,
+          subject: 'Tennis',
+          quotedFrom: { id: `${bo.phone}@s.whatsapp.net`, name: 'Bo' },
+        });
+    });
+
+    it('keeps the transcript of a voice message as its text, unless it has one or its turn has ended', async () => {
+      const media = { kind: 'voice' as const, mimeType: 'audio/ogg', reference: 'r' };
+      const voice = aMessage(accountId, aPerson(), { kind: 'audio', text: '', media });
+      const { chatId, messageId } = await stores.inbox.add(voice, NODE);
+      const claim = { chatId, node: NODE, epoch: 1 };
+      for (const text of ['hello', 'other']) await stores.inbox.saveTranscript(messageId, text);
+      const turn = await stores.inbox.nextTurn(claim);
+      expect(turn?.message).toMatchObject({ text: 'hello', isTranscript: true, kind: 'audio' });
+      const silent = { ...voice, waMessageId: 'silent', stanzaOrder: voice.stanzaOrder + 1n };
+      const second = await stores.inbox.add(silent, NODE);
+      await drain(stores.inbox, claim);
+      await stores.inbox.saveTranscript(second.messageId, 'late');
     });
 
     it('returns the same message until its turn ends', async () => {
@@ -494,15 +535,87 @@ describeStores('inbox in $name', (stores) => {
       expect((await rows())[0]).toMatchObject({ state: 'ignored', reason: 'edit-applied' });
     });
 
-    it('are answered as messages when an agent may have read the original', async () => {
+    it('end no turn that has the former text; the next one has the new text, under the id of the edit', async () => {
+      const person = aPerson();
+      const message = aMessage(accountId, person, { text: 'helo' });
+      const { messageId, worker: claim } = await stores.inbox.add(message, NODE);
+      if (!claim) throw new Error('the chat is claimed');
+      const turn = await stores.inbox.nextTurn(claim);
+      if (!turn) throw new Error('a message waits');
+      await (await stores.inbox.countAttempt(messageId, 1)).stored;
+      const edit = aMessage(accountId, person, { text: 'hello', editOf: message.waMessageId });
+      expect(await stores.inbox.add(edit, NODE)).toMatchObject({ outcome: 'stored', changed: messageId });
+      const reply = answered([aReply(accountId, turn.replyTo)]);
+      const lost = { ...reply, statePatch: { notices: { slow: 1 } } };
+      expect(await stores.inbox.finishTurn(messageId, lost, { claim, turn })).toEqual({
+        replies: [],
+        isClaimed: true,
+      });
+      const again = await stores.inbox.nextTurn(claim);
+      expect(again).toMatchObject({
+        messageId,
+        edits: 1,
+        earlierAttempts: 1,
+        bubbleId: message.waMessageId,
+        message: { id: edit.waMessageId, editOf: message.waMessageId, text: 'hello' },
+      });
+      expect(again?.mayHaveRun).toBeUndefined();
+      expect(again?.chatState?.notices).toBeUndefined();
+      const end = await stores.inbox.finishTurn(messageId, reply, { claim, turn: again });
+      expect(end).toMatchObject({ replies: [{ messageId }], isClaimed: false });
+    });
+
+    it('keep the id of a message that no agent has', async () => {
       const person = aPerson();
       const message = aMessage(accountId, person, { text: 'helo' });
       const claim = newClaimOf(await stores.inbox.add(message, NODE));
+      await stores.inbox.add(
+        aMessage(accountId, person, { text: 'hello', editOf: message.waMessageId }),
+        NODE,
+      );
+      const turn = await stores.inbox.nextTurn(claim);
+      expect(turn).toMatchObject({ edits: 1, message: { id: message.waMessageId, text: 'hello' } });
+      expect(turn?.message.editOf).toBeUndefined();
+    });
+
+    it('that come before the attempt is counted give the message their id: the agent may get the former text', async () => {
+      const person = aPerson();
+      const message = aMessage(accountId, person, { text: 'helo' });
+      const claim = newClaimOf(await stores.inbox.add(message, NODE));
+      const [early, late, later] = ['hello', 'hello!', 'hello?'].map((text) =>
+        aMessage(accountId, person, { text, editOf: message.waMessageId }),
+      );
+      if (!early || !late || !later) throw new Error('three edits');
+      await stores.inbox.add(early, NODE);
+      const turn = await stores.inbox.nextTurn(claim);
+      await stores.inbox.add(late, NODE);
+      for (const attempt of [1, 2]) {
+        const { edits, messageId } = turn ?? { messageId: '' };
+        await (await stores.inbox.countAttempt(messageId, attempt, { edits })).stored;
+        const again = await stores.inbox.nextTurn(claim);
+        expect(again?.message).toMatchObject({ id: late.waMessageId, editOf: message.waMessageId });
+        expect(again).toMatchObject({ edits: 2, bubbleId: message.waMessageId });
+      }
+      await stores.inbox.add(later, NODE);
+      expect((await stores.inbox.nextTurn(claim))?.message.id).toBe(later.waMessageId);
+    });
+
+    it('are answered as messages after the answer, and while an agent works on a task', async () => {
+      const person = aPerson();
+      const message = aMessage(accountId, person, { text: 'helo' });
+      const { messageId, worker: claim } = await stores.inbox.add(message, NODE);
+      if (!claim) throw new Error('the chat is claimed');
+      await stores.remoteTasks.add({ messageId, routeId: 'r', accountId }, `task ${messageId}`);
       const edit = aMessage(accountId, person, { text: 'hello', editOf: message.waMessageId });
-      expect(await stores.inbox.add(edit, NODE)).toMatchObject({ outcome: 'stored' });
+      expect((await stores.inbox.add(edit, NODE)).changed).toBeUndefined();
       expect(await drain(stores.inbox, claim)).toEqual(['helo', 'hello']);
       const late = aMessage(accountId, person, { text: 'hello!', editOf: message.waMessageId });
-      expect(await drain(stores.inbox, newClaimOf(await stores.inbox.add(late, NODE)))).toEqual(['hello!']);
+      const stored = await stores.inbox.add(late, NODE);
+      expect(stored.turn).toMatchObject({
+        bubbleId: message.waMessageId,
+        message: { id: late.waMessageId, editOf: message.waMessageId },
+      });
+      expect(await drain(stores.inbox, newClaimOf(stored))).toEqual(['hello!']);
     });
 
     it('keep the text of the last edit, also when an earlier one is delivered again', async () => {
@@ -531,6 +644,159 @@ describeStores('inbox in $name', (stores) => {
         NODE,
       );
       expect(await drain(stores.inbox, claim)).toEqual(['first', 'mine', 'theirs']);
+    });
+  });
+
+  describe('deletions', () => {
+    it('end an unanswered message of their author, and its turn that runs', async () => {
+      const person = aPerson();
+      const message = aMessage(accountId, person, { text: 'oops' });
+      const { messageId, worker: claim } = await stores.inbox.add(message, NODE);
+      const turn = claim && (await stores.inbox.nextTurn(claim));
+      if (!turn) throw new Error('a message waits');
+      const deletion = aMessage(accountId, person, {
+        kind: 'other',
+        text: '',
+        ignoredReason: 'deleted',
+        deletes: message.waMessageId,
+      });
+      expect(await stores.inbox.add(deletion, NODE)).toMatchObject({ outcome: 'stored', changed: messageId });
+      const end = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, turn.replyTo)]), {
+        claim,
+        turn,
+      });
+      expect(end).toEqual({ replies: [], isClaimed: false });
+      expect(await stores.log.message(messageId)).toMatchObject({
+        state: 'ignored',
+        reason: 'deleted-by-author',
+      });
+    });
+
+    it('end a message that waits for the owner, and take one away from the context; edits change the former', async () => {
+      const person = aPerson();
+      const [pending, context] = [aMessage(accountId, person), aMessage(accountId, person)];
+      for (const [message, reason] of [
+        [pending, 'access-pending'],
+        [context, 'group-not-addressed'],
+      ] as const) {
+        const { messageId } = await stores.inbox.add(message, NODE);
+        await stores.inbox.finishTurn(messageId, { state: 'ignored', reason, replies: [] });
+      }
+      const edit = aMessage(accountId, person, { text: 'better', editOf: pending.waMessageId });
+      const { changed } = await stores.inbox.add(edit, NODE);
+      expect(await stores.log.message(changed ?? '')).toMatchObject({
+        text: 'better',
+        reason: 'access-pending',
+      });
+      for (const { waMessageId } of [pending, context]) {
+        const deletion = aMessage(accountId, person, { ignoredReason: 'deleted', deletes: waMessageId });
+        const stored = await stores.inbox.add(deletion, NODE);
+        expect(await stores.log.message(stored.changed ?? '')).toMatchObject({ reason: 'deleted-by-author' });
+      }
+    });
+
+    it('do nothing to an answered message, and none to that of another group member', async () => {
+      const chat = { kind: 'group' as const, groupId: '120363000000000079' };
+      const [ana, admin] = [aPerson(), aPerson()];
+      const message = aMessage(accountId, ana, { chat, text: 'stays' });
+      const deletionBy = (person: typeof ana) =>
+        aMessage(accountId, person, {
+          chat,
+          text: '',
+          ignoredReason: 'deleted',
+          deletes: message.waMessageId,
+        });
+      const claim = newClaimOf(await stores.inbox.add(message, NODE));
+      expect((await stores.inbox.add(deletionBy(admin), NODE)).changed).toBeUndefined();
+      expect(await drain(stores.inbox, claim)).toEqual(['stays']);
+      expect((await stores.inbox.add(deletionBy(ana), NODE)).changed).toBeUndefined();
+    });
+  });
+
+  describe('merged messages', () => {
+    /** Messages of a person, and their chat. */
+    async function lines(...texts: string[]) {
+      const person = aPerson();
+      const messages = texts.map((text) => aMessage(accountId, person, { text }));
+      const stored = [];
+      for (const message of messages) stored.push(await stores.inbox.add(message, NODE));
+      const [first] = stored;
+      if (!first) throw new Error('a message is given');
+      const ids = stored.map(({ messageId }) => messageId);
+      return { person, messages, ids, claim: newClaimOf(first), chatId: first.chatId };
+    }
+    const mergedOf = (ids: readonly string[]) =>
+      ids.map((messageId) => ({ messageId, bubbleId: `3EB0${messageId}` }));
+
+    it('are read in their order, with the time of the store', async () => {
+      const { chatId, ids, messages } = await lines('a', 'b', 'c');
+      const { turns, nowMs } = await stores.inbox.waiting(chatId, 2);
+      expect(turns.map(({ messageId }) => messageId)).toEqual(ids.slice(0, 2));
+      expect(turns[0]).toMatchObject({ message: { id: messages[0]?.waMessageId, text: 'a' } });
+      expect(nowMs).toBeGreaterThanOrEqual(turns[1]?.receivedAtMs ?? Number.POSITIVE_INFINITY);
+    });
+
+    it('are read as nextTurn reads them', async () => {
+      const { chatId, claim } = await lines('a', 'b');
+      expect((await stores.inbox.waiting(chatId, 5)).turns[0]).toEqual(await stores.inbox.nextTurn(claim));
+    });
+
+    it('end with the turn of the last one, and name it', async () => {
+      const { claim, ids, person } = await lines('a', 'b', 'c');
+      const [a = '', b = '', c = ''] = ids;
+      const end = answered([aReply(accountId, `${person.phone}@s.whatsapp.net`)]);
+      const options = { claim, turn: { merged: mergedOf([a, b]) } };
+      const finished = await stores.inbox.finishTurn(c, end, options);
+      expect(finished).toMatchObject({ replies: [{ messageId: c }], isClaimed: false });
+      expect(await stores.inbox.finishTurn(c, end, options)).toMatchObject({ replies: finished.replies });
+      for (const id of [a, b]) {
+        const row = await stores.log.message(id);
+        expect(row).toMatchObject({ state: 'ignored', reason: 'merged' });
+        expect(row?.trace).toMatchObject([{ step: 'pace', outcome: 'merged', messageId: c }]);
+      }
+      const [turn] = await stores.history.pastTurns(claim.chatId, '0', 5);
+      expect(turn?.text).toBe('a\nb\nc');
+    });
+
+    it('do not end when one of them was edited or deleted meanwhile', async () => {
+      for (const change of ['edit', 'deletion']) {
+        const { claim, ids, messages, person } = await lines('a', 'b');
+        const [a = '', b = ''] = ids;
+        const target = messages[0]?.waMessageId;
+        const more =
+          change === 'edit' ? { text: 'A', editOf: target } : { ignoredReason: 'deleted', deletes: target };
+        await stores.inbox.add(aMessage(accountId, person, more), NODE);
+        const end = answered([aReply(accountId, `${person.phone}@s.whatsapp.net`)]);
+        const finished = await stores.inbox.finishTurn(b, end, { claim, turn: { merged: mergedOf([a]) } });
+        expect(finished).toEqual({ replies: [], isClaimed: true });
+        expect(await drain(stores.inbox, claim)).toEqual(change === 'edit' ? ['A', 'b'] : ['b']);
+      }
+    });
+
+    it('are remembered when their agent is called', async () => {
+      const { claim, ids } = await lines('a', 'b', 'c');
+      const [a = '', b = ''] = ids;
+      await (await stores.inbox.countAttempt(b, 1, { merged: mergedOf([a]) })).stored;
+      expect(await stores.inbox.nextTurn(claim)).toMatchObject({ messageId: a, mergedInto: b });
+      const { turns } = await stores.inbox.waiting(claim.chatId, 5);
+      expect(turns.map(({ mergedInto, earlierAttempts }) => [mergedInto, earlierAttempts])).toEqual([
+        [b, undefined],
+        [undefined, 1],
+        [undefined, undefined],
+      ]);
+    });
+
+    it('come back with the replay of their dead letter, behind what was written since', async () => {
+      const { claim, ids, person, chatId } = await lines('a', 'b', 'c');
+      const [a = '', b = '', c = ''] = ids;
+      const died = { state: 'dead' as const, reason: 'AGENT_TIMEOUT', error: 'Too slow.', replies: [] };
+      await stores.inbox.finishTurn(c, died, { claim, turn: { merged: mergedOf([a, b]) } });
+      await stores.inbox.add(aMessage(accountId, person, { text: 'later' }), NODE);
+      const [letter] = await stores.log.deadLetters({ accountId, limit: 5 });
+      await stores.deadLetters.replay(letter?.id ?? '', NODE);
+      const { turns } = await stores.inbox.waiting(chatId, 9);
+      expect(turns.map(({ message }) => message.text)).toEqual(['later', 'a', 'b', 'c']);
+      expect(turns.map(({ mergedInto }) => mergedInto)).toEqual([undefined, c, c, undefined]);
     });
   });
 });

@@ -210,6 +210,31 @@ describeStores('message log in $name', (stores) => {
     expect(await ids({ since: new Date(receivedAt.getTime() + 60_000) })).toEqual([]);
   });
 
+  it('tells where a search ends that reads a number of messages of one chat', async () => {
+    const [ana, bob] = [aPerson(), aPerson()];
+    const received = [];
+    for (let count = 0; count < 4; count++) {
+      received.push(await stores.inbox.add(aMessage(accountId, ana), NODE));
+      await stores.inbox.add(aMessage(accountId, bob), NODE);
+    }
+    const [first, second, third] = received;
+    if (!first || !second || !third) throw new Error('there are four messages');
+    const sent = [];
+    for (let count = 0; count < 3; count++) {
+      const { row } = await stores.outbox.addDirect(aReply(accountId, `${ana.phone}@s.whatsapp.net`));
+      sent.push(row.id);
+    }
+    const { chatId } = first;
+    const end = (rows: number, before?: string) => stores.log.searchEnd({ accountId, chatId, before }, rows);
+    expect(await end(4)).toBeUndefined();
+    expect(await end(3)).toBe(first.messageId);
+    expect(await end(2)).toBe(sent[0]);
+    expect(await end(2, sent[0])).toBe(second.messageId);
+    expect(await end(2, third.messageId)).toBeUndefined();
+    expect(await stores.log.searchEnd({ accountId, channelId: ana.phone }, 3)).toBe(first.messageId);
+    expect(await stores.log.searchEnd({ accountId, channelId: '999999999' }, 0)).toBeUndefined();
+  });
+
   it('shows text and person of dead letters, and filters them by person', async () => {
     const person = aPerson();
     const messageId = await add(person, { text: 'help' });
@@ -245,6 +270,29 @@ describeStores('message log in $name', (stores) => {
     expect(await stores.log.deadLetter(ofMessage?.id ?? '')).toEqual(ofMessage);
     expect(await stores.log.deadLetter('999999999999')).toBeUndefined();
     expect(await stores.log.deadLetters({ accountId, from: person.phone, limit: 9 })).toEqual([ofMessage]);
+  });
+
+  it('counts what an account has not sent, and until when it waits', async () => {
+    const own = anAccount();
+    const add = async () =>
+      (await stores.outbox.addDirect(aReply(own, `${aPerson().phone}@s.whatsapp.net`))).row;
+    expect(await stores.log.outgoingWork(own)).toEqual({ queued: 0, delayed: [] });
+    const [now, sent, soon, late, quiet] = [await add(), await add(), await add(), await add(), await add()];
+    await stores.outbox.markSending(sent.id);
+    await stores.outbox.markSent(sent.id);
+    await stores.outbox.delay(late.id, 7_200_000, 'first contact');
+    await stores.outbox.delay(soon.id, 3_600_000, 'first contact');
+    await stores.outbox.delay(quiet.id, 10_800_000, 'quiet hours');
+    const work = await stores.log.outgoingWork(own);
+    expect(work).toEqual({
+      queued: 1,
+      delayed: [
+        { why: 'first contact', messages: 2, until: expect.any(Date) },
+        { why: 'quiet hours', messages: 1, until: expect.any(Date) },
+      ],
+    });
+    expect(work.delayed[0]?.until).toEqual((await stores.log.sentMessage(soon.id))?.delayedUntil);
+    expect((await stores.log.sentMessage(now.id))?.state).toBe('queued');
   });
 
   it('counts open messages and replies, not ended ones', async () => {

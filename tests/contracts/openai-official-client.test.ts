@@ -52,7 +52,7 @@ async function setup(answer: StandInAnswer) {
     options: AttemptOptions = {},
   ) =>
     new OpenAiAgentClient({
-      openai: { model: 'gpt-test', apiKey, ...settings },
+      openai: { model: 'gpt-test', apiKey, facts: false, ...settings },
       timeoutMs: 30_000,
       log: quietLog,
       clock: holdingClock,

@@ -3,7 +3,7 @@ import type { ChatAddress } from '../../router/src/core/messages/inbound-message
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { DeadLetterState } from '../../router/src/core/ports/message-log.ts';
 import { MAX_REFUSALS } from '../../router/src/core/ports/outbox.ts';
-import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './adapters.ts';
+import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -14,8 +14,9 @@ describeStores('delivery state of the outbox in $name', (stores) => {
   });
 
   async function queued(message: OutgoingMessage = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`)) {
-    const { row } = await stores.outbox.addDirect(message, message.waMessageId);
-    const read = async () => (await stores.outbox.addDirect(message, message.waMessageId)).row;
+    const idempotencyKey = message.waMessageId;
+    const { row } = await stores.outbox.addDirect(message, { idempotencyKey });
+    const read = async () => (await stores.outbox.addDirect(message, { idempotencyKey })).row;
     return { ...message, id: row.id, read };
   }
   const ids = (rows: Array<{ outboxId: string }>) => rows.map((row) => row.outboxId);
@@ -216,12 +217,89 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       },
     );
 
+    it.each(['sending', 'sent'] as const)(
+      'comes before a later message of its chat that may have been sent (%s)',
+      async (state) => {
+        const to = `${aPerson().phone}@s.whatsapp.net`;
+        const [refused, later] = [await queued(aReply(accountId, to)), await queued(aReply(accountId, to))];
+        for (const row of [refused, later]) await stores.outbox.markSending(row.id);
+        if (state === 'sent') await stores.outbox.markSent(later.id);
+        await stores.outbox.markRefused(accountId, refused.waMessageId, 'error 429', HOUR_MS);
+        expect(await stores.outbox.markSending(later.id)).toBe(false);
+        expect(await queuedIds()).toEqual([]);
+        await stores.outbox.endDelays(accountId);
+        expect(await queuedIds()).toEqual([refused.id, later.id]);
+        expect(await stores.outbox.markSending(later.id)).toBe(false);
+        expect(await stores.outbox.markSending(refused.id)).toBe(true);
+        expect(await stores.outbox.markSending(later.id)).toBe(true);
+      },
+    );
+
     it('stays delayed when it is marked as sent after the refusal', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
       await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
       await stores.outbox.markSent(row.id);
       expect(await row.read()).toMatchObject({ state: 'queued' });
+    });
+  });
+
+  describe('a first contact', () => {
+    const direct = async (to: string) => (await stores.outbox.addDirect(aReply(accountId, to))).row;
+
+    it('is a message to a person who never wrote, until it is counted', async () => {
+      const [one, two] = [aPerson(), aPerson()];
+      const first = await direct(`${one.phone}@s.whatsapp.net`);
+      const second = await direct(`${two.phone}@s.whatsapp.net`);
+      expect(await stores.outbox.firstContact(first.id)).toMatchObject({ earlierMs: [] });
+      await stores.outbox.countFirstContact(first.id);
+      expect(await stores.outbox.firstContact(first.id)).toBeUndefined();
+      const facts = await stores.outbox.firstContact(second.id);
+      expect(facts?.earlierMs).toHaveLength(1);
+      expect(facts?.accountAgeMs).toBeGreaterThanOrEqual(0);
+      await stores.inbox.add(aMessage(accountId, two), NODE);
+      expect(await stores.outbox.firstContact(second.id)).toBeUndefined();
+    });
+
+    it('is not the only message that answers nobody', async () => {
+      const person = aPerson();
+      const to = `${person.phone}@s.whatsapp.net`;
+      const row = await direct(to);
+      expect(await stores.outbox.isUnasked(row.id)).toBe(true);
+      await stores.inbox.add(aMessage(accountId, person, { ignoredReason: 'own-message' }), NODE);
+      expect(await stores.outbox.isUnasked(row.id)).toBe(true);
+      const byHand = await stores.outbox.addDirect(aReply(accountId, to), { byHand: { pauseMs: 0 } });
+      expect(await stores.outbox.isUnasked(byHand.row.id)).toBe(false);
+      const { messageId } = await stores.inbox.add(aMessage(accountId, person), NODE);
+      expect(await stores.outbox.isUnasked(row.id)).toBe(false);
+      const { replies } = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, to)]));
+      expect(await stores.outbox.isUnasked(replies[0]?.outboxId ?? '')).toBe(false);
+      expect(await stores.outbox.isUnasked((await direct('120363043211234567@g.us')).id)).toBe(true);
+    });
+
+    it('is neither a message to a group nor a reply', async () => {
+      expect(await stores.outbox.firstContact((await direct('120363043211234567@g.us')).id)).toBeUndefined();
+      const answer = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const { replies } = await stores.inbox.finishTurn(
+        answer.messageId,
+        answered([aReply(accountId, '5493777000111@s.whatsapp.net')]),
+      );
+      expect(await stores.outbox.firstContact(replies[0]?.outboxId ?? '')).toBeUndefined();
+    });
+
+    it('is sent before a reply to its person, whose message ends its delay', async () => {
+      const person = aPerson();
+      const to = `${person.phone}@s.whatsapp.net`;
+      const row = await direct(to);
+      await stores.outbox.delay(row.id, HOUR_MS, 'first contact');
+      const { messageId } = await stores.inbox.add(aMessage(accountId, person), NODE);
+      const {
+        replies: [reply],
+      } = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, to)]));
+      expect(await stores.outbox.markSending(reply?.outboxId ?? '')).toBe(false);
+      await stores.outbox.endDelaysOf(row.chatId);
+      const next = await stores.outbox.queued(accountId, 10);
+      expect(next.map(({ outboxId }) => outboxId)).toEqual([row.id, reply?.outboxId]);
     });
   });
 

@@ -32,6 +32,21 @@ describeStores('outbox in $name', (stores) => {
   const undelivered = async () =>
     (await stores.outbox.undelivered(accountId, { limit: 50 })).map((row) => row.outboxId);
 
+  it('keeps what a message is besides text and file, and finds a repeat although secret and time differ', async () => {
+    const message = aReply(accountId, '5493777000111@s.whatsapp.net');
+    const poll = { kind: 'poll' as const, question: 'Q', options: ['a', 'b'], selectable: 1, secret: 's' };
+    const quote = { waMessageId: 'W', from: '1@lid', text: 'hi' };
+    const add = (special: typeof poll, waMessageId = message.waMessageId) =>
+      stores.outbox.addDirect({ ...message, waMessageId, special, quote }, { idempotencyKey: 'key' });
+    expect((await add(poll)).outcome).toBe('queued');
+    expect((await add({ ...poll, secret: 't' }, `${message.waMessageId}2`)).outcome).toBe('known');
+    expect((await add({ ...poll, question: 'R' }, `${message.waMessageId}3`)).outcome).toBe('conflict');
+    const [row] = await stores.outbox.undelivered(accountId, { limit: 10 });
+    expect(row?.message).toMatchObject({ special: poll, quote });
+    const found = await stores.outbox.findByWaId(accountId, message.waMessageId);
+    expect(found?.message).toMatchObject({ special: poll, quote });
+  });
+
   describe('a reply', () => {
     it('goes from queued over sending, sent, acked and delivered to read', async () => {
       const { outboxId, waMessageId, read } = await queued();
@@ -81,6 +96,33 @@ describeStores('outbox in $name', (stores) => {
       } = await stores.inbox.finishTurn(second.messageId, answered([aReply(accountId, to)]), { lease });
       expect(row?.isSending).toBeUndefined();
       expect((await stores.log.message(second.messageId))?.replies).toMatchObject([{ state: 'queued' }]);
+    });
+
+    it('gets the timer that its chat had when it was stored', async () => {
+      const person = aPerson();
+      const to = `${person.phone}@s.whatsapp.net`;
+      const answerTo = async (timerSeconds: number | undefined) => {
+        const { messageId } = await stores.inbox.add(aMessage(accountId, person, { timerSeconds }), NODE);
+        const { replies } = await stores.inbox.finishTurn(messageId, answered([aReply(accountId, to)]));
+        return replies[0]?.message;
+      };
+      expect((await answerTo(undefined))?.timerSeconds).toBeUndefined();
+      const timed = await answerTo(86_400);
+      expect(timed?.timerSeconds).toBe(86_400);
+      expect((await answerTo(undefined))?.timerSeconds).toBe(86_400);
+      const { row } = await stores.outbox.addDirect(aReply(accountId, to));
+      expect(row.timerSeconds).toBe(86_400);
+      expect((await answerTo(0))?.timerSeconds).toBeUndefined();
+      const all = await stores.outbox.undelivered(accountId, { limit: 50 });
+      expect(all.map(({ message }) => message.timerSeconds)).toEqual([
+        undefined,
+        86_400,
+        86_400,
+        86_400,
+        undefined,
+      ]);
+      const sent = await stores.outbox.findByWaId(accountId, timed?.waMessageId ?? '');
+      expect(sent?.message.timerSeconds).toBe(86_400);
     });
 
     it('never moves back when receipts are late, repeated or out of order', async () => {
@@ -257,7 +299,9 @@ describeStores('outbox in $name', (stores) => {
     it('are added once per idempotency key, also concurrently', async () => {
       const to = `${aPerson().phone}@s.whatsapp.net`;
       const tries = await Promise.all(
-        [1, 2, 3, 4, 5].map(() => stores.outbox.addDirect(aReply(accountId, to, 'once'), 'key-1')),
+        [1, 2, 3, 4, 5].map(() =>
+          stores.outbox.addDirect(aReply(accountId, to, 'once'), { idempotencyKey: 'key-1' }),
+        ),
       );
       expect(tries.map((one) => one.outcome).sort()).toEqual(['known', 'known', 'known', 'known', 'queued']);
       expect(new Set(tries.map((one) => one.row.waMessageId)).size).toBe(1);
@@ -266,13 +310,48 @@ describeStores('outbox in $name', (stores) => {
 
     it('are refused when the key belongs to another text or chat, except in another account', async () => {
       const to = `${aPerson().phone}@s.whatsapp.net`;
-      const first = await stores.outbox.addDirect(aReply(accountId, to, 'text'), 'key-2');
-      const text = await stores.outbox.addDirect(aReply(accountId, to, 'other'), 'key-2');
+      const first = await stores.outbox.addDirect(aReply(accountId, to, 'text'), { idempotencyKey: 'key-2' });
+      const text = await stores.outbox.addDirect(aReply(accountId, to, 'other'), { idempotencyKey: 'key-2' });
       expect(text).toEqual({ outcome: 'conflict', row: first.row });
       const elsewhere = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`, 'text');
-      expect((await stores.outbox.addDirect(elsewhere, 'key-2')).outcome).toBe('conflict');
+      expect((await stores.outbox.addDirect(elsewhere, { idempotencyKey: 'key-2' })).outcome).toBe(
+        'conflict',
+      );
       const account = anAccount();
-      expect((await stores.outbox.addDirect(aReply(account, to, 'other'), 'key-2')).outcome).toBe('queued');
+      expect(
+        (await stores.outbox.addDirect(aReply(account, to, 'other'), { idempotencyKey: 'key-2' })).outcome,
+      ).toBe('queued');
+    });
+
+    it('keep their file and mentions; a repeat is known by what the file was made of, without its bytes', async () => {
+      const to = `${aPerson().phone}@s.whatsapp.net`;
+      const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
+      const mentions = ['34600000001@s.whatsapp.net'];
+      const message = { ...aReply(accountId, to, 'caption'), media, mentions };
+      const bytes = Buffer.from([0, 1, 255]);
+      const idempotencyKey = 'key-3';
+      expect(await stores.outbox.hasDirect(accountId, idempotencyKey)).toBe(false);
+      const file = { source: 'image abc', bytes };
+      const { row } = await stores.outbox.addDirect(message, { idempotencyKey, file });
+      expect(row).toMatchObject({ media, text: 'caption' });
+      expect(await stores.outbox.hasDirect(accountId, idempotencyKey)).toBe(true);
+      expect(await stores.outbox.hasDirect(anAccount(), idempotencyKey)).toBe(false);
+      const kept = await stores.outbox.fileOf(row.id);
+      expect(Buffer.from(kept?.bytes ?? [])).toEqual(bytes);
+      expect((await stores.outbox.queued(accountId, 5))[0]?.message).toEqual(message);
+
+      const repeat = { ...aReply(accountId, to, 'caption') };
+      const again = (source?: string) =>
+        stores.outbox.addDirect(repeat, { idempotencyKey, ...(source && { file: { source } }) });
+      expect(await again('image abc')).toEqual({ outcome: 'known', row });
+      expect((await again('image abd')).outcome).toBe('conflict');
+      expect((await again()).outcome).toBe('conflict');
+    });
+
+    it('are not added without the bytes of their file', async () => {
+      const message = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`);
+      await expect(stores.outbox.addDirect(message, { file: { source: 'x' } })).rejects.toThrow();
+      expect(await undelivered()).toEqual([]);
     });
 
     it('are added each time without a key', async () => {

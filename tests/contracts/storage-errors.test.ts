@@ -61,6 +61,7 @@ describe('an unavailable database', () => {
       () => log.message('1'),
       () => log.deadLetters({ limit: 1 }),
       () => log.openWork(),
+      () => log.outgoingWork('a'),
     ];
     for (const call of calls) {
       const error = await call().catch((thrown: unknown) => thrown);

@@ -88,6 +88,11 @@ function questions(entries: readonly TranscriptEntry[]): Array<{ id: string; tex
   return [...known.values()];
 }
 
+/** The messages that a reply answers: several lines when they were one question. A text that is no echo answers none. */
+export function questionsIn(reply: string): string[] {
+  return reply.startsWith('Echo: ') ? reply.slice('Echo: '.length).split('\n') : [reply];
+}
+
 /** A bubble's position is where it was first delivered, readable or not: WhatsApp shows messages in the server's order. */
 function checkReader(
   chat: Chat,
@@ -98,13 +103,14 @@ function checkReader(
 ): void {
   const bubbles = new Map<string, { text: string | undefined; failures: number }>();
   for (const { id, text, detail = '' } of read) {
+    if (detail === 'reaction') continue;
     const bubble = bubbles.get(id) ?? { text: undefined, failures: 0 };
     if (detail.startsWith('unreadable')) bubble.failures += 1;
     else if (bubble.text === undefined) bubble.text = text;
     else check.repeats += 1;
     bubbles.set(id, bubble);
   }
-  const positions = new Map(asked.map(({ text }, position) => [`Echo: ${text}`, position]));
+  const positions = new Map(asked.map(({ text }, position) => [text, position]));
   const ids = new Map<string, string[]>();
   let furthest = -1;
   let furthestIds: string[] = [];
@@ -114,18 +120,20 @@ function checkReader(
       continue;
     }
     if (failures > 0) check.readAfterRetry += 1;
-    const position = positions.get(text);
-    if (position === undefined) check.unexpected.push({ chat: chat.name, text, reader, ids: [id] });
-    else if (position < furthest) {
-      check.outOfOrder.push({ chat: chat.name, text, reader, ids: [id, ...furthestIds] });
-    } else {
-      furthest = position;
-      furthestIds = [id, asked[position]?.id ?? ''];
+    for (const question of questionsIn(text)) {
+      const position = positions.get(question);
+      if (position === undefined) check.unexpected.push({ chat: chat.name, text, reader, ids: [id] });
+      else if (position < furthest) {
+        check.outOfOrder.push({ chat: chat.name, text, reader, ids: [id, ...furthestIds] });
+      } else {
+        furthest = position;
+        furthestIds = [id, asked[position]?.id ?? ''];
+      }
+      ids.set(question, [...(ids.get(question) ?? []), id]);
     }
-    ids.set(text, [...(ids.get(text) ?? []), id]);
   }
   for (const { id, text } of asked) {
-    const answers = ids.get(`Echo: ${text}`) ?? [];
+    const answers = ids.get(text) ?? [];
     const violation = { chat: chat.name, text, reader, ids: [id, ...answers] };
     if (answers.length === 0) check.unanswered.push(violation);
     if (answers.length > 1) check.twice.push(violation);

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Reply } from '../whatsapp-emulator/events.ts';
 import type { Chat } from './chats.ts';
+import { questionsIn } from './check-transcript.ts';
 import type { SeededRandom } from './random.ts';
 
 /** Unanswered messages of one chat at a time. */
@@ -40,9 +41,7 @@ export class Conversations {
 
   /** Texts of the messages that were sent and not answered. */
   unanswered(): string[] {
-    return [...this.#open.values()].flatMap((answers) =>
-      [...answers].map((text) => text.replace(/^Echo: /, '')),
-    );
+    return [...this.#open.values()].flatMap((texts) => [...texts]);
   }
 
   /** Lets people send messages until there are `total`, with at most `mostOpen` unanswered at a time. */
@@ -122,7 +121,7 @@ export class Conversations {
   #say(chat: Chat): void {
     this.#said += 1;
     const text = `${chat.name} says ${this.#said}`;
-    this.#open.get(chat)?.add(`Echo: ${text}`);
+    this.#open.get(chat)?.add(text);
     this.#writing.add(chat);
     const writer = this.#random.oneOf(chat.people);
     void writer.say(text, { to: chat.to }).then(() => {
@@ -134,8 +133,10 @@ export class Conversations {
   #onReply(reply: Reply): void {
     for (const chat of this.#chats) {
       if (!chat.people.some(({ pn }) => pn === reply.person)) continue;
-      if (!this.#open.get(chat)?.delete(reply.text ?? '')) continue;
-      this.#answered += 1;
+      const open = this.#open.get(chat);
+      const answered = questionsIn(reply.text ?? '').filter((text) => open?.delete(text));
+      if (answered.length === 0) continue;
+      this.#answered += answered.length;
       this.#events.emit('answered');
       this.#write();
     }

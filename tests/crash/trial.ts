@@ -3,10 +3,12 @@ import { MockAgent } from '../support/mock-agent.ts';
 import { Nodes } from '../support/nodes.ts';
 import { pairByQr, untilState } from '../support/pairing.ts';
 import { quietLog } from '../support/quiet-log.ts';
+import { WITHOUT_NOTICES } from '../support/shaping.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
-import { type ChatCounts, makeChats } from './chats.ts';
+import { allPolicies, approveStrangers } from './all-policies.ts';
+import { type Chat, type ChatCounts, makeChats } from './chats.ts';
 import { checkTranscript, type TranscriptCheck } from './check-transcript.ts';
 import { Conversations } from './conversations.ts';
 import { traces, waits } from './message-trace.ts';
@@ -27,6 +29,8 @@ export interface TrialOptions {
   messages: number;
   seed: number;
   chats?: ChatCounts;
+  /** Every policy of a chat that leaves the answers as they are is on. */
+  hasPolicies?: boolean;
   /** Environment variables of the service, added to the defaults. */
   env?: Record<string, string>;
   /** Fields of the route to the agent, added to the defaults. */
@@ -77,6 +81,7 @@ export async function runTrial(
   const releaseConsole = guardConsole(quietLog);
   const emulator = await WhatsAppEmulator.start();
   let agent = await MockAgent.start({ switches: AGENT_SWITCHES });
+  let stopApproving = () => {};
   try {
     const account = createPhone(emulator, { phone: '34670000000', name: 'Shop' });
     const random = new SeededRandom(seed);
@@ -107,7 +112,8 @@ export async function runTrial(
         };
       },
     };
-    await prepare(options, emulator, account, agent.url);
+    await prepare(options, emulator, account, agent.url, chats);
+    if (options.hasPolicies) stopApproving = approveStrangers(account);
     const disturbedAtMs = Date.now();
     await disturb(trial);
     const disturbedSeconds = (Date.now() - disturbedAtMs) / 1_000;
@@ -130,6 +136,7 @@ export async function runTrial(
       waits: await waits(reported),
     };
   } finally {
+    stopApproving();
     await agent.stop();
     await emulator.stop();
     releaseConsole();
@@ -138,10 +145,11 @@ export async function runTrial(
 
 /** Links the account and makes the route to the agent. */
 async function prepare(
-  { databaseUrl, env, route, nodes = [ONLY_NODE] }: TrialOptions,
+  { databaseUrl, env, route, nodes = [ONLY_NODE], hasPolicies }: TrialOptions,
   emulator: WhatsAppEmulator,
   account: Phone,
   agentUrl: string,
+  chats: readonly Chat[],
 ): Promise<void> {
   const service = await Wa2aiProcess.start({
     whatsappWsUrl: emulator.url,
@@ -149,7 +157,9 @@ async function prepare(
     env: { WA2AI_NODE_ID: nodes[0] ?? ONLY_NODE, ...LIKE_PROGRAMS, ...env },
   });
   await pairByQr(service, account, emulator);
-  await service.addRoute('*', agentUrl, route);
+  // Every message is answered, so that the transcript can be checked.
+  const config = hasPolicies ? allPolicies(chats) : { group: { answer: 'always' }, notices: WITHOUT_NOTICES };
+  await service.addRoute('*', agentUrl, { config, ...route });
   await service.end();
 }
 

@@ -11,7 +11,7 @@ export async function createRoute(
       channelId: '*',
       agentEndpoint: agent.url,
       environment: 'lab',
-      config: { adk: { appName: agent.appName, baseUrl: agent.url } },
+      config: { adk: { appName: agent.appName, baseUrl: agent.url }, group: { answer: 'always' } },
     },
     null,
     2,

@@ -43,6 +43,7 @@ interface Running {
   context: RequestContext;
   bus: ExecutionEventBus;
   end(): void;
+  hasWritten?: boolean;
 }
 
 export function textPart(value: string, metadata?: Record<string, unknown>): Part {
@@ -98,6 +99,13 @@ export class A2aDouble {
   say(taskId: string, text: string): void {
     const { context, bus } = this.#runningTask(taskId);
     bus.publish(statusOf(context, 'working', text));
+  }
+
+  /** Writes a piece of the answer of a running task. */
+  write(taskId: string, text: string): void {
+    const running = this.#runningTask(taskId);
+    running.bus.publish(artifactOf(running.context, 'result', [textPart(text)], running.hasWritten));
+    running.hasWritten = true;
   }
 
   /** Ends a running task: with an artifact of this text, or in another state with this text. */
@@ -301,13 +309,18 @@ function statusOf(context: RequestContext, state: State, text?: string) {
   return AgentEvent.statusUpdate({ taskId, contextId, status, metadata: undefined });
 }
 
-function artifactOf({ taskId, contextId }: RequestContext, artifactId: string, parts: Part[]) {
+function artifactOf(
+  { taskId, contextId }: RequestContext,
+  artifactId: string,
+  parts: Part[],
+  append = false,
+) {
   const artifact = { artifactId, name: '', description: '', parts, metadata: undefined, extensions: [] };
   return AgentEvent.artifactUpdate({
     taskId,
     contextId,
     artifact,
-    append: false,
+    append,
     lastChunk: true,
     metadata: undefined,
   });

@@ -1,7 +1,25 @@
 import { canonicalChannelId, lidJid } from '../../router/src/core/chat-id.ts';
 import { channelIdsOf } from '../../router/src/core/messages/chat-identity.ts';
-import type { ChatQuery, ChatRow, ChatStore } from '../../router/src/core/ports/chat-store.ts';
-import { isPaused, type MemoryChat, type MemoryState } from './memory-state.ts';
+import type {
+  AccessAsked,
+  ChatQuery,
+  ChatRow,
+  ChatStore,
+  PauseMode,
+  PersonSession,
+  ResumedChat,
+  RouteFacts,
+  TurnFacts,
+} from '../../router/src/core/ports/chat-store.ts';
+import { ACCESS_REASONS, claimChat, claimOf } from './memory-chats.ts';
+import {
+  accessOf,
+  isPaused,
+  type MemoryChat,
+  type MemoryPersonSession,
+  type MemoryState,
+  pauseModeOf,
+} from './memory-state.ts';
 
 /** Chats of the same state, with the promises of PostgresChatStore. */
 export class MemoryChatStore implements ChatStore {
@@ -25,6 +43,8 @@ export class MemoryChatStore implements ChatStore {
           isOf(chat, query.channelId === undefined ? undefined : [query.channelId]) &&
           isOf(chat, query.chats) &&
           isPaused(chat, this.#state.now()) === (query.isPaused ?? isPaused(chat, this.#state.now())) &&
+          (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
+          (query.tag === undefined || chat.tags?.includes(query.tag) === true) &&
           (!after ||
             chat.activeAtMs < after.activeAtMs ||
             (chat.activeAtMs === after.activeAtMs && chat.id < Number(after.id))),
@@ -39,17 +59,123 @@ export class MemoryChatStore implements ChatStore {
     return chat && this.#row(chat);
   }
 
-  async pause(id: string, { forMs, reason }: { forMs?: number; reason?: string }) {
+  async turnFacts(accountId: string, channelIds: readonly string[]): Promise<TurnFacts | undefined> {
+    const chat = [...this.#state.chats.values()].find(
+      (each) => each.accountId === accountId && channelIdsOf(each).some((id) => channelIds.includes(id)),
+    );
+    if (!chat) return undefined;
+    const chatId = String(chat.id);
+    const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
+    return {
+      chatId,
+      isPaused: pauseModeOf(chat, this.#state.now()) === 'listen-only' || undefined,
+      ...(pauseModeOf(chat, this.#state.now()) === 'approve' && { isApproving: true }),
+      ...(pauseModeOf(chat, this.#state.now()) === 'auto-reply-loop' && { isInLoop: true }),
+      ...(accessOf(chat, this.#state.now()) && { access: accessOf(chat, this.#state.now()) }),
+      ...(chat.policyState && { chatState: chat.policyState }),
+      repliedAtMs: replies.at(-1)?.queuedAt.getTime(),
+    };
+  }
+
+  async routeFacts(
+    accountId: string,
+    channelIds: readonly string[],
+    messageId?: string,
+  ): Promise<RouteFacts | undefined> {
+    const chat = [...this.#state.chats.values()].find(
+      (each) => each.accountId === accountId && channelIdsOf(each).some((id) => channelIds.includes(id)),
+    );
+    if (!chat) return undefined;
+    const own = this.#state.messages.get(Number(messageId));
+    const isEarlier = ({ stanzaOrder }: { stanzaOrder: bigint }) => !own || stanzaOrder < own.stanzaOrder;
+    const answered = this.#state.messagesOf(chat.id).filter(({ state }) => state === 'answered');
+    return { chatId: String(chat.id), tags: chat.tags ?? [], isFirstContact: !answered.some(isEarlier) };
+  }
+
+  async label(id: string, { tags, notes }: { tags?: readonly string[]; notes?: string }) {
     const chat = this.#state.chats.get(Number(id));
-    const now = this.#state.now();
-    if (chat) chat.pause = { sinceMs: now, untilMs: forMs === undefined ? undefined : now + forMs, reason };
+    if (chat && tags) chat.tags = [...tags].sort();
+    if (chat && notes !== undefined) chat.notes = notes || undefined;
     return this.get(id);
   }
 
-  async resume(id: string) {
+  async pause(id: string, { forMs, reason, mode }: { forMs?: number; reason?: string; mode?: PauseMode }) {
     const chat = this.#state.chats.get(Number(id));
-    if (chat) chat.pause = undefined;
+    const now = this.#state.now();
+    const untilMs = forMs === undefined ? undefined : now + forMs;
+    if (chat) chat.pause = { sinceMs: now, untilMs, reason, mode };
     return this.get(id);
+  }
+
+  async resume(id: string, answerMissed?: { node: string }): Promise<ResumedChat | undefined> {
+    const chat = this.#state.chats.get(Number(id));
+    if (!chat) return undefined;
+    if (chat.pause?.mode === 'auto-reply-loop') {
+      chat.policyState = { ...chat.policyState, loopFromMs: this.#state.now() };
+    }
+    chat.pause = undefined;
+    if (answerMissed) this.#state.requeueIgnored(chat.id, ['chat-paused', 'auto-reply-loop']);
+    return this.#claimed(chat, answerMissed?.node);
+  }
+
+  async usePersonSession(accountId: string, person: string, chatId: string): Promise<PersonSession> {
+    const stored = this.#personSession(accountId, person);
+    const { usedMs } = stored;
+    stored.usedMs = this.#state.now();
+    stored.chatIds = [...stored.chatIds.filter((id) => id !== chatId), chatId].slice(-50);
+    const { number, startMs, chatIds } = stored;
+    return { number, startMs, chatIds, ...(usedMs !== undefined && { usedMs }) };
+  }
+
+  async startPersonSession(accountId: string, person: string, messageId: string) {
+    const stored = this.#personSession(accountId, person);
+    if (stored.startedBy !== messageId) {
+      Object.assign(stored, { number: stored.number + 1, startMs: this.#state.now(), startedBy: messageId });
+    }
+    return { number: stored.number, startMs: stored.startMs };
+  }
+
+  #personSession(accountId: string, person: string): MemoryPersonSession {
+    const key = `${accountId} ${person}`;
+    const stored = this.#state.personSessions.get(key) ?? { number: 1, startMs: 0, chatIds: [] };
+    this.#state.personSessions.set(key, stored);
+    return stored;
+  }
+
+  async askAccess(id: string): Promise<AccessAsked | undefined> {
+    const chat = this.#state.chats.get(Number(id));
+    if (!chat) return undefined;
+    const now = this.#state.now();
+    let access: AccessAsked['access'] | undefined = accessOf(chat, now);
+    const asked = [...this.#state.chats.values()].filter(
+      (each) => each.accountId === chat.accountId && (each.access?.askedAtMs ?? 0) > now - 3_600_000,
+    );
+    if (access === undefined && asked.length >= 3) access = 'over-limit';
+    else if (access === undefined) {
+      access = 'pending';
+      chat.access = { state: 'pending', askedAtMs: now };
+    }
+    const ownerPhone = this.#state.ownerPhones.get(chat.accountId);
+    return { access, askedAtMs: chat.access?.askedAtMs, ...(ownerPhone && { ownerPhone }) };
+  }
+
+  async decideAccess(
+    id: string,
+    access: 'approved' | 'refused',
+    node: string,
+  ): Promise<ResumedChat | undefined> {
+    const chat = this.#state.chats.get(Number(id));
+    if (!chat) return undefined;
+    chat.access = { ...chat.access, state: access };
+    if (access === 'approved') this.#state.requeueIgnored(chat.id, ACCESS_REASONS);
+    return this.#claimed(chat, node);
+  }
+
+  #claimed(chat: MemoryChat, node: string | undefined): ResumedChat {
+    const isOpen = chat.workerNode === undefined && this.#state.received(chat.id).length > 0;
+    const isNewWorker = isOpen && node !== undefined;
+    const worker = isNewWorker ? claimChat(chat, node) : claimOf(chat);
+    return { chat: this.#row(chat), isNewWorker, ...(worker && { worker }) };
   }
 
   #row(chat: MemoryChat): ChatRow {
@@ -68,9 +194,13 @@ export class MemoryChatStore implements ChatStore {
       activeAt: new Date(chat.activeAtMs),
       lastReceivedAt: messages[0]?.receivedAt,
       unanswered: this.#state.received(chat.id).length,
+      ...(chat.tags?.length && { tags: chat.tags }),
+      ...(chat.notes && { notes: chat.notes }),
+      ...(accessOf(chat, this.#state.now()) && { access: accessOf(chat, this.#state.now()) }),
       ...(pause &&
         isPaused(chat, this.#state.now()) && {
           pause: {
+            mode: pause.mode ?? 'listen-only',
             since: new Date(pause.sinceMs),
             until: pause.untilMs === undefined ? undefined : new Date(pause.untilMs),
             reason: pause.reason,

@@ -1,6 +1,9 @@
-import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
+import type { ChatAddress, OwnerEffect } from '../../router/src/core/messages/inbound-message.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import { isPaused, type MemoryChat, type MemoryMessage, type MemoryState } from './memory-state.ts';
+
+/** Reasons of messages that are answered when the owner approves their chat. */
+export const ACCESS_REASONS = ['access-pending', 'access-over-limit'];
 
 /** Stores that a LID and a number are one person. Each has one partner; the latest pair wins. */
 export function learnLid(state: MemoryState, accountId: string, lid: string, phone: string): void {
@@ -71,6 +74,28 @@ export function chatOf(
   return kept;
 }
 
+/** Applies what the owner wrote by hand to the chat (as SQL's `owner_wrote`). */
+export function ownerWrote(
+  state: MemoryState,
+  chat: MemoryChat,
+  effect: OwnerEffect,
+  atMs = state.now(),
+): void {
+  const now = state.now();
+  if (effect.kind === 'resume') chat.pause = undefined;
+  else if (effect.kind === 'pause') {
+    const untilMs = effect.forMs === undefined ? undefined : now + effect.forMs;
+    chat.pause = { sinceMs: now, untilMs, reason: '#pause' };
+  } else {
+    chat.policyState = { ...chat.policyState, contextMs: now };
+    const isTalk = isPaused(chat, now) && chat.pause?.mode !== 'auto-reply-loop';
+    const current = isTalk ? chat.pause : undefined;
+    if (current && current.untilMs === undefined) return;
+    const untilMs = Math.max(current?.untilMs ?? 0, Math.min(atMs, now) + effect.forMs);
+    chat.pause = { sinceMs: now, reason: 'The owner wrote in the chat.', ...current, untilMs };
+  }
+}
+
 function newChat(
   state: MemoryState,
   chat: Omit<MemoryChat, 'id' | 'workerNode' | 'workerEpoch' | 'activeAtMs'>,
@@ -106,6 +131,15 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
   for (const letter of state.deadLetters) if (letter.chatId === gone.id) letter.chatId = kept.id;
   for (const question of state.questions) if (question.chatId === gone.id) question.chatId = kept.id;
   state.chats.delete(gone.id);
+  kept.timerSeconds = Math.max(kept.timerSeconds ?? 0, gone.timerSeconds ?? 0);
+  if (gone.access) {
+    const states = [kept.access?.state, gone.access.state];
+    const decided = (['refused', 'approved'] as const).find((each) => states.includes(each)) ?? 'pending';
+    kept.access = { state: decided, askedAtMs: kept.access?.askedAtMs ?? gone.access.askedAtMs };
+  }
+  kept.tags = [...new Set([...(kept.tags ?? []), ...(gone.tags ?? [])])].sort();
+  kept.notes = [kept.notes, gone.notes].filter(Boolean).join('\n') || undefined;
+  if (kept.access?.state === 'approved') state.requeueIgnored(kept.id, ACCESS_REASONS);
   kept.activeAtMs = Math.max(kept.activeAtMs, gone.activeAtMs);
   if (!isPaused(kept, state.now()) && isPaused(gone, state.now())) kept.pause = gone.pause;
   if (kept.workerNode !== undefined) return;

@@ -56,16 +56,31 @@ export class MemoryDeadLetters implements DeadLetters {
     const chat = state.chats.get(letter.chatId);
     if (message?.state !== 'dead' || !chat) return { outcome: 'known' };
     const last = state.messagesOf(chat.id).reduce((a, b) => (a.stanzaOrder > b.stanzaOrder ? a : b));
+    const merged = state
+      .messagesOf(chat.id)
+      .filter((row) => row.mergedInto === String(message.id) && row.reason === 'merged')
+      .sort((a, b) => Number(a.stanzaOrder - b.stanzaOrder) || a.id - b.id);
+    for (const [index, row] of merged.entries()) {
+      Object.assign(row, {
+        state: 'received',
+        reason: undefined,
+        finishedAt: undefined,
+        trace: undefined,
+        clearedAttempts: row.attempts,
+        stanzaOrder: last.stanzaOrder + 1n + BigInt(index),
+      });
+    }
     Object.assign(message, {
       state: 'received',
       reason: undefined,
       error: undefined,
       finishedAt: undefined,
       clearedAttempts: message.attempts,
-      stanzaOrder: last.stanzaOrder + 1n,
+      stanzaOrder: last.stanzaOrder + 1n + BigInt(merged.length),
     });
     Object.assign(letter, { replayedAt: state.time(), closedAt: undefined });
     const messageId = String(message.id);
+    for (const row of state.outbox.values()) if (row.messageId === messageId) row.isPart = false;
     const chatId = String(chat.id);
     const worker = claimOf(chat);
     return {

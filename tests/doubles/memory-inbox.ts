@@ -1,24 +1,47 @@
-import { pendingTurn, replyToOf, type StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import {
+  pendingTurn,
+  replyToOf,
+  type StoredDetails,
+  type StoredMention,
+} from '../../router/src/core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
+import { GROUP_EVENT } from '../../router/src/core/policies/group.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
-import type { ChatClaim, CountOptions, Inbox, OpenChat, Stored } from '../../router/src/core/ports/inbox.ts';
-import type { FinishedTurn, PendingTurn, QueuedReply, TurnResult } from '../../router/src/core/turns/turn.ts';
+import type {
+  ChatClaim,
+  CountOptions,
+  EndOptions,
+  Inbox,
+  OpenChat,
+  Stored,
+  StoredPart,
+} from '../../router/src/core/ports/inbox.ts';
+import type {
+  FinishedTurn,
+  NewReply,
+  PendingTurn,
+  QueuedReply,
+  TurnResult,
+} from '../../router/src/core/turns/turn.ts';
 import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
 import {
+  ACCESS_REASONS,
   chatOf,
   claimChat,
   claimOf,
   isSamePerson,
   learnLid,
   lidOfPhone,
+  ownerWrote,
   phoneOfLid,
 } from './memory-chats.ts';
 import {
-  isPaused,
+  accessOf,
   type MemoryChat,
   type MemoryMessage,
   type MemoryReply,
   type MemoryState,
+  pauseModeOf,
 } from './memory-state.ts';
 
 /** The inbox in memory, with the promises of PostgresInbox except durability. */
@@ -44,22 +67,46 @@ export class MemoryInbox implements Inbox {
     const known = state
       .messagesOf(chat.id)
       .find((other) => other.waMessageId === message.waMessageId && isSameSender(other, sender));
+    if (!known && message.timerSeconds !== undefined) chat.timerSeconds = message.timerSeconds;
     const isReadableNow =
       known?.kind === 'undecryptable' && known.state === 'ignored' && message.kind !== 'undecryptable';
     const isStored = !known || isReadableNow;
-    let reason = message.ignoredReason;
-    if (!known && !reason && message.editOf && this.#applyEdit(chat, message, sender))
-      reason = 'edit-applied';
+    const isOurs = [...state.outbox.values()].some(
+      (row) => row.accountId === message.accountId && row.waMessageId === message.waMessageId,
+    );
+    const effect = isOurs ? undefined : message.ownerEffect;
+    let reason = message.ownerEffect && isOurs ? 'own-message' : message.ignoredReason;
+    let changed: MemoryMessage | undefined;
+    if (!known && !reason && message.editOf) {
+      changed = this.#applyEdit(chat, message, sender);
+      if (changed) reason = 'edit-applied';
+    } else if (!known && message.deletes) {
+      changed = this.#writtenBy(chat, message.deletes, sender, [
+        ...ACCESS_REASONS,
+        'group-not-addressed',
+        'chat-paused',
+      ]);
+      if (changed) {
+        const end = { state: 'ignored', reason: 'deleted-by-author', finishedAt: state.time() };
+        Object.assign(changed, end, { mediaRef: undefined });
+      }
+    }
 
     const { info, reference } = (!reason && mediaColumns(message.media)) || {};
     const content = {
       media: info,
       mediaRef: reference,
       kind: message.kind,
-      text: message.ignoredReason ? '' : message.text,
+      text:
+        message.ignoredReason && message.ignoredReason !== GROUP_EVENT && effect?.kind !== 'takeover'
+          ? ''
+          : message.text,
       quotedText: message.ignoredReason ? undefined : message.quotedText,
       editOf: message.editOf,
+      toUs: message.toUs,
+      viewOnce: message.ignoredReason ? undefined : message.viewOnce,
       mentions: reason ? undefined : this.#named(message, chat),
+      details: reason ? undefined : this.#details(message, chat),
       pushName: message.sender.pushName ?? known?.pushName,
       state: reason ? ('ignored' as const) : ('received' as const),
       reason,
@@ -75,12 +122,14 @@ export class MemoryInbox implements Inbox {
       senderLid: sender.lid,
       attempts: 0,
       clearedAttempts: 0,
+      edits: 0,
       stanzaOrder: message.stanzaOrder,
       sentAtMs: Math.trunc(message.sentAtMs),
       receivedAt: state.time(),
     };
     if (isReadableNow) Object.assign(row, content);
     state.messages.set(row.id, row);
+    if (effect && isStored) ownerWrote(state, chat, effect, message.sentAtMs);
 
     const isWaiting = isStored && row.state === 'received';
     if (isWaiting) chat.replyTo = replyTo;
@@ -98,6 +147,7 @@ export class MemoryInbox implements Inbox {
       ...(claim && { worker: claim }),
       isNewWorker,
       ...(turn && { turn }),
+      ...(changed && { changed: String(changed.id) }),
     };
   }
 
@@ -115,9 +165,18 @@ export class MemoryInbox implements Inbox {
     return turn;
   }
 
+  async waiting(chatId: string, limit: number): Promise<{ turns: PendingTurn[]; nowMs: number }> {
+    const chat = this.#state.chats.get(Number(chatId));
+    const rows = chat ? this.#state.received(chat.id).slice(0, limit) : [];
+    return { turns: rows.flatMap((row) => (chat ? this.#turnOf(chat, row) : [])), nowMs: this.#state.now() };
+  }
+
   #oldest(chat: MemoryChat): PendingTurn | undefined {
     const [message] = this.#state.received(chat.id);
-    if (!message) return undefined;
+    return message && this.#turnOf(chat, message);
+  }
+
+  #turnOf(chat: MemoryChat, message: MemoryMessage): PendingTurn {
     const chatId = String(chat.id);
     const replies = [...this.#state.outbox.values()].filter((reply) => reply.chatId === chatId);
     return pendingTurn({
@@ -129,36 +188,107 @@ export class MemoryInbox implements Inbox {
       chatId,
       chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId },
       replyTo: chat.replyTo,
-      isPaused: isPaused(chat, this.#state.now()),
+      chatState: chat.policyState,
+      isPaused: pauseModeOf(chat, this.#state.now()) === 'listen-only',
+      isApproving: pauseModeOf(chat, this.#state.now()) === 'approve',
+      isInLoop: pauseModeOf(chat, this.#state.now()) === 'auto-reply-loop',
+      access: accessOf(chat, this.#state.now()),
     });
   }
 
   async countAttempt(
     messageId: string,
     attempt: number,
-    { didNotRun = false }: CountOptions = {},
+    { didNotRun = false, edits = 0, merged = [] }: CountOptions = {},
   ): Promise<{ stored: Promise<void> }> {
+    for (const line of merged) {
+      const row = this.#state.messages.get(Number(line.messageId));
+      if (row?.state === 'received') row.mergedInto = messageId;
+    }
     const message = this.#state.messages.get(Number(messageId));
     if (message) {
       message.attempts = Math.max(message.attempts, attempt);
       message.clearedAttempts = Math.max(message.clearedAttempts, didNotRun ? attempt : 0);
+      if (message.edits > edits) message.editId ??= this.#newestEdit(message);
     }
     return { stored: Promise.resolve() };
+  }
+
+  async addPart(
+    claim: ChatClaim,
+    { messageId, edits = 0 }: Pick<PendingTurn, 'messageId' | 'edits'>,
+    { accountId, to, waMessageId, text, quote }: NewReply,
+  ): Promise<QueuedReply | undefined> {
+    const message = this.#state.messages.get(Number(messageId));
+    if (!this.#claimed(claim) || message?.state !== 'received' || message.edits !== edits) return undefined;
+    const known = [...this.#state.outbox.values()].find(
+      (row) => row.accountId === accountId && row.waMessageId === waMessageId,
+    );
+    if (known) return queuedReplyOf(known);
+    const row = queueReply(
+      this.#state,
+      message,
+      { accountId, to, waMessageId, text, ...(quote && { quote }) },
+      'queued',
+    );
+    row.isPart = true;
+    return queuedReplyOf(row);
+  }
+
+  async parts(messageId: string): Promise<StoredPart[]> {
+    return [...this.#state.outbox.values()]
+      .filter((row) => row.messageId === messageId && row.isPart && row.state !== 'dead')
+      .map(({ waMessageId, text, state, queuedAt }) => ({
+        waMessageId,
+        text,
+        isSent: state !== 'queued' && state !== 'sending',
+        ageMs: this.#state.now() - queuedAt.getTime(),
+      }));
   }
 
   async finishTurn(
     messageId: string,
     result: TurnResult,
-    { claim, lease }: { claim?: ChatClaim; lease?: Lease } = {},
+    { claim, lease, turn }: EndOptions = {},
   ): Promise<FinishedTurn> {
     const state = this.#state;
     const message = state.messages.get(Number(messageId));
     const repliesNow = () => [...state.outbox.values()].filter((reply) => reply.messageId === messageId);
     let earlier = 0;
     let isSending = false;
-    if (message?.state === 'received') {
+    const isForOwner = result.state === 'ignored' && ACCESS_REASONS.includes(result.reason ?? '');
+    const isApproved = message && state.chats.get(message.chatId)?.access?.state === 'approved';
+    if (message?.state === 'received' && turn && !this.#isCurrent(message, turn)) {
+      return { replies: [], isClaimed: claim !== undefined && this.#oldestOrRelease(claim) !== undefined };
+    }
+    if (message?.state === 'received' && !(isForOwner && isApproved)) {
+      for (const line of turn?.merged ?? []) {
+        Object.assign(state.messages.get(Number(line.messageId)) ?? {}, {
+          state: 'ignored',
+          reason: 'merged',
+          mergedInto: messageId,
+          routeId: result.routeId,
+          finishedAt: state.time(),
+          mediaRef: undefined,
+          trace: [
+            {
+              step: 'pace',
+              outcome: 'merged',
+              messageId,
+              sentence: 'The message is part of the question that ends with this later message.',
+            },
+          ],
+        });
+      }
       earlier = repliesNow().length;
-      const { replies, ...end } = result;
+      const { replies, statePatch, isDraft, loop, ...end } = result;
+      const chat = state.chats.get(message.chatId);
+      const now = state.now();
+      if (chat && loop === 'stopped' && pauseModeOf(chat, now) === undefined) {
+        const reason = 'Two programs answered each other.';
+        chat.pause = { sinceMs: now, reason, mode: 'auto-reply-loop' };
+      } else if (chat?.pause?.mode === 'auto-reply-loop' && loop === 'over') chat.pause = undefined;
+      if (chat && statePatch) chat.policyState = { ...chat.policyState, ...statePatch };
       const reason = end.reason ?? (end.state === 'answered' ? undefined : 'unspecified');
       Object.assign(message, {
         ...end,
@@ -166,13 +296,18 @@ export class MemoryInbox implements Inbox {
         attempts: end.attempts ?? message.attempts,
         finishedAt: state.time(),
       });
-      if (end.state !== 'dead') message.mediaRef = undefined;
+      if (end.state !== 'dead' && !isForOwner) message.mediaRef = undefined;
       const isBehind = [...state.outbox.values()].some(
         (row) => row.chatId === String(message.chatId) && row.state === 'queued',
       );
-      for (const reply of replies) queueReply(state, message, reply);
+      for (const reply of replies) queueReply(state, message, reply, isDraft ? 'draft' : 'queued');
+      for (const { text, special } of repliesNow().slice(earlier)) {
+        if (special?.kind !== 'edit') continue;
+        const part = repliesNow().find((row) => row.isPart && row.waMessageId === special.of);
+        if (part) part.text = text;
+      }
       const [first] = repliesNow().slice(earlier);
-      isSending = lease !== undefined && first !== undefined && !isBehind && this.#isHeld(lease);
+      isSending = lease !== undefined && !isDraft && first !== undefined && !isBehind && this.#isHeld(lease);
       if (first && isSending)
         Object.assign(first, { state: 'sending', attempts: 1, attemptedAt: state.time() });
       if (end.state === 'dead' && reason) {
@@ -189,6 +324,7 @@ export class MemoryInbox implements Inbox {
     }
     const replies = repliesNow()
       .slice(earlier)
+      .filter((row) => row.state !== 'draft')
       .map((row, index) => ({
         ...queuedReplyOf(row),
         ...(isSending && index === 0 && { isSending: true as const }),
@@ -209,6 +345,13 @@ export class MemoryInbox implements Inbox {
 
   async mediaReference(messageId: string): Promise<string | undefined> {
     return this.#state.messages.get(Number(messageId))?.mediaRef;
+  }
+
+  async saveTranscript(messageId: string, text: string): Promise<void> {
+    const message = this.#state.messages.get(Number(messageId));
+    if (message?.state !== 'received' || message.text !== '') return;
+    message.text = text;
+    message.details = { ...message.details, isTranscript: true };
   }
 
   async openChats(exceptNodes: readonly string[]): Promise<OpenChat[]> {
@@ -251,21 +394,80 @@ export class MemoryInbox implements Inbox {
     };
   }
 
-  /** Replaces the text of a message that waits behind the one of the current turn. */
-  #applyEdit(chat: MemoryChat, edit: InboundMessage, sender: { phone?: string; lid?: string }): boolean {
-    const received = this.#state.received(chat.id);
-    const target = received
-      .slice(chat.workerNode === undefined ? 0 : 1)
+  /** Replaces the text of a message that waits for its answer. */
+  #applyEdit(
+    chat: MemoryChat,
+    edit: InboundMessage,
+    sender: { phone?: string; lid?: string },
+  ): MemoryMessage | undefined {
+    const target = this.#writtenBy(chat, edit.editOf, sender, ACCESS_REASONS);
+    if (!target || this.#state.withTask.has(String(target.id))) return undefined;
+    if (target.attempts > 0 || target.mergedInto !== undefined) target.editId = edit.waMessageId;
+    target.text = edit.text;
+    target.mentions = this.#named(edit, chat);
+    target.toUs = edit.toUs ?? target.toUs;
+    target.edits += 1;
+    target.clearedAttempts = target.attempts;
+    return target;
+  }
+
+  #newestEdit({
+    id,
+    chatId,
+    waMessageId,
+    editOf,
+    senderPhone,
+    senderLid,
+  }: MemoryMessage): string | undefined {
+    return this.#state
+      .messagesOf(chatId)
+      .filter(
+        (other) =>
+          other.id > id &&
+          other.reason === 'edit-applied' &&
+          (other.editOf === waMessageId || other.editOf === editOf) &&
+          isSamePerson(
+            { phone: senderPhone, lid: senderLid },
+            { phone: other.senderPhone, lid: other.senderLid },
+          ),
+      )
+      .at(-1)?.waMessageId;
+  }
+
+  /** The message of this WhatsApp id that this person wrote; unanswered, or ignored for one of these reasons. */
+  #writtenBy(
+    chat: MemoryChat,
+    waMessageId: string | undefined,
+    sender: { phone?: string; lid?: string },
+    reasons: readonly string[],
+  ): MemoryMessage | undefined {
+    return this.#state
+      .messagesOf(chat.id)
+      .sort((a, b) => Number(a.stanzaOrder - b.stanzaOrder) || a.id - b.id)
       .filter(
         (message) =>
-          (message.waMessageId === edit.editOf || message.editOf === edit.editOf) &&
+          (message.state === 'received' || reasons.includes(message.reason ?? '')) &&
+          (message.waMessageId === waMessageId || message.editOf === waMessageId) &&
           isSamePerson(sender, { phone: message.senderPhone, lid: message.senderLid }),
       )
       .at(-1);
-    if (!target) return false;
-    target.text = edit.text;
-    target.mentions = this.#named(edit, chat);
-    return true;
+  }
+
+  /** Whether the messages of a turn are still as the turn has them. */
+  #isCurrent(message: MemoryMessage, { edits = 0, merged = [] }: NonNullable<EndOptions['turn']>): boolean {
+    if (message.edits !== edits) return false;
+    return merged.every((line) => {
+      const row = this.#state.messages.get(Number(line.messageId));
+      return row?.state === 'received' && row.edits === (line.edits ?? 0);
+    });
+  }
+
+  #details(message: InboundMessage, chat: MemoryChat): StoredDetails | undefined {
+    const { details } = message;
+    if (!details?.quoted) return details;
+    const mentions = [{ ...details.quoted, tag: '' }];
+    const [{ tag: _, ...quoted } = { tag: '' }] = this.#named({ ...message, mentions }, chat) ?? [];
+    return { ...details, quoted };
   }
 
   /** With both addresses, and the name that the person's last message to the chat has (as SQL's `named_mentions`). */
@@ -287,22 +489,31 @@ export class MemoryInbox implements Inbox {
 
 /** An outbox row as delivery reads it. */
 export function queuedReplyOf(reply: MemoryReply): QueuedReply {
-  const { id, chatId, messageId, accountId, to, waMessageId, text, media } = reply;
+  const { id, chatId, messageId, accountId, to, waMessageId, text, media, quote, special, timerSeconds } =
+    reply;
+  const more = {
+    ...(timerSeconds !== undefined && { timerSeconds }),
+    ...(special && { special }),
+    ...(reply.mentions && { mentions: reply.mentions }),
+  };
   const answers = messageId !== undefined && { messageId };
   return {
     outboxId: id,
     chatId,
     ...answers,
-    message: { accountId, to, waMessageId, text, ...(media && { media }) },
+    message: { accountId, to, waMessageId, text, ...(media && { media }), ...(quote && { quote }), ...more },
   };
 }
 
-/** Stores a reply to a message as `queued`. */
+/** Stores a reply to a message. Without a state: `draft` where the owner approves answers (as SQL's `first_reply_state`). */
 export function queueReply(
   state: MemoryState,
   message: MemoryMessage,
   reply: TurnResult['replies'][number],
+  given?: 'draft' | 'queued',
 ): MemoryReply {
+  const chat = state.chats.get(message.chatId);
+  const isApproving = chat !== undefined && pauseModeOf(chat, state.now()) === 'approve';
   const id = String(state.nextId());
   const row: MemoryReply = {
     id,
@@ -313,8 +524,11 @@ export function queueReply(
     waMessageId: reply.waMessageId,
     text: reply.text,
     media: reply.media,
+    quote: reply.quote,
+    special: reply.special,
+    timerSeconds: state.chats.get(message.chatId)?.timerSeconds || undefined,
     file: reply.file && { bytes: reply.file },
-    state: 'queued',
+    state: given ?? (isApproving ? 'draft' : 'queued'),
     attempts: 0,
     queuedAt: state.time(),
   };

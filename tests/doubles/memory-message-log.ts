@@ -7,6 +7,7 @@ import type {
   MessageLog,
   MessageQuery,
   OpenWork,
+  OutgoingWork,
   ReceivedMessage,
   SentMessageRow,
   SentQuery,
@@ -63,6 +64,16 @@ export class MemoryMessageLog implements MessageLog {
     return ids.length === 0 ? undefined : String(Math.max(...ids));
   }
 
+  async searchEnd(chat: Parameters<MessageLog['searchEnd']>[0], rows: number): Promise<string | undefined> {
+    const ids = [
+      await this.messages({ ...chat, limit: rows + 1 }),
+      await this.sentMessages({ ...chat, limit: rows + 1 }),
+    ]
+      .flatMap((found) => found[rows] ?? [])
+      .map(({ id }) => Number(id));
+    return ids.length === 0 ? undefined : String(Math.max(...ids));
+  }
+
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
     const rows = this.#state.deadLetters.filter(
       (row) =>
@@ -77,6 +88,24 @@ export class MemoryMessageLog implements MessageLog {
   async deadLetter(id: string): Promise<DeadLetterRow | undefined> {
     const row = this.#state.deadLetters.find((letter) => String(letter.id) === id);
     return row && this.#deadLetterRow(row);
+  }
+
+  async outgoingWork(accountId: string): Promise<OutgoingWork> {
+    const now = this.#state.now();
+    const rows = [...this.#state.outbox.values()].filter(
+      (row) => row.accountId === accountId && row.state === 'queued',
+    );
+    const delayed = new Map<string, { why: string; messages: number; until: Date }>();
+    let queued = 0;
+    for (const { delayedUntil: until, error: why = '' } of rows) {
+      if (until === undefined || until.getTime() <= now) queued += 1;
+      else {
+        const { messages = 0, until: first = until } = delayed.get(why) ?? {};
+        const earlier = new Date(Math.min(first.getTime(), until.getTime()));
+        delayed.set(why, { why, messages: messages + 1, until: earlier });
+      }
+    }
+    return { queued, delayed: [...delayed.values()].sort((a, b) => Number(a.until) - Number(b.until)) };
   }
 
   async openWork(): Promise<OpenWork> {
@@ -94,6 +123,7 @@ export class MemoryMessageLog implements MessageLog {
           state !== 'queued' && attemptedAt !== undefined && attemptedAt.getTime() <= now - ACK_TIMEOUT_MS,
       ).length,
       deadLetters: this.#state.deadLetters.filter((row) => stateOf(row) === 'open').length,
+      webhookEvents: 0,
     };
   }
 

@@ -1,10 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import { parseJid } from '../../router/src/core/chat-id.ts';
+import { identityOfSpecial } from '../../router/src/core/delivery/special-message.ts';
 import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { FirstContact } from '../../router/src/core/policies/governor.ts';
 import type { MessageReceipt } from '../../router/src/core/ports/chat-provider.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
+  type DirectOptions,
   MAX_REFUSALS,
   type Outbox,
   type OutboxRow,
@@ -12,7 +16,7 @@ import {
   type SentMessage,
 } from '../../router/src/core/ports/outbox.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
-import { chatOf } from './memory-chats.ts';
+import { chatOf, ownerWrote } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
 import type { MemoryReply, MemoryState } from './memory-state.ts';
 
@@ -24,6 +28,7 @@ const RANK: Record<OutboxState, number> = {
   delivered: 4,
   read: 5,
   dead: 6,
+  draft: 7,
 };
 
 /** The outbox in memory, with the state changes of PostgresOutbox. */
@@ -36,7 +41,7 @@ export class MemoryOutbox implements Outbox {
 
   async addDirect(
     message: OutgoingMessage,
-    idempotencyKey?: string,
+    { idempotencyKey, byHand, file }: DirectOptions = {},
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
     const state = this.#state;
     const chat = chatOf(state, message.accountId, addressOf(message.to), message.to);
@@ -48,21 +53,37 @@ export class MemoryOutbox implements Outbox {
         row.accountId === message.accountId,
     );
     if (known) {
-      const isSame = known.chatId === chatId && known.text === message.text;
+      const isSame =
+        known.chatId === chatId &&
+        known.text === message.text &&
+        known.source === file?.source &&
+        isDeepStrictEqual(identityOfSpecial(known.special), identityOfSpecial(message.special));
       return { outcome: isSame ? 'known' : 'conflict', row: asRow(known) };
     }
+    if (file && !file.bytes) throw new Error('a new message needs the bytes of its file');
     chat.activeAtMs = state.now();
     const row: MemoryReply = {
       ...message,
+      ...(file?.bytes && { file: { bytes: file.bytes } }),
+      source: file?.source,
       id: String(state.nextId()),
       chatId,
       state: 'queued',
       attempts: 0,
       queuedAt: state.time(),
+      timerSeconds: chat.timerSeconds || undefined,
       idempotencyKey,
+      byHand: byHand !== undefined,
     };
     state.outbox.set(row.id, row);
+    if (byHand && byHand.pauseMs > 0) ownerWrote(state, chat, { kind: 'takeover', forMs: byHand.pauseMs });
     return { outcome: 'queued', row: asRow(row) };
+  }
+
+  async hasDirect(accountId: string, idempotencyKey: string): Promise<boolean> {
+    return [...this.#state.outbox.values()].some(
+      (row) => row.accountId === accountId && row.idempotencyKey === idempotencyKey,
+    );
   }
 
   async undelivered(accountId: string, page: { limit: number; afterId?: string }): Promise<QueuedReply[]> {
@@ -85,8 +106,10 @@ export class MemoryOutbox implements Outbox {
     if (!row || this.#isHeld(row)) return false;
     for (const other of this.#state.outbox.values()) {
       if (other === row) break;
-      if (other.accountId === row.accountId && other.chatId === row.chatId && other.state === 'queued')
-        return false;
+      if (other.accountId !== row.accountId || other.chatId !== row.chatId || other.state !== 'queued')
+        continue;
+      row.state = 'queued';
+      return false;
     }
     row.attempts += 1;
     row.attemptedAt = this.#state.time();
@@ -135,7 +158,43 @@ export class MemoryOutbox implements Outbox {
     const row = this.#state.outbox.get(outboxId);
     const chat = row && this.#state.chats.get(Number(row.chatId));
     if (!chat || chat.groupId) return false;
-    return this.#state.messagesOf(chat.id).every((message) => message.reason === 'own-message');
+    return this.#state
+      .messagesOf(chat.id)
+      .every(({ reason }) => reason === 'own-message' || reason === 'owner-message');
+  }
+
+  async firstContact(outboxId: string): Promise<FirstContact | undefined> {
+    const row = this.#state.outbox.get(outboxId);
+    if (!row || row.messageId !== undefined || row.firstContactMs !== undefined) return undefined;
+    if (!(await this.isCold(outboxId))) return undefined;
+    const nowMs = this.#state.now();
+    const earlierMs = [...this.#state.outbox.values()].flatMap(({ accountId, firstContactMs }) =>
+      accountId === row.accountId && firstContactMs !== undefined ? [nowMs - firstContactMs] : [],
+    );
+    return { accountAgeMs: 0, earlierMs: earlierMs.filter((ms) => ms < 86_400_000) };
+  }
+
+  async isUnasked(outboxId: string): Promise<boolean> {
+    const row = this.#state.outbox.get(outboxId);
+    if (!row || row.messageId !== undefined || row.byHand) return false;
+    const dayAgo = this.#state.now() - 86_400_000;
+    return this.#state
+      .messagesOf(Number(row.chatId))
+      .every(
+        ({ reason, receivedAt }) =>
+          reason === 'own-message' || reason === 'owner-message' || receivedAt.getTime() <= dayAgo,
+      );
+  }
+
+  async countFirstContact(outboxId: string): Promise<void> {
+    const row = this.#state.outbox.get(outboxId);
+    if (row) row.firstContactMs ??= this.#state.now();
+  }
+
+  async endDelaysOf(chatId: string): Promise<void> {
+    for (const row of this.#state.outbox.values()) {
+      if (row.chatId === chatId && row.state === 'queued') row.delayedUntil = undefined;
+    }
   }
 
   async overdue(
@@ -283,6 +342,12 @@ export function asRow({
   messageId: _message,
   idempotencyKey: _key,
   file: _file,
+  firstContactMs: _first,
+  byHand: _byHand,
+  special: _special,
+  quote: _quote,
+  mentions: _mentions,
+  source: _source,
   ...row
 }: MemoryReply): OutboxRow {
   return row;

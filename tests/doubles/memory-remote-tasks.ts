@@ -34,6 +34,7 @@ export class MemoryRemoteTasks implements RemoteTasks {
   async add(owner: TaskOwner, remoteId: string): Promise<void> {
     if (this.#of(owner).some((task) => task.remoteId === remoteId)) return;
     const id = this.#tasks.length + 1;
+    this.#state.withTask.add(owner.messageId);
     this.#tasks.push({ ...owner, id, remoteId, isOpen: true, reports: 0, createdAtMs: this.#state.now() });
   }
 
@@ -113,7 +114,9 @@ export class MemoryRemoteTasks implements RemoteTasks {
       const { accountId, chatId, attempts, trace } = message;
       state.addDeadLetter({ accountId, chatId, messageId: task.messageId, reason, error, attempts, trace });
     } else if (end) message.reason = undefined;
-    return [...state.outbox.values()].filter(({ id }) => !before.has(id)).map(queuedReplyOf);
+    return [...state.outbox.values()]
+      .filter(({ id, state: sent }) => !before.has(id) && sent !== 'draft')
+      .map(queuedReplyOf);
   }
 
   async session(key: SessionKey): Promise<AgentSession | undefined> {

@@ -48,6 +48,11 @@ export class MemoryReplyTokens implements ReplyTokens {
     return found.expiresAtMs <= this.#state.now() ? 'expired' : 'valid';
   }
 
+  async routeOf(token: string): Promise<string | undefined> {
+    const found = this.#tokens.get(token);
+    return found && this.#state.messages.get(Number(found.messageId))?.routeId;
+  }
+
   async redeem(token: string, replies: readonly LateReply[]): Promise<LateAnswer> {
     const outcome = this.#stateOf(token);
     if (outcome !== 'valid') return { outcome };
@@ -74,6 +79,6 @@ export class MemoryReplyTokens implements ReplyTokens {
     }
     const to = { accountId: message.accountId, to: chat.replyTo };
     const rows = replies.map((reply) => queueReply(this.#state, message, { ...to, ...reply }));
-    return { outcome: 'stored', replies: rows.map(queuedReplyOf) };
+    return { outcome: 'stored', replies: rows.filter(({ state }) => state !== 'draft').map(queuedReplyOf) };
   }
 }

@@ -1,6 +1,10 @@
-import type { StoredMention } from '../../router/src/core/messages/chat-identity.ts';
-import type { MessageState } from '../../router/src/core/messages/inbound-message.ts';
-import type { MediaInfo } from '../../router/src/core/models.ts';
+import type { SpecialMessage } from '../../router/src/core/delivery/special-message.ts';
+import type { StoredDetails, StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import type { MessageState, ToUs } from '../../router/src/core/messages/inbound-message.ts';
+import type { MediaInfo, MediaKind, Quote } from '../../router/src/core/models.ts';
+import type { Access } from '../../router/src/core/policies/access-fields.ts';
+import type { ChatState } from '../../router/src/core/policies/chat-state.ts';
+import type { PauseMode, PersonSession } from '../../router/src/core/ports/chat-store.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 
 export interface MemoryChat {
@@ -12,14 +16,33 @@ export interface MemoryChat {
   replyTo: string;
   workerNode?: string;
   workerEpoch: number;
+  policyState?: ChatState;
   /** When a message was last worked on or sent. */
   activeAtMs: number;
-  pause?: { sinceMs: number; untilMs?: number; reason?: string };
+  /** 0: messages stay. */
+  timerSeconds?: number;
+  pause?: { sinceMs: number; untilMs?: number; reason?: string; mode?: PauseMode };
+  access?: { state: Access; askedAtMs?: number };
+  tags?: string[];
+  notes?: string;
 }
 
-/** Whether the messages of a chat get no answer (as SQL's `is_paused`). */
+/** Whether a chat is paused (as SQL's `is_paused`). */
 export function isPaused({ pause }: MemoryChat, nowMs: number): boolean {
   return pause !== undefined && (pause.untilMs ?? Number.POSITIVE_INFINITY) > nowMs;
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** What the owner decided about a chat (as SQL's `access_of`). */
+export function accessOf({ access }: MemoryChat, nowMs: number): Access | undefined {
+  const isOver = access?.state === 'pending' && (access.askedAtMs ?? 0) < nowMs - WEEK_MS;
+  return isOver ? undefined : access?.state;
+}
+
+/** How a chat is paused (as SQL's `pause_mode_of`). */
+export function pauseModeOf(chat: MemoryChat, nowMs: number): PauseMode | undefined {
+  return isPaused(chat, nowMs) ? (chat.pause?.mode ?? 'listen-only') : undefined;
 }
 
 export interface MemoryMessage {
@@ -36,7 +59,13 @@ export interface MemoryMessage {
   media?: MediaInfo;
   mediaRef?: string;
   editOf?: string;
+  edits: number;
+  editId?: string;
+  mergedInto?: string;
   mentions?: StoredMention[];
+  toUs?: ToUs;
+  viewOnce?: MediaKind;
+  details?: StoredDetails;
   state: MessageState;
   reason?: string;
   error?: string;
@@ -55,7 +84,23 @@ export interface MemoryMessage {
 export interface MemoryReply extends OutboxRow {
   messageId?: string;
   idempotencyKey?: string;
+  /** When it was counted as a first contact. */
+  firstContactMs?: number;
   file?: { bytes: Uint8Array; content?: Uint8Array };
+  /** As DirectOptions.file. */
+  source?: string;
+  quote?: Quote;
+  mentions?: string[];
+  special?: SpecialMessage;
+  /** A person wrote it by hand. */
+  byHand?: boolean;
+  /** It was stored while its turn ran. */
+  isPart?: boolean;
+}
+
+/** The session of a person in all chats. */
+export interface MemoryPersonSession extends PersonSession {
+  startedBy?: string;
 }
 
 export interface MemoryDeadLetter {
@@ -91,10 +136,16 @@ export class MemoryState {
   readonly chats = new Map<number, MemoryChat>();
   readonly messages = new Map<number, MemoryMessage>();
   readonly outbox = new Map<string, MemoryReply>();
+  /** By `account person`. */
+  readonly personSessions = new Map<string, MemoryPersonSession>();
   readonly deadLetters: MemoryDeadLetter[] = [];
   readonly questions: MemoryQuestion[] = [];
   /** `account lid` → number. */
   readonly lids = new Map<string, string>();
+  /** Messages for which an agent has opened a task. */
+  readonly withTask = new Set<string>();
+  /** Numbers of the accounts. */
+  readonly ownerPhones = new Map<string, string>();
   readonly now: () => number;
   #lastId = 0;
 
@@ -123,6 +174,21 @@ export class MemoryState {
     const failedAt = this.time();
     if (known) Object.assign(known, letter, { failedAt, replayedAt: undefined, closedAt: undefined });
     else this.deadLetters.push({ ...letter, id: this.nextId(), createdAt: failedAt, failedAt });
+  }
+
+  /** Makes messages of a chat unanswered again (as SQL's `requeue_ignored`). */
+  requeueIgnored(chatId: number, reasons: readonly string[]): void {
+    for (const message of this.messagesOf(chatId)) {
+      const isWaiting = message.state === 'ignored' && reasons.includes(message.reason ?? '');
+      const isNew = message.receivedAt.getTime() > this.now() - WEEK_MS;
+      if (!isWaiting || !isNew || (message.text === '' && message.kind === 'text')) continue;
+      Object.assign(message, {
+        state: 'received',
+        reason: undefined,
+        error: undefined,
+        finishedAt: undefined,
+      });
+    }
   }
 
   /** Unanswered messages of a chat in the order of their turns. */

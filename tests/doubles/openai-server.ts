@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { StandInServer } from './stand-in-server.ts';
 
@@ -19,7 +20,7 @@ const bodies = {
     max_tokens: z.int().min(1).optional(),
     max_completion_tokens: z.int().min(1).optional(),
     temperature: z.number().min(0).max(2).optional(),
-    stream: z.literal(false),
+    stream: z.boolean(),
   }),
   '/v1/responses': z.strictObject({
     model: z.string(),
@@ -28,7 +29,7 @@ const bodies = {
     max_output_tokens: z.int().min(16).optional(),
     temperature: z.number().min(0).max(2).optional(),
     store: z.boolean(),
-    stream: z.literal(false),
+    stream: z.boolean(),
   }),
 };
 
@@ -46,6 +47,8 @@ export interface OpenAiStandInOptions {
   apiKey?: string;
   /** What the model writes. Default: `Echo: ` and the last text. */
   write?(input: ModelInput): string;
+  /** The pieces of a text in which a stream sends it, each when it is there. Default: its words, at once. */
+  pieces?(text: string): AsyncIterable<string> | Iterable<string>;
 }
 
 /**
@@ -80,6 +83,12 @@ export function startOpenAiServer(options: OpenAiStandInOptions = {}): Promise<S
     const said = messages.filter((each) => !isSystem(each)).map(({ content }) => textOf(content) ?? '');
     const text = write({ model: asked.model, ...(system !== undefined && { system }), said });
     const usage = { total_tokens: 3 };
+    const pieces = (options.pieces ?? wordsOf)(text);
+    if (asked.stream) {
+      const events =
+        path === '/v1/responses' ? responseEvents(asked.model, pieces) : chatEvents(asked.model, pieces);
+      return { headers: { 'content-type': 'text/event-stream; charset=utf-8' }, body: Readable.from(events) };
+    }
     if (path === '/v1/responses') {
       const content = [{ type: 'output_text', text, annotations: [] }];
       const output = [{ type: 'message', role: 'assistant', content }];
@@ -92,6 +101,39 @@ export function startOpenAiServer(options: OpenAiStandInOptions = {}): Promise<S
       body: { id: 'chatcmpl-1', object: 'chat.completion', model: asked.model, choices: [choice], usage },
     };
   });
+}
+
+const wordsOf = (text: string) => text.split(/(?<= )/);
+const sse = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
+
+async function* chatEvents(model: string, pieces: AsyncIterable<string> | Iterable<string>) {
+  const chunk = (delta: object, finish_reason: string | null = null) =>
+    sse({
+      id: 'chatcmpl-1',
+      object: 'chat.completion.chunk',
+      model,
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+  yield chunk({ role: 'assistant', content: '' });
+  for await (const content of pieces) yield chunk({ content });
+  yield chunk({}, 'stop');
+  yield 'data: [DONE]\n\n';
+}
+
+async function* responseEvents(model: string, pieces: AsyncIterable<string> | Iterable<string>) {
+  const event = (type: string, fields: object) => `event: ${type}\n${sse({ type, ...fields })}`;
+  const response = { id: 'resp_1', object: 'response', model };
+  yield event('response.created', { response: { ...response, status: 'in_progress', output: [] } });
+  let text = '';
+  for await (const delta of pieces) {
+    text += delta;
+    yield event('response.output_text.delta', { item_id: 'msg_1', output_index: 0, content_index: 0, delta });
+  }
+  const output = [
+    { type: 'message', role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }] },
+  ];
+  const usage = { total_tokens: 3 };
+  yield event('response.completed', { response: { ...response, status: 'completed', output, usage } });
 }
 
 const isSystem = ({ role }: { role: string }) => role === 'system';

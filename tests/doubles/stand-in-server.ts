@@ -19,7 +19,7 @@ export interface StandInRequest {
 export interface StandInAnswer {
   status?: number;
   headers?: Record<string, string>;
-  /** A text or bytes as they are, anything else as JSON. */
+  /** A text or bytes as they are, a stream as it comes, anything else as JSON. */
   body?: unknown;
 }
 
@@ -178,6 +178,11 @@ export class StandInServer {
 }
 
 function write(response: ServerResponse, { status = 200, headers = {}, body }: StandInAnswer): void {
+  if (body instanceof Readable) {
+    response.writeHead(status, headers).flushHeaders();
+    body.pipe(response);
+    return;
+  }
   const isRaw = typeof body === 'string' || body instanceof Uint8Array || body === undefined;
   const type = isRaw ? {} : { 'content-type': 'application/json' };
   response.writeHead(status, { ...type, ...headers }).end(isRaw ? body : JSON.stringify(body));

@@ -44,5 +44,14 @@ describe('Two programs that answer each other', () => {
       const { body } = await bed.service.api('GET', `/api/messages?channelId=${person.phone}&limit=1`);
       expect(body.data).toMatchObject([{ state: 'ignored', reason: 'auto-reply-loop' }]);
     }
+    const paused = await bed.service.api('GET', '/api/chats?paused=true');
+    const chats = paused.body.data as Array<{ id: string; channelId: string; pause: { mode: string } }>;
+    expect(chats.map(({ channelId }) => channelId).sort()).toEqual([parrot.phone, recorder.phone].sort());
+    const before = parrot.received.length;
+    const { id, pause } = chats.find(({ channelId }) => channelId === parrot.phone) ?? {};
+    expect(pause?.mode).toBe('auto-reply-loop');
+    const resumed = await bed.service.api('POST', `/api/chats/${id}/resume`, { answerMissed: true });
+    expect(resumed).toMatchObject({ status: 200, body: { message: 'Chat resumed.' } });
+    expect(await parrot.waitForReceived(before + 1)).toHaveLength(before + 1);
   });
 });

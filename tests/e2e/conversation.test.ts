@@ -65,6 +65,7 @@ describe('wa2ai on WhatsApp', () => {
 
   it('answers everyone who writes with a message id that another sender used', async () => {
     const [una, vic] = [bed.person(), bed.person()];
+    await bed.service.addRoute(una.phone, bed.agent.url, { config: { takeover: { minutes: 0 } } });
     const group = createGroup(bed.emulator, { subject: 'Ids', members: [una, vic, bed.phone] });
     const id = await una.say('from Una', { to: group });
     await vic.say('from Vic', { to: group, id });
@@ -126,6 +127,7 @@ describe('wa2ai on WhatsApp', () => {
 
   it("does not answer the account's own messages, and records the reason", async () => {
     const kim = bed.person();
+    await bed.service.addRoute(kim.phone, bed.agent.url, { config: { takeover: { minutes: 0 } } });
     await kim.say('hello', { to: bed.phone });
     await kim.nextReply();
     const own = await bed.phone.say('I answer myself', { to: kim });

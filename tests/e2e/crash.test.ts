@@ -10,7 +10,13 @@ const MESSAGES = 150;
 const KILLS = 6;
 
 describe(`wa2ai killed ${KILLS} times while people write ${MESSAGES} messages`, () => {
-  it('answers each once, in the order of its chat', { timeout: 600_000 }, async () => {
+  it.each([
+    ['answers each once, in the order of its chat', false],
+    [
+      'answers each once with all policies on, lines in a row together, strangers when they are approved',
+      true,
+    ],
+  ])('%s', { timeout: 600_000 }, async (_, hasPolicies) => {
     const database = await createTestDatabase();
     try {
       const report = await runCrashes({
@@ -18,6 +24,7 @@ describe(`wa2ai killed ${KILLS} times while people write ${MESSAGES} messages`, 
         messages: MESSAGES,
         kills: KILLS,
         seed: SEED,
+        hasPolicies,
       });
       console.log(summary(report));
       expect(report.traces).toBe('');

@@ -60,7 +60,13 @@ describe('agents built on viem and on ethers', () => {
       outputs: { sum: '42' },
       calldata: `0x${request?.body.toString('hex')}`,
     };
-    expect(response).toEqual({ success: true, response: '42', metadata: { abi }, detail: { abi } });
+    expect(response).toEqual({
+      success: true,
+      response: '42',
+      isPlain: true,
+      metadata: { abi },
+      detail: { abi },
+    });
   });
 
   it('are not called for help, the list of functions or a user error', async () => {

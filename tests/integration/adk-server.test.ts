@@ -184,6 +184,25 @@ describe('a run', () => {
     expect((await ask('model', 'hello')).response).toBe('turn 1: you said "hello"');
   });
 
+  it('shows the answer of an agent while it is written, without thoughts', async () => {
+    const shown: string[] = [];
+    const onText = (textSoFar: () => string) => shown.push(textSoFar());
+    const state = new AdkState();
+    const requests = recordRequests();
+    const person = aPerson();
+    const client = aClient('model', { state });
+    for (const [text, answer] of [
+      ['hello', 'turn 1: you said "hello"'],
+      ['write one two three', 'one two three'],
+    ]) {
+      const { response } = await client.sendMessage(server.url, person.says(text ?? ''), { onText });
+      expect(response).toBe(answer);
+    }
+    expect(shown.slice(-4)).toEqual(['one ', 'one two ', 'one two three', 'one two three']);
+    expect(shown.join()).not.toContain('secret');
+    expect(requests.at(-1)).toBe('POST /run_sse');
+  });
+
   it('returns the answer of the last of several agents in sequence', async () => {
     expect((await ask('drafts', 'tea')).response).toBe('edited answer on "tea"');
   });

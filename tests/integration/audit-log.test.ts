@@ -55,7 +55,16 @@ it('a log is intact after retention, which removes entries up to the first one t
   const before = await verify(node);
   expect(before).toMatchObject({ isIntact: true, entries: 1_103 });
 
-  const limits = { text: 0, outbox: 0, deadLetters: 0, workflows: 0, journal: 0, oldKeys: 0, audit: 10 };
+  const limits = {
+    text: 0,
+    outbox: 0,
+    deadLetters: 0,
+    workflows: 0,
+    journal: 0,
+    oldKeys: 0,
+    webhooks: 0,
+    audit: 10,
+  };
   const clock = new FakeClock(nowMs);
   const run = new Retention({ postgres, limits, clock, log: quietLog }).runOnce();
   while (clock.sleeping === 0) await new Promise(setImmediate);

@@ -104,7 +104,7 @@ describe('a stored message to a group', () => {
     const other = createGroup(emulator, { subject: 'Other', members: [eve, phone] });
     const outbox = new MemoryOutbox(new MemoryState());
     const sent = await account.send(team.jid, 'for the team');
-    await outbox.addDirect(sent, 'key');
+    await outbox.addDirect(sent, { idempotencyKey: 'key' });
     const chat: ReceiptToDevice['chat'] =
       from === 'direct'
         ? { kind: 'direct', addressing: 'pn' }
@@ -115,7 +115,7 @@ describe('a stored message to a group', () => {
     await account.untilReceipt(waMessageId, 'read');
     const read = account.receipts.filter((one) => one.waMessageId === waMessageId && one.state === 'read');
     await outbox.recordReceipts('main', read);
-    expect((await outbox.addDirect(sent, 'key')).row.state).toBe(state);
+    expect((await outbox.addDirect(sent, { idempotencyKey: 'key' })).row.state).toBe(state);
   });
 });
 

@@ -51,11 +51,14 @@ describe('the documentation', () => {
     expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(MAX_README_LINES);
   });
 
-  it('shows the example of a webhook as it is', () => {
-    const [shown] = codeBlocksOf(readDocument('docs/webhook-agents.md')).filter(({ info, language }) => {
+  it.each([
+    ['docs/webhook-agents.md', 'examples/webhook-agent/agent.js'],
+    ['docs/webhooks.md', 'examples/webhook-receiver/receiver.js'],
+  ])('shows in %s the example %s as it is', (page, example) => {
+    const [shown] = codeBlocksOf(readDocument(page)).filter(({ info, language }) => {
       return language === 'js' && !info;
     });
-    expect(shown?.code.trim()).toBe(readDocument('examples/webhook-agent/agent.js').trim());
+    expect(shown?.code.trim()).toBe(readDocument(example).trim());
   });
 
   it('has small pictures, each of them used', () => {
@@ -113,9 +116,9 @@ describe('the documentation', () => {
     });
     const { text } = await api.call('GET', '/metrics');
     const known = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '']) => name);
-    const named = found(/\b(wa2ai_(?!(?:msg|time|name|chat|quoted|edit_of|mentions)\b)[a-z_]+)/g).map(
-      (name) => name.replace(/_bucket$/, ''),
-    );
+    const named = found(
+      /\b(wa2ai_(?!(?:msg|time|name|chat|quoted|quoted_by|edit_of|mentions|number|lid|subject|language|kind|file|card|transcript)\b)[a-z_]+)/g,
+    ).map((name) => name.replace(/_bucket$/, ''));
     expect(named.length).toBeGreaterThan(8);
     for (const name of named) expect(known).toContain(name);
   });

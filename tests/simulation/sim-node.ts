@@ -15,6 +15,9 @@ import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts'
 import { StoredMedia } from '../../router/src/core/turns/load-media.ts';
 import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
 import type { SeededRandom } from '../crash/random.ts';
+import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
+import { MemoryState } from '../doubles/memory-state.ts';
+import { shaping } from '../support/shaping.ts';
 import { type EventLog, simLogger } from './event-log.ts';
 import type { SimAgent } from './sim-agent.ts';
 import type { DatabaseSession, SimDatabase } from './sim-database.ts';
@@ -190,10 +193,15 @@ export class SimNode {
         inbox: this.session.inbox,
         download: (reference) => mediaServer.download(process, reference),
         reload: async () => undefined,
+        links: { isOn: false, urlOf: async () => undefined, open: async () => 'unknown' },
       }),
       replyTokens: { issue: async () => 'token' },
-      history: { pastTurns: async () => [] },
+      history: { pastTurns: async () => [], unanswered: async () => [] },
+      ...shaping(),
       policies: [],
+      languages: { languageOf: async () => undefined },
+      chatStore: new MemoryChatStore(new MemoryState()),
+      accountStore: { load: async () => ({ state: 'open', generation: 1 }) },
       policy: {
         attempts: TURN_ATTEMPTS,
         patienceMs: 60_000,
@@ -225,6 +233,17 @@ export class SimNode {
       accounts: this.#accounts,
       workers: this.#workers,
       routes: this.session.routes,
+      chatStore: {
+        get: async () => undefined,
+        decideAccess: async () => undefined,
+        routeFacts: async () => undefined,
+      },
+      languages: { languageOf: async () => undefined },
+      sendNotice: async () => undefined,
+      drafts: { get: async () => undefined, approve: async () => undefined, drop: async () => false },
+      deliverReplies: () => undefined,
+      matcher: { test: async () => 'no-match' },
+      conversation: async () => ({}),
       environment: 'lab',
       log,
     });

@@ -60,8 +60,11 @@ class SimBaileysSocket {
     return this.#send(jid, { text }, messageId);
   }
 
-  relayMessage(jid: string, file: proto.IMessage, { messageId }: { messageId: string }): Promise<void> {
-    const { caption, directPath } = file.imageMessage ?? {};
+  /** A picture, or a text that quotes a message. */
+  relayMessage(jid: string, message: proto.IMessage, { messageId }: { messageId: string }): Promise<void> {
+    const { imageMessage, extendedTextMessage } = message;
+    if (!imageMessage) return this.#send(jid, { text: extendedTextMessage?.text ?? '' }, messageId);
+    const { caption, directPath } = imageMessage;
     return this.#send(jid, { text: caption ?? '', file: directPath ?? '' }, messageId);
   }
 

@@ -212,7 +212,7 @@ class World {
         environment: 'lab',
         priority: 0,
         enabled: true,
-        config: {},
+        config: { group: { answer: 'always' } },
       });
     }
   }

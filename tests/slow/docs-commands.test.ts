@@ -44,6 +44,11 @@ const PROGRAMS = [
     ready: /listens on port \d/,
   },
   {
+    code: 'PORT=8095 WEBHOOK_SECRET=the-secret-of-the-webhook node examples/webhook-receiver/receiver.js',
+    as: 'PORT=0 WEBHOOK_SECRET=the-secret-of-the-webhook node examples/webhook-receiver/receiver.js',
+    ready: /listens on port \d/,
+  },
+  {
     code: 'node tests/fixtures/abi-mock-agent.js 8080',
     as: 'node tests/fixtures/abi-mock-agent.js 0',
     ready: /listening on http/,
@@ -63,6 +68,8 @@ const NOT_HERE: Record<string, string> = {
     'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
+  'curl http://localhost:3000/api/messages -F to=+5493777239922 -F text="Our menu" -F image=@menu.jpg':
+    'it needs a picture; tests/slow/send-files.test.ts sends one',
   'curl -X POST http://localhost:3000/api/agents \\':
     'it needs a container engine; tests/e2e/hosted-agents.test.ts talks to an agent of the API',
   'node scripts/bundle-shell-runtime.mjs': 'tests/integration/shell-runtime.test.ts runs it',

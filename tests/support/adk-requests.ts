@@ -58,6 +58,15 @@ export const camelBody = {
     wa2ai_quoted: '',
     wa2ai_edit_of: '',
     wa2ai_mentions: [],
+    wa2ai_number: '5493777239922',
+    wa2ai_lid: '',
+    wa2ai_subject: '',
+    wa2ai_language: 'en',
+    wa2ai_quoted_by: {},
+    wa2ai_kind: 'text',
+    wa2ai_file: {},
+    wa2ai_card: {},
+    wa2ai_transcript: false,
   },
 };
 

@@ -3,9 +3,12 @@ import type { Clock } from '../../router/src/core/ports/clock.ts';
 import type { Inbox } from '../../router/src/core/ports/inbox.ts';
 import type { AnswerDeps } from '../../router/src/core/turns/answer-message.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
+import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
+import { MemoryState } from '../doubles/memory-state.ts';
 import { recordingLog } from './quiet-log.ts';
-import { aRoute } from './routes.ts';
+import { aRoute, NO_CONDITIONS } from './routes.ts';
+import { shaping } from './shaping.ts';
 
 export interface AnsweringOptions {
   inbox: Inbox;
@@ -53,11 +56,15 @@ export function answerDeps({
       backoffMs: (_attempt, waitMs = 0, limits = {}) => Math.min(waitMs, limits.maxRetryAfterMs ?? waitMs),
     },
     circuits: new CircuitBreakers(),
+    ...NO_CONDITIONS,
+    ...shaping(),
     policies: [],
+    chatStore: new MemoryChatStore(new MemoryState()),
+    accountStore: { load: async () => ({ state: 'open', generation: 1 }) },
     mintId: () => `WA${++replies}`,
-    media: { load: () => Promise.reject(new Error('the test has no files')) },
+    media: { load: () => Promise.reject(new Error('the test has no files')), urlOf: async () => undefined },
     replyTokens: { issue: async () => 'token' },
-    history: { pastTurns: async () => [] },
+    history: { pastTurns: async () => [], unanswered: async () => [] },
     accounts: { delivery: () => undefined },
     bus: { publish: () => undefined },
     clock,

@@ -57,7 +57,7 @@ export class HostedAgentsOnDouble {
     });
     const transport = new AgentTransport();
     this.agents = new HostedAgents({
-      ...{ ...common, host: this.host, clock: systemClock, liveNodes: () => this.liveNodes },
+      ...{ ...common, host: this.host, clock: systemClock, log, liveNodes: () => this.liveNodes },
       talk: new HostedTalk({ defaultTimeoutMs: 30_000, log, clock: systemClock, transport }),
     });
   }

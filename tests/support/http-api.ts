@@ -3,11 +3,18 @@ import { expect } from 'vitest';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
+import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
+import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/core/npc/npc-settings.ts';
 import { hasEnded } from '../../router/src/core/npc/npc-task.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
 import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-tasks.ts';
+import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
+import { groupPolicy } from '../../router/src/core/policies/group.ts';
+import { pausedChatPolicy } from '../../router/src/core/policies/paused-chat.ts';
+import { quotaPolicy } from '../../router/src/core/policies/quota.ts';
+import { storedConversation } from '../../router/src/core/policies/settings.ts';
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
@@ -24,7 +31,12 @@ import type {
 } from '../../router/src/core/ports/message-log.ts';
 import type { NpcChain } from '../../router/src/core/ports/npc-chain.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
-import { type ExplainInput, explainRoute } from '../../router/src/core/routing/explain-route.ts';
+import {
+  type ExplainDeps,
+  type ExplainInput,
+  explainRoute,
+} from '../../router/src/core/routing/explain-route.ts';
+import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
@@ -45,10 +57,14 @@ import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/m
 import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/rest/problem.ts';
 import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
+import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
+import { FfmpegVoiceEncoder } from '../../router/src/infra/media/ffmpeg-voice-encoder.ts';
+import { FilesToSend } from '../../router/src/infra/media/files-to-send.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
+import { MemoryDrafts } from '../doubles/memory-drafts.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
 import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
@@ -62,9 +78,12 @@ import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
+import { MemoryWebFiles } from '../doubles/memory-web-files.ts';
+import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
 import { FakeClock } from './fake-clock.ts';
 import { HostedAgentsOnDouble } from './hosted-agents.ts';
 import { recordingLog } from './quiet-log.ts';
+import { shaping } from './shaping.ts';
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
 
@@ -148,6 +167,12 @@ export class FakeMessageLog implements MessageLog {
     return this.sentRows.find((row) => row.id === id);
   }
 
+  /** The last row that a search of one chat may read, when a test sets it. */
+  searchEndId: string | undefined;
+  async searchEnd(): Promise<string | undefined> {
+    return this.searchEndId;
+  }
+
   async newestId(): Promise<string | undefined> {
     const ids = [...this.rows, ...this.sentRows].map(({ id }) => Number(id));
     return ids.length === 0 ? undefined : String(Math.max(...ids));
@@ -164,7 +189,20 @@ export class FakeMessageLog implements MessageLog {
   async openWork() {
     if (this.failure) throw this.failure;
     const replies = { queued: 1, sent: 2 };
-    return { messages: 3, oldestMessageMs: 61_500, replies, unacknowledged: 2, deadLetters: 4 };
+    return {
+      messages: 3,
+      oldestMessageMs: 61_500,
+      replies,
+      unacknowledged: 2,
+      deadLetters: 4,
+      webhookEvents: 5,
+    };
+  }
+
+  async outgoingWork() {
+    if (this.failure) throw this.failure;
+    const until = new Date('2026-01-31T12:00:00.000Z');
+    return { queued: 1, delayed: [{ why: 'It is a first contact.', messages: 2, until }] };
   }
 
   #page<Row extends { id: string; channelId: string }>(
@@ -228,6 +266,8 @@ export interface HttpApi {
   routes: RouteStore;
   /** What went on its way to WhatsApp. */
   sent: OutgoingMessage[];
+  /** Where files of addresses are loaded from. */
+  webFiles: MemoryWebFiles;
   /** Claims of chats that a call asked to serve. */
   served: ChatClaim[];
   /** Contents of the in-memory inbox, outbox and dead letters. */
@@ -269,6 +309,10 @@ export interface HttpApi {
     /** The agent behind its route. */
     agent: { client: AgentClient };
   };
+  /** Webhooks and their events. */
+  webhooks: MemoryWebhooks;
+  /** Test events of webhooks, and what their receiver answers. */
+  testEvents: { sent: unknown[]; answer: Awaited<ReturnType<RestApiDeps['sendTestEvent']>> };
   /** Agents of `/api/agents`. */
   hosted: HostedAgentsOnDouble;
   /** How long the checks of keys waited, in milliseconds. No time passes. */
@@ -342,6 +386,10 @@ export async function startHttpApi(
   const keyWatch = new KeyWatch({ keys, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
+  const replyShaping = {
+    ...shaping(),
+    conversation: async () => storedConversation(await faceSettings.get('conversation')),
+  };
   const npcSettings = async () =>
     ((await faceSettings.get('npc')) as NpcFaceSettings | undefined) ?? defaultNpcSettings(true);
   const agent: HttpApi['npc']['agent'] = {
@@ -350,8 +398,12 @@ export async function startHttpApi(
   const chain: HttpApi['npc']['chain'] = { current: undefined };
   const transactions = new MemoryNpcTransactions(() => clock.nowMs);
   const chainEvents = new MemoryNpcChainEvents();
+  const webhooks = new MemoryWebhooks(() => clock.nowMs);
+  const testEvents: HttpApi['testEvents'] = { sent: [], answer: { status: 200 } };
   const trades = new MemoryNpcTrades(() => clock.nowMs);
   const apiClock = { now: () => clock.nowMs, monotonicMs: () => clock.nowMs, sleep: async () => undefined };
+  const webFiles = new MemoryWebFiles();
+  const voice = new FfmpegVoiceEncoder({ program: '/nowhere/ffmpeg', clock: systemClock });
   const sendToChat: RestApiDeps['sendMessage'] = (input) => {
     const deliver = (reply: QueuedReply) => sent.push(reply.message);
     return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
@@ -389,6 +441,19 @@ export async function startHttpApi(
     },
     log,
   });
+  const chatStore = new MemoryChatStore(state);
+  const explainDeps: ExplainDeps = {
+    routes,
+    matcher,
+    ...{ chatStore, languages: new TinyldLanguageDetector(), clock: apiClock },
+    conversation: replyShaping.conversation,
+    environment: 'lab',
+    explainPolicies: (route, message) => {
+      const policies = [groupPolicy({ matcher }), pausedChatPolicy(), quotaPolicy()];
+      const { conversation } = replyShaping;
+      return explainPolicies({ policies, conversation, chatStore, clock: apiClock, log }, route, message);
+    },
+  };
   const deps: RestApiDeps & PagesDeps = {
     config,
     access,
@@ -400,16 +465,32 @@ export async function startHttpApi(
     accounts,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,
-    chatStore: new MemoryChatStore(state),
+    chatStore,
+    drafts: new MemoryDrafts(state),
+    deliverReplies: (replies) => replies.forEach(replayDeps.deliver),
     metrics,
     routes,
     log,
     now: () => clock.nowMs,
-    explain: (input: ExplainInput) => explainRoute({ routes, matcher, environment: 'lab' }, input),
+    resumeChat: (id, answerMissed) =>
+      resumeChat({ chatStore, workers: replayDeps.workers }, id, answerMissed),
+    decideAccess: (id, decision) => decideAccess({ chatStore, workers: replayDeps.workers }, id, decision),
+    policyOfChat: (chat, text) =>
+      policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: clock.nowMs }),
+    explain: (input: ExplainInput) => explainRoute(explainDeps, input),
     sendMessage: sendToChat,
+    loadLinked: async () => 'unknown',
+    prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
+    conversation: replyShaping.conversation,
     npcSettings,
     faceSettings,
     putNpcSettings: (settings) => faceSettings.put('npc', settings),
+    webhooks,
+    webhookDeliveries: webhooks,
+    sendTestEvent: async (event) => {
+      testEvents.sent.push(event);
+      return testEvents.answer;
+    },
     hasWalletKey: options.hasWalletKey ?? false,
     egressRefusalOf: (url) => new Egress('private').refusalOfUrl(url),
     chain: async () => chain.current,
@@ -427,7 +508,7 @@ export async function startHttpApi(
     answerLater: (token, answer) => {
       const { deliver } = replayDeps;
       return answerLater(
-        { tokens: replyTokens, mintId: () => `3EB0${sent.length}`, deliver, log },
+        { ...replyShaping, tokens: replyTokens, routes, mintId: () => `3EB0${sent.length}`, deliver, log },
         token,
         answer,
       );
@@ -478,6 +559,7 @@ export async function startHttpApi(
     metrics,
     routes,
     sent,
+    webFiles,
     served,
     state,
     replyTokens,
@@ -492,6 +574,8 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    webhooks,
+    testEvents,
     hosted,
     npc: {
       tasks: npcTasks,
@@ -530,10 +614,13 @@ export async function startHttpApi(
       const response = await fetch(server.url + path, {
         method,
         redirect: 'manual',
-        headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          ...(body !== undefined && !(body instanceof FormData) && { 'content-type': 'application/json' }),
+          ...headers,
+        },
         body:
-          body === undefined || typeof body === 'string'
-            ? (body as string | undefined)
+          body === undefined || typeof body === 'string' || body instanceof FormData
+            ? (body as string | FormData | undefined)
             : JSON.stringify(body),
       });
       const text = await response.text();

@@ -21,10 +21,12 @@ export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: st
   const all = serving();
   const messageLog = new MemoryMessageLog(all.state);
   const inbox = new MemoryInbox(all.state);
+  const chatStore = new MemoryChatStore(all.state);
   const rest = restApi({
     ...api.deps,
     messageLog,
-    chatStore: new MemoryChatStore(all.state),
+    chatStore,
+    resumeChat: async (id) => (await chatStore.resume(id))?.chat,
     routes: all.routes,
     sendMessage: all.deps.sendMessage,
   });

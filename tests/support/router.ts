@@ -19,7 +19,9 @@ import { createAgentClients } from '../../router/src/infra/agents/agent-clients.
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
+import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { PostgresChatHistory } from '../../router/src/infra/storage/stores/postgres-chat-history.ts';
+import { PostgresChatStore } from '../../router/src/infra/storage/stores/postgres-chat-store.ts';
 import { PostgresDeadLetters } from '../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
@@ -29,6 +31,7 @@ import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgr
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import type { TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
+import { shaping } from './shaping.ts';
 
 let order = 0n;
 
@@ -70,7 +73,10 @@ export class TestRouter {
     this.routes = new PostgresRouteStore(postgres);
     this.log = new PostgresMessageLog(postgres);
     this.deadLetters = new PostgresDeadLetters(postgres);
-    const provider: Pick<ChatProvider, 'accountId' | 'status' | 'send' | 'upload' | 'setTyping'> = {
+    const provider: Pick<
+      ChatProvider,
+      'accountId' | 'status' | 'send' | 'upload' | 'setTyping' | 'markRead' | 'react'
+    > = {
       accountId: 'default',
       status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0 }),
       send: async (message) => {
@@ -79,6 +85,8 @@ export class TestRouter {
       },
       upload: async (_message, bytes) => bytes,
       setTyping: async () => undefined,
+      markRead: async () => undefined,
+      react: async () => true,
     };
     this.#delivery = new ReplyDelivery({
       outbox: this.outbox,
@@ -90,6 +98,8 @@ export class TestRouter {
     accounts.add({ provider: provider as ChatProvider, delivery: this.#delivery });
     const bus = new MemoryNodeHub().connect('test-node');
     const stopping = new AbortController();
+    const chatStore = new PostgresChatStore(postgres);
+    const languages = new TinyldLanguageDetector();
     this.#workers = new ChatWorkers({
       nodeId: 'test-node',
       placement: new ChatPlacement('test-node', systemClock),
@@ -108,13 +118,25 @@ export class TestRouter {
         }),
         environment: options.environment ?? 'lab',
         media: {
+          urlOf: async () => undefined,
           load: async () => {
             throw new MediaError('MEDIA_GONE', 'There are no files here.');
           },
         },
         history: new PostgresChatHistory(postgres),
         replyTokens: new PostgresReplyTokens(postgres),
+        ...shaping(),
+        chatStore,
+        languages,
+        accountStore: { load: async () => ({ state: 'open', generation: 1 }) },
         policies: chatPolicies({
+          ...{ chatStore, languages, conversation: shaping().conversation },
+          matcher: this.#matcher,
+          inbox: this.inbox,
+          routes: this.routes,
+          environment: options.environment ?? 'lab',
+          say: async () => undefined,
+          noticeLog: quietLog,
           history: new PostgresChatHistory(postgres),
           autoReplyLoop: options.loop ?? { turns: 0, replyMs: 0 },
           accounts,

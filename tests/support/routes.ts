@@ -43,6 +43,13 @@ export function routesOf(routes: Route[]): RouteStore {
   };
 }
 
+/** For routes without conditions: nothing is read of the chat, nor of the language of a text. */
+export const NO_CONDITIONS = {
+  chatStore: { routeFacts: () => Promise.reject(new Error('no condition asks for the chat')) },
+  languages: { languageOf: () => Promise.reject(new Error('no condition asks for the language')) },
+  conversation: async () => ({}),
+};
+
 /** Answers by a function of the pattern and notes what it was asked, in order. */
 export class RecordingMatcher implements TextMatcher {
   readonly asked: Array<{ pattern: string; text: string }> = [];

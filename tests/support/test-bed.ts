@@ -1,13 +1,21 @@
+import type { ConversationSettings } from '../../router/src/core/policies/conversation-fields.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { MockAgent } from './mock-agent.ts';
 import { pairByQr } from './pairing.ts';
+import { WITHOUT_NOTICES } from './shaping.ts';
 import { until } from './until.ts';
 import { Wa2aiProcess } from './wa2ai-process.ts';
 
 let numbers = 0;
+
+/** Lets programs write to any number of people who never wrote: most tests are not about the governor. */
+export async function withoutContactLimit(service: Wa2aiProcess): Promise<void> {
+  const { status } = await service.api('PUT', '/api/settings/governor', { firstContacts: { perDay: 0 } });
+  if (status !== 200) throw new Error(`the governor was not set: ${status}`);
+}
 
 /** The environment of one e2e test: an emulated WhatsApp, a database, an agent, and the service when started. */
 export class TestBed {
@@ -42,7 +50,10 @@ export class TestBed {
     const bed = await TestBed.start(options);
     const service = await bed.startService(options.env, options.nodeArgs);
     await pairByQr(service, bed.phone, bed.emulator);
-    await service.addRoute('*', bed.agent.url);
+    // Groups too: most tests are not about mentions.
+    await service.addRoute('*', bed.agent.url, { config: { group: { answer: 'always' } } });
+    await bed.converse({ notices: WITHOUT_NOTICES });
+    await withoutContactLimit(service);
     return bed;
   }
 
@@ -68,6 +79,12 @@ export class TestBed {
     const service = await this.startService(env, nodeArgs);
     await live;
     return service;
+  }
+
+  /** Replaces the conversation settings of all routes. */
+  async converse(settings: ConversationSettings): Promise<void> {
+    const { status, body } = await this.service.api('PUT', '/api/settings/conversation', settings);
+    if (status !== 200) throw new Error(`the settings were not stored: ${JSON.stringify(body)}`);
   }
 
   /** A person with a new number. */

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -23,7 +24,7 @@ import type { EmulatorEvents, Events } from './events.ts';
 import { type Faults, type StreamErrorCode, streamError } from './faults.ts';
 import { logIn } from './login.ts';
 import { MediaHost } from './media-host.ts';
-import { deviceJid, node, SERVER } from './nodes.ts';
+import { deviceJid, node, SERVER, seconds } from './nodes.ts';
 import { isLogin, Pairing } from './pairing.ts';
 import { PATIENCE_MS } from './timeline.ts';
 import { groupAddress, messageStanza, receiptStanza } from './to-device.ts';
@@ -38,6 +39,9 @@ export interface EmulatorOptions {
   /** Receives one readable line per event. */
   readonly log?: (line: string) => void;
 }
+
+/** Somebody in a group. */
+type GroupPerson = Pick<GroupInfo['members'][number], 'pn' | 'lid'>;
 
 /**
  * A WhatsApp Web server on loopback for an unmodified Baileys socket. Set `waWebSocketUrl` to `url`.
@@ -177,6 +181,40 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
 
   group(jid: string): GroupInfo | undefined {
     return this.#context.directory.group(jid);
+  }
+
+  /** A member adds people to a group or removes them; all accounts in the group are notified. */
+  changeGroup(
+    group: GroupInfo,
+    by: GroupPerson,
+    change: 'add' | 'remove',
+    people: readonly GroupPerson[],
+  ): void {
+    const { directory } = this.#context;
+    const isChanged = ({ pn }: GroupPerson) => people.some((person) => person.pn === pn);
+    const others = group.members.filter((member) => !isChanged(member));
+    const added = change === 'add' ? people.map(({ pn, lid }) => ({ pn, lid, isAdmin: false })) : [];
+    directory.addGroup({ ...group, members: [...others, ...added] });
+    const participants = people.map(({ pn, lid }) =>
+      group.addressing === 'lid'
+        ? node('participant', { jid: lid, phone_number: pn })
+        : node('participant', { jid: pn, lid }),
+    );
+    const from = {
+      from: group.jid,
+      participant: groupAddress(by, group.jid, directory),
+      participant_pn: by.pn,
+    };
+    const attrs = { ...from, id: `${randomInt(1e9)}`, type: 'w:gp2', t: seconds(Date.now()) };
+    for (const { pn } of [...group.members, ...added]) {
+      for (const { pn: device } of directory.devicesOf(pn)) {
+        deliver(
+          this.#context,
+          this.#device(device),
+          node('notification', attrs, [node(change, {}, participants)]),
+        );
+      }
+    }
   }
 
   linkedDevices(user: string): readonly LinkedDevice[] {

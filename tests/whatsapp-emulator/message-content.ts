@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { normalizeMessageContent, proto } from '@whiskeysockets/baileys';
+import { createHash, randomBytes } from 'node:crypto';
+import { aesEncryptGCM, hmacSign, normalizeMessageContent, proto } from '@whiskeysockets/baileys';
 
 /** The message that a reply quotes, or that a reaction or an edit refers to. */
 export interface MessageReference {
@@ -39,6 +39,12 @@ export function mentioningText(text: string, mentionedJid: string[]): proto.IMes
 /** Text in a chat with disappearing messages. */
 export function ephemeralText(text: string, expirationS = 86_400): proto.IMessage {
   return { ephemeralMessage: { message: extendedText(text, { expiration: expirationS }) } };
+}
+
+/** Changes after how many seconds messages of the chat disappear; 0 for never. */
+export function timerSetting(expirationS: number): proto.IMessage {
+  const type = proto.Message.ProtocolMessage.Type.EPHEMERAL_SETTING;
+  return { protocolMessage: { type, ephemeralExpiration: expirationS } };
 }
 
 /** A picture whose file exists on no server. */
@@ -87,6 +93,36 @@ export function reaction(
   return { reactionMessage: { key, text: emoji, senderTimestampMs: Date.now() } };
 }
 
+/**
+ * A vote in a poll: the choice is encrypted with the poll's secret for the JIDs of poll and voter.
+ * @param poll the bubble of the poll
+ */
+export function pollVote(
+  poll: { id: string; message: proto.IMessage; chat: string },
+  options: readonly string[],
+  { creator, voter }: { creator: string; voter: string },
+): proto.IMessage {
+  const secret = poll.message.messageContextInfo?.messageSecret;
+  if (!secret) throw new Error('the message is no poll');
+  const selectedOptions = options.map((option) => createHash('sha256').update(option).digest());
+  const sign = Buffer.concat([Buffer.from(`${poll.id}${creator}${voter}Poll Vote`), new Uint8Array([1])]);
+  const key = hmacSign(sign, hmacSign(secret, new Uint8Array(32), 'sha256'), 'sha256');
+  const encIv = randomBytes(12);
+  const encPayload = aesEncryptGCM(
+    proto.Message.PollVoteMessage.encode({ selectedOptions }).finish(),
+    key,
+    encIv,
+    Buffer.from(`${poll.id}\u0000${voter}`),
+  );
+  return {
+    pollUpdateMessage: {
+      pollCreationMessageKey: { remoteJid: poll.chat, fromMe: false, id: poll.id },
+      vote: { encPayload, encIv },
+      senderTimestampMs: Date.now(),
+    },
+  };
+}
+
 /** New text for an own message. */
 export function editedText(originalId: string, text: string, chat?: string): proto.IMessage {
   const protocolMessage: proto.Message.IProtocolMessage = {
@@ -117,6 +153,13 @@ export function changeOf(message: proto.IMessage): { id: string; text: string | 
   if (protocol.type === REVOKE) return { id, text: undefined };
   if (protocol.type === MESSAGE_EDIT) return { id, text: textOf(protocol.editedMessage ?? {}) };
   return undefined;
+}
+
+/** The reaction that a message is: an empty emoji removes an earlier one. Undefined for other messages. */
+export function reactionOf(message: proto.IMessage): { id: string; emoji: string } | undefined {
+  const reaction = normalizeMessageContent(message)?.reactionMessage;
+  const id = reaction?.key?.id;
+  return id ? { id, emoji: reaction.text ?? '' } : undefined;
 }
 
 /** The visible text of a message: text, caption, new text or emoji; undefined when it has none. */

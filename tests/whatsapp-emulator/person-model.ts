@@ -17,6 +17,15 @@ export interface ReceivedMessage {
   repeats: number;
 }
 
+/** A reaction of an account to a message. */
+export interface ReceivedReaction {
+  /** of the message */
+  id: string;
+  /** empty: an earlier one was removed */
+  emoji: string;
+  at: number;
+}
+
 /** A receipt for a message of this person. */
 export interface ReceivedReceipt {
   id: string;

@@ -17,6 +17,7 @@ import {
   type MessageReference,
   plainText,
   quotedText,
+  reactionOf,
   textOf,
 } from './message-content.ts';
 import { MessageReader, receiptChat } from './message-reader.ts';
@@ -28,6 +29,7 @@ import {
   type ReceiptHabit,
   type ReceivedMessage,
   type ReceivedPresence,
+  type ReceivedReaction,
   type ReceivedReceipt,
   type Recipient,
   type SayOptions,
@@ -54,6 +56,7 @@ export class Person implements Actor {
   readonly #received = new Timeline<ReceivedMessage>();
   readonly #receipts = new Timeline<ReceivedReceipt>();
   readonly #presences = new Timeline<ReceivedPresence>();
+  readonly #reactions = new Timeline<ReceivedReaction>();
   readonly #byId = new Map<string, ReceivedMessage>();
   readonly #heldReceipts: ReceiptToDevice[] = [];
   #repliesTaken = 0;
@@ -85,6 +88,11 @@ export class Person implements Actor {
   /** `composing`, `paused` and the like, in order. */
   get presences(): readonly ReceivedPresence[] {
     return this.#presences.items;
+  }
+
+  /** Reactions of accounts, in order; they are no bubbles. */
+  get reactions(): readonly ReceivedReaction[] {
+    return this.#reactions.items;
   }
 
   /**
@@ -162,6 +170,12 @@ export class Person implements Actor {
     return this.#presences.first((presence) => presence.state === state, timeoutMs, `presence ${state}`);
   }
 
+  /** The first reaction to a message with that emoji; `` for its removal. */
+  waitForReaction(id: string, emoji: string, timeoutMs = PATIENCE_MS): Promise<ReceivedReaction> {
+    const fits = (reaction: ReceivedReaction) => reaction.id === id && reaction.emoji === emoji;
+    return this.#reactions.first(fits, timeoutMs, `the reaction ${emoji} to ${id}`);
+  }
+
   /** Requests a message again with a retry receipt, as a phone that lost it; see `ReceivedMessage.repeats`. */
   askAgain(id: string): void {
     this.#reader.askAgain(id);
@@ -215,6 +229,11 @@ export class Person implements Actor {
     if (change) {
       const changed = this.#byId.get(change.id);
       if (changed) changed.text = change.text;
+      return;
+    }
+    const reaction = reactionOf(content);
+    if (reaction) {
+      this.#reactions.add({ ...reaction, at: Date.now() });
       return;
     }
     const chat = message.isGroup ? message.chat : userOf(message.from.pn);

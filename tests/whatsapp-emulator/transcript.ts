@@ -16,7 +16,7 @@ export interface TranscriptEntry {
   /** The chat: a group's JID, else the person's user JID in the form used on the wire. */
   readonly chat: string;
   readonly text?: string;
-  /** `read`: the outcome of decryption; `receipt`: its type, `delivery` when it has none. */
+  /** `read`: the outcome of decryption, or `reaction`; `receipt`: its type, `delivery` when it has none. */
   readonly detail?: string;
 }
 
@@ -99,9 +99,10 @@ export class Transcript {
   ): boolean {
     const message = 'message' in reading ? reading.message : undefined;
     const text = message && textOf(message);
-    const detail = reading.kind === 'unreadable' ? `unreadable: ${reading.reason}` : reading.kind;
-    this.#add({ kind: 'read', ...entry, text, detail });
-    if (!message) return false;
+    const isReaction = message && normalizeMessageContent(message)?.reactionMessage != null;
+    const outcome = reading.kind === 'unreadable' ? `unreadable: ${reading.reason}` : reading.kind;
+    this.#add({ kind: 'read', ...entry, text, detail: isReaction ? 'reaction' : outcome });
+    if (!message || isReaction) return false;
     const chat = this.#chat(chatKey);
     if (applyProtocol(chat, message)) return false;
     const shown = chat.get(entry.id) ?? bubble(entry.id, 'account', entry.account, text);

@@ -31,6 +31,7 @@ const limits: RetentionDays = {
   workflows: 1,
   journal: 7,
   oldKeys: 30,
+  webhooks: 30,
   audit: 10,
 };
 
@@ -350,6 +351,20 @@ describe('retention', () => {
       await clock.advanceMs(50);
     }
     expect((await run).deadLetters).toBeGreaterThanOrEqual(1234);
+  });
+
+  it('removes the log of webhooks, and earlier the events that were not delivered when texts are kept shorter', async () => {
+    const events = (state: string) =>
+      countRows(postgres, sql`webhook_delivery WHERE account_id = ${accountId} AND state = ${state}`);
+    await postgres.execute(sql`
+      INSERT INTO webhook_delivery (webhook_id, event_id, event, account_id, chat_id, facts, state)
+      VALUES ('w', 'e1', 'message', ${accountId}, 1, NULL, 'delivered'), ('w', 'e2', 'message', ${accountId}, 1, '{}', 'pending')`);
+    await runIn(29);
+    expect([await events('delivered'), await events('pending')]).toEqual([1, 1]);
+    await runIn(29, { text: 28 });
+    expect([await events('delivered'), await events('pending')]).toEqual([1, 0]);
+    expect(await runIn(31)).toHaveProperty('webhooks');
+    expect(await events('delivered')).toBe(0);
   });
 
   it('removes the other kinds although one fails', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startNodeCluster } from '../support/node-cluster.ts';
 import type { Nodes } from '../support/nodes.ts';
-import { newNumber, type TestBed } from '../support/test-bed.ts';
+import { newNumber, type TestBed, withoutContactLimit } from '../support/test-bed.ts';
 import { until } from '../support/until.ts';
 import type { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
@@ -23,6 +23,7 @@ let phones: Record<string, Phone>;
 beforeEach(async () => {
   ({ bed, nodes } = await startNodeCluster(['n1']));
   service = nodes.node('n1');
+  await withoutContactLimit(service);
   const sales = createPhone(bed.emulator, { phone: newNumber('349') });
   phones = { default: bed.phone, sales };
   expect((await service.api('POST', '/api/accounts', { accountId: 'sales' })).status).toBe(201);

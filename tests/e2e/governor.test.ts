@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { TestBed } from '../support/test-bed.ts';
+import { until } from '../support/until.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+
+let bed: TestBed;
+
+beforeAll(async () => {
+  bed = await TestBed.startPaired();
+});
+
+afterAll(() => bed.close());
+
+const govern = async (settings: object) =>
+  expect((await bed.service.api('PUT', '/api/settings/governor', settings)).status).toBe(200);
+
+const send = async ({ phone }: Person, text: string) =>
+  expect((await bed.service.api('POST', '/api/messages', { to: phone, text })).status).toBe(202);
+
+interface Outgoing {
+  queued: number;
+  delayed: Array<{ why: string; messages: number; until: string }>;
+}
+
+const outgoing = async () => {
+  const { body } = await bed.service.api('GET', '/api/accounts/default');
+  return (body.data as { outgoing: Outgoing }).outgoing;
+};
+
+it('messages leave at the pace of the account, and answers go before other messages', async () => {
+  const people = Array.from({ length: 4 }, () => bed.person());
+  for (const person of people) {
+    await person.say('hello', { to: bed.phone });
+    await person.nextReply();
+  }
+  expect(await outgoing()).toEqual({ queued: 0, delayed: [] });
+  await govern({ firstContacts: { perDay: 0 }, messages: { perSecond: 0.5, burst: 2 } });
+  for (const person of people) await send(person, 'news');
+  await until('two messages wait', async () => ((await outgoing()).queued === 2 ? true : undefined));
+  const asking = bed.person();
+  await asking.say('are you there?', { to: bed.phone });
+  const answer = await asking.nextReply();
+  const news = await Promise.all(people.map(async (person) => (await person.waitForReceived(2))[1]));
+  expect(answer.text).toBe('Echo: are you there?');
+  const times = news.map((bubble) => bubble?.at ?? 0).sort((a, b) => a - b);
+  // The answer may come while the first of the two waits already has its token.
+  expect(answer.at).toBeLessThan(times[3] ?? 0);
+  expect(await outgoing()).toEqual({ queued: 0, delayed: [] });
+});
+
+it('a message is typed as long as the settings say', async () => {
+  await bed.converse({ presence: { typing: false } });
+  await govern({ typing: { charsPerSecond: 20, maxMs: 1_500 } });
+  const person = bed.person();
+  const isTyping = person.waitForPresence('composing');
+  await person.say('a text of thirty characters...', { to: bed.phone });
+  await isTyping;
+  expect(person.received).toHaveLength(0);
+  expect((await person.nextReply()).text).toBe('Echo: a text of thirty characters...');
+});
+
+it('nobody is written to first in the quiet hours; who writes gets the message, then the answer', async () => {
+  const [from, to] = [-1, 1].map((hours) =>
+    new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16),
+  );
+  await govern({ firstContacts: { perDay: 0 }, quietHours: { from, to, timeZone: 'UTC' } });
+  const [known, stranger] = [bed.person(), bed.person()];
+  await known.say('hello', { to: bed.phone });
+  await known.nextReply();
+  await send(stranger, 'news');
+  await send(known, 'news');
+  expect((await known.nextReply()).text).toBe('news');
+  const delayed = await until('the message is delayed', async () => (await outgoing()).delayed[0]);
+  expect(delayed).toEqual({
+    why: expect.stringContaining('quiet hours'),
+    messages: 1,
+    until: expect.any(String),
+  });
+  expect(stranger.received).toEqual([]);
+  await stranger.say('hello?', { to: bed.phone });
+  const bubbles = await stranger.waitForReceived(2);
+  expect(bubbles.map(({ text }) => text)).toEqual(['news', 'Echo: hello?']);
+});

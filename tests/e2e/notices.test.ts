@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestBed } from '../support/test-bed.ts';
+import { sticker, voice } from '../whatsapp-emulator/message-content.ts';
+
+let bed: TestBed;
+
+beforeAll(async () => {
+  bed = await TestBed.startPaired({ env: { WA2AI_AGENT_ATTEMPTS: '1', WA2AI_AGENT_PATIENCE_MS: '0' } });
+  await bed.converse({});
+});
+
+afterAll(async () => {
+  await bed.close();
+});
+
+describe('instead of silence, a person gets', () => {
+  it('one sentence for kinds of messages that the agent cannot take, in their language', async () => {
+    const ana = bed.person({ phone: '5493777000123' });
+    const ids = [await ana.say(voice(), { to: bed.phone }), await ana.say(sticker(), { to: bed.phone })];
+    expect((await ana.nextReply()).text).toBe(
+      'Aquí no puedo abrir este tipo de mensaje. Escríbelo como texto, por favor.',
+    );
+    for (const id of ids) expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'ignored' });
+    await ana.say('hola', { to: bed.phone });
+    expect((await ana.nextReply()).text).toBe('Echo: hola');
+    expect(ana.received).toHaveLength(2);
+  });
+
+  it('one sentence when turns fail, at most once in ten minutes', async () => {
+    const broken = await bed.anotherAgent(['--fail', '500']);
+    const bo = bed.person();
+    await bed.service.addRoute(bo.phone, broken.url, { config: { notices: { failed: 'Try later.' } } });
+    const ids = [await bo.say('one', { to: bed.phone }), await bo.say('two', { to: bed.phone })];
+    expect((await bo.nextReply()).text).toBe('Try later.');
+    for (const id of ids) expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'dead' });
+    expect(bo.received).toHaveLength(1);
+  });
+
+  it('word of a slow answer, before the answer', async () => {
+    const slow = await bed.anotherAgent(['--delay-ms', '3000']);
+    const cleo = bed.person();
+    await bed.service.addRoute(cleo.phone, slow.url, { config: { notices: { slowAfterMs: 1000 } } });
+    await cleo.say('think about the weather, please', { to: bed.phone });
+    expect((await cleo.nextReply()).text).toBe('This takes a little longer. The answer is on its way.');
+    expect((await cleo.nextReply()).text).toBe('Echo: think about the weather, please');
+  });
+});
