@@ -14,7 +14,8 @@ RUN npm run build && npm prune --omit=dev
 FROM node:20-bookworm-slim
 # Listens on every address, so that a container can be reached. wa2ai then requires an admin key.
 ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
-  WA2AI_HOST=0.0.0.0 WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json
+  WA2AI_HOST=0.0.0.0 WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json \
+  MALLOC_ARENA_MAX=1
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
