@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { loadConfig } from '../../router/src/config/config.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
@@ -415,6 +416,7 @@ export async function startHttpApi(
     accountId: 'default',
     environment: 'lab' as const,
     apiKey: options.apiKey,
+    settings: loadConfig({}, false).settings,
   };
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
