@@ -84,10 +84,14 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
       path: '/',
       operationId: 'showOverview',
       scopes: 'public',
-      summary: 'Overview of accounts and pages',
-      responses: { 200: htmlPage },
+      summary: 'Leads to the console, or to the login form',
+      responses: {
+        303: { description: 'Logged in. Redirects to the console.' },
+        401: { description: 'A login form.', contentType: 'text/html' },
+      },
+      // Relative, so that it also works behind a path prefix.
       handle: ({ caller }) =>
-        isAdmin(caller) ? indexPage(accounts.list(), caller.kind === 'session') : loginPage('/'),
+        isAdmin(caller) ? { status: 303, headers: { location: 'console/' } } : loginPage('/'),
     }),
     endpoint({
       tag: 'Pairing',
