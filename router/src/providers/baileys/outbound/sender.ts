@@ -1,5 +1,6 @@
-import { isJidGroup, type WASocket } from '@whiskeysockets/baileys';
+import { isJidGroup, type WAMessageKey, type WASocket } from '@whiskeysockets/baileys';
 import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../../core/errors.ts';
+import { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { orAbort, within } from '../../../core/time-limit.ts';
@@ -20,10 +21,15 @@ export interface SenderOptions {
   onSendTimeout(): void;
 }
 
-/** Writes messages to an open socket. The caller sends one message of a chat at a time; chats may send in parallel. */
+/**
+ * Writes messages to an open socket. The caller sends one message of a chat at a time; chats may send in parallel. What is
+ * sent to a group is encrypted and written in the order of the calls, reactions too: the first message with a group key
+ * contains it, so members cannot read a later one that arrives earlier.
+ */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #running = new Set<AbortController>();
+  readonly #groups = new KeyedQueue();
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -36,17 +42,40 @@ export class Sender {
    * @throws {NotConnectedError} {SendUncertainError} {SendRefusedError} as ChatProvider.send
    */
   async send(message: OutgoingMessage, content: Uint8Array | undefined, socket: WASocket): Promise<void> {
+    try {
+      await this.#write(message.to, socket, () => write(message, content, socket));
+    } catch (error) {
+      throw sendError(error, message.accountId);
+    }
+  }
+
+  /**
+   * Resolves when the bytes of a reaction are written.
+   * @throws what Baileys throws, and as `send` when the connection ends
+   */
+  async react(chat: string, react: { text: string; key: WAMessageKey }, socket: WASocket): Promise<void> {
+    await this.#write(chat, socket, () => socket.sendMessage(chat, { react }));
+  }
+
+  async #write(to: string, socket: WASocket, write: () => Promise<unknown>): Promise<void> {
     const { clock, onSendTimeout } = this.#options;
     const closed = new AbortController();
     this.#running.add(closed);
+    const begin = () => {
+      closed.signal.throwIfAborted();
+      return orAbort(
+        write().then(() => true),
+        closed.signal,
+      );
+    };
     try {
-      const written = write(message, content, socket).then(() => true);
-      if (await within(clock, SEND_TIMEOUT_MS, orAbort(written, closed.signal))) return;
+      const written = isJidGroup(to) ? orAbort(this.#groups.run(to, begin), closed.signal) : begin();
+      if (await within(clock, SEND_TIMEOUT_MS, written)) return;
       onSendTimeout();
       throw new SendUncertainError('Sending did not end within 3 minutes; the message may have been sent.');
     } catch (error) {
-      if (isJidGroup(message.to)) forgetKeyRecipients(message.to, socket);
-      throw sendError(error, message.accountId);
+      if (isJidGroup(to)) forgetKeyRecipients(to, socket);
+      throw error;
     } finally {
       this.#running.delete(closed);
     }

@@ -22,7 +22,8 @@ function setup() {
       running.set(name, { end, fail });
     });
   const socket = {
-    sendMessage: (_: string, { text }: { text: string }) => start(text),
+    sendMessage: (_: string, { text, react }: { text: string; react?: { text: string } }) =>
+      start(react?.text ?? text),
     authState: { keys: { set: async (data: unknown) => void keys.push(data) } },
   } as unknown as WASocket;
   const sender = new Sender({
@@ -33,7 +34,8 @@ function setup() {
   });
   const send = (text: string, to = ANA) =>
     sender.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, undefined, socket);
-  return { clock, running, keys, sender, send, timeouts: () => timeouts };
+  const react = (emoji: string, to = ANA) => sender.react(to, { text: emoji, key: { id: 'W1' } }, socket);
+  return { clock, running, keys, sender, send, react, timeouts: () => timeouts };
 }
 
 const boom = (statusCode: number, data?: unknown) =>
@@ -49,6 +51,33 @@ describe('Sender', () => {
     await sends[1];
     running.get('one')?.end();
     await sends[0];
+  });
+
+  it('writes to a group one after the other, reactions too, and to people at once', async () => {
+    const { send, react, running } = setup();
+    const all = [react('👀', GROUP), send('answer', GROUP), react('✅', GROUP), react('👍'), send('hello')];
+    await settle();
+    expect([...running.keys()]).toEqual(['👍', 'hello', '👀']);
+    running.get('👀')?.fail(new Error('no devices'));
+    await expect(all[0]).rejects.toThrow('no devices');
+    await settle();
+    expect([...running.keys()].slice(3)).toEqual(['answer']);
+    running.get('answer')?.end();
+    await all[1];
+    await settle();
+    for (const { end } of running.values()) end();
+    await Promise.all(all.slice(2));
+  });
+
+  it('begins no send of a group that waited when the connection closed', async () => {
+    const { send, sender, running } = setup();
+    const sends = [send('one', GROUP), send('two', GROUP)];
+    const ended = sends.map((sent) => expect(sent).rejects.toThrow(SendUncertainError));
+    await settle();
+    sender.connectionClosed();
+    await Promise.all(ended);
+    await settle();
+    expect([...running.keys()]).toEqual(['one']);
   });
 
   it('ends a send when the connection closes, without the minute that Baileys waits', async () => {
