@@ -57,6 +57,7 @@ export class AccountConnection {
     this.#sender = new Sender({
       clock,
       onSendTimeout: () => this.breakOff('Sending a message did not end'),
+      groupKeys: () => account.auth?.groupKeys,
     });
     this.#resend = new ResendContent({
       findSentMessage: options.findSentMessage,

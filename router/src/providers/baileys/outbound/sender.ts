@@ -7,6 +7,7 @@ import { orAbort, within } from '../../../core/time-limit.ts';
 import { field } from '../field.ts';
 import { specialToBaileys } from '../messages/special-to-baileys.ts';
 import { fileToBaileys, textToBaileys, toBaileys } from '../messages/to-baileys.ts';
+import type { AuthState } from '../signal/auth-state.ts';
 
 /** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
 const CONNECTION_CLOSED = 428;
@@ -19,6 +20,8 @@ export interface SenderOptions {
   clock: Clock;
   /** A send did not end: end its connection. */
   onSendTimeout(): void;
+  /** The account's record of who has the keys of groups. */
+  groupKeys(): AuthState['groupKeys'] | undefined;
 }
 
 /**
@@ -43,7 +46,7 @@ export class Sender {
    */
   async send(message: OutgoingMessage, content: Uint8Array | undefined, socket: WASocket): Promise<void> {
     try {
-      await this.#write(message.to, socket, () => write(message, content, socket));
+      await this.#write(message.to, () => write(message, content, socket));
     } catch (error) {
       throw sendError(error, message.accountId);
     }
@@ -54,10 +57,10 @@ export class Sender {
    * @throws what Baileys throws, and as `send` when the connection ends
    */
   async react(chat: string, react: { text: string; key: WAMessageKey }, socket: WASocket): Promise<void> {
-    await this.#write(chat, socket, () => socket.sendMessage(chat, { react }));
+    await this.#write(chat, () => socket.sendMessage(chat, { react }));
   }
 
-  async #write(to: string, socket: WASocket, write: () => Promise<unknown>): Promise<void> {
+  async #write(to: string, write: () => Promise<unknown>): Promise<void> {
     const { clock, onSendTimeout } = this.#options;
     const closed = new AbortController();
     this.#running.add(closed);
@@ -69,15 +72,29 @@ export class Sender {
       );
     };
     try {
-      const written = isJidGroup(to) ? orAbort(this.#groups.run(to, begin), closed.signal) : begin();
+      const written = isJidGroup(to)
+        ? orAbort(
+            this.#groups.run(to, () => this.#writeToGroup(to, begin)),
+            closed.signal,
+          )
+        : begin();
       if (await within(clock, SEND_TIMEOUT_MS, written)) return;
       onSendTimeout();
       throw new SendUncertainError('Sending did not end within 3 minutes; the message may have been sent.');
-    } catch (error) {
-      if (isJidGroup(to)) forgetKeyRecipients(to, socket);
-      throw error;
     } finally {
       this.#running.delete(closed);
+    }
+  }
+
+  async #writeToGroup(group: string, write: () => Promise<boolean>): Promise<boolean> {
+    const { groupKeys } = this.#options;
+    try {
+      const isWritten = await write();
+      groupKeys()?.written(group);
+      return isWritten;
+    } catch (error) {
+      groupKeys()?.failed(group);
+      throw error;
     }
   }
 
@@ -105,16 +122,6 @@ async function write(
     const { jid, content: text, options } = toBaileys(message);
     await socket.sendMessage(jid, text, options);
   }
-}
-
-/**
- * Baileys records which members have the group key before it writes the message with the key. After a failed send some
- * members may not have it, so the next message contains it for all members again. Workaround:
- * refs/baileys-workarounds.md.
- */
-function forgetKeyRecipients(group: string, { authState }: WASocket): void {
-  // If this fails too, members without the key request the message again.
-  authState.keys.set({ 'sender-key-memory': { [group]: null } })?.catch(() => undefined);
 }
 
 function sendError(error: unknown, accountId: string): Wa2aiError {

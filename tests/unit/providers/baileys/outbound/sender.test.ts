@@ -15,7 +15,7 @@ const GROUP = '120363000000000001@g.us';
 function setup() {
   const clock = new FakeClock();
   const running = new Map<string, { end(): void; fail(error: unknown): void }>();
-  const keys: unknown[] = [];
+  const keys: string[] = [];
   let timeouts = 0;
   const start = (name: string) =>
     new Promise<void>((end, fail) => {
@@ -24,13 +24,16 @@ function setup() {
   const socket = {
     sendMessage: (_: string, { text, react }: { text: string; react?: { text: string } }) =>
       start(react?.text ?? text),
-    authState: { keys: { set: async (data: unknown) => void keys.push(data) } },
   } as unknown as WASocket;
   const sender = new Sender({
     clock,
     onSendTimeout: () => {
       timeouts += 1;
     },
+    groupKeys: () => ({
+      written: (group) => void keys.push(`written ${group}`),
+      failed: (group) => void keys.push(`failed ${group}`),
+    }),
   });
   const send = (text: string, to = ANA) =>
     sender.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, undefined, socket);
@@ -112,12 +115,16 @@ describe('Sender', () => {
     await sent;
   });
 
-  it('distributes the sender key again after a failed send to a group', async () => {
+  it('reports for groups whether the message, and with it the group key, was written', async () => {
     const { send, running, keys } = setup();
     const sent = expect(send('one', GROUP)).rejects.toThrow(SendUncertainError);
     await settle();
     running.get('one')?.fail(new Error('write EPIPE'));
     await sent;
-    expect(keys).toEqual([{ 'sender-key-memory': { [GROUP]: null } }]);
+    const others = [send('two', GROUP), send('three')];
+    await settle();
+    for (const { end } of running.values()) end();
+    await Promise.all(others);
+    expect(keys).toEqual([`failed ${GROUP}`, `written ${GROUP}`]);
   });
 });
