@@ -13,11 +13,14 @@ setFlagsFromString('--heap-growing-percent=30');
 /** Exit codes: 0 stopped by a signal, 1 cannot start or continue, 2 a setting is wrong. */
 async function main(): Promise<void> {
   const stop = stopOnSignals();
+  const ofProcess = new Set(Object.keys(process.env));
+  // A variable of the process has priority.
   if (existsSync('.env')) process.loadEnvFile('.env');
+  const fromFile = new Set(Object.keys(process.env).filter((name) => !ofProcess.has(name)));
   try {
     // Node's warnings are not for the operator; once there is a logger they are logged.
     process.removeAllListeners('warning');
-    const config = loadConfig(process.env);
+    const config = loadConfig(process.env, undefined, fromFile);
     checkBaileys();
     useFastAgreement();
     // Not imported before the check: a missing export of Baileys would be a SyntaxError without a sentence.

@@ -11,6 +11,7 @@ import {
   whatsappWsUrl,
   wholeNumber,
 } from './config-fields.ts';
+import { listSettings, type Setting } from './list-settings.ts';
 import { walletKeyOf, withSecretFiles } from './secret-files.ts';
 
 /** A setting is wrong; the start must stop. The message has one sentence for each wrong variable, one per line. */
@@ -325,9 +326,14 @@ type Env = Record<string, string | undefined>;
 /**
  * Reads the settings; nothing else reads the environment.
  * @param isTerminal whether the log goes to a terminal, which decides the default of WA2AI_LOG_FORMAT
+ * @param fromFile names of the variables that only the file `.env` sets
  * @throws {ConfigError} one sentence for each wrong variable
  */
-export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY === true): Config {
+export function loadConfig(
+  env: Env,
+  isTerminal: boolean = process.stdout.isTTY === true,
+  fromFile: ReadonlySet<string> = new Set(),
+): Config {
   const set = Object.fromEntries(
     Object.entries(env)
       .map(([name, value]) => [name, value?.trim()])
@@ -356,13 +362,15 @@ export function loadConfig(env: Env, isTerminal: boolean = process.stdout.isTTY 
     );
   }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
-  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey }));
+  const settings = listSettings(envSchema.shape, set, withSecrets, fromFile);
+  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey, settings }));
 }
 
 function configOf(
   values: z.infer<typeof envSchema>,
-  { isTerminal, walletKey }: { isTerminal: boolean; walletKey: string | undefined },
+  given: { isTerminal: boolean; walletKey: string | undefined; settings: readonly Setting[] },
 ) {
+  const { isTerminal, walletKey, settings } = given;
   return {
     host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
     port: values.WA2AI_PORT,
@@ -414,6 +422,8 @@ function configOf(
     logLevel: values.WA2AI_LOG_LEVEL,
     logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? ('pretty' as const) : ('json' as const)),
     faultPoint: values.WA2AI_FAULT_POINT,
+    /** Every variable with its value and origin, for operators. */
+    settings,
   };
 }
 

@@ -52,6 +52,7 @@ describe('loadConfig', () => {
       },
       logLevel: 'info',
       logFormat: 'json',
+      settings: expect.any(Array),
     });
   });
 
@@ -148,6 +149,7 @@ describe('loadConfig', () => {
       },
       logLevel: 'debug',
       logFormat: 'pretty',
+      settings: expect.any(Array),
     });
   });
 

@@ -49,7 +49,7 @@ export interface RestApiDeps
     RoutesApiDeps,
     SettingsApiDeps,
     WebhooksApiDeps {
-  config: Pick<Config, 'accountId' | 'environment' | 'host'>;
+  config: Pick<Config, 'accountId' | 'environment' | 'host' | 'settings'>;
   metrics: Metrics;
 }
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -6,13 +6,13 @@ import type { RouteStore } from '../../../../core/ports/route-store.ts';
 import { faceSwitch, isFaceOn, type SwitchedFace } from '../../face-switch.ts';
 import { mcpSettings } from '../../mcp/mcp-settings.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { changedResponse, dataResponse } from '../fields.ts';
+import { changedResponse, dataResponse, listResponse } from '../fields.ts';
 import { invalid } from '../validate.ts';
 
 export interface SettingsApiDeps {
   faceSettings: FaceSettings;
   routes: RouteStore;
-  config: Pick<Config, 'host'>;
+  config: Pick<Config, 'host' | 'settings'>;
   log: Logger;
 }
 
@@ -25,9 +25,47 @@ interface SettingsOfFace<Settings> {
   check?(settings: Settings): Promise<void>;
 }
 
-/** Settings of the protocols spoken to wa2ai: `/api/settings`. */
+const settingView = z
+  .object({
+    name: z.string().describe('The environment variable.'),
+    group: z.string().describe('Heading in [the settings](settings.md).'),
+    meaning: z.string(),
+    values: z.string().optional().describe('Values it takes, in words.'),
+    default: z.string().optional().describe('As it would be written, or in words. Absent: none.'),
+    value: z
+      .string()
+      .optional()
+      .describe('The value in force, as it is written. Absent for a secret, and without value and default.'),
+    isSecret: z.boolean(),
+    isSet: z.boolean().describe('Whether it has a value that is not the default.'),
+    origin: z
+      .enum(['environment', 'env-file', 'secret-file', 'default'])
+      .describe(
+        '`environment`: a variable of the process. `env-file`: a line of `.env`. `secret-file`: a file that another variable names.',
+      ),
+    isChangeable: z.boolean().describe('`true`: a call of this API changes it. `false`: with a restart.'),
+  })
+  .meta({ id: 'Setting' });
+
+/** The settings of this node, and those of the protocols spoken to wa2ai: `/api/settings`. */
 export function settingsApi(deps: SettingsApiDeps): Endpoint[] {
   return [
+    endpoint({
+      method: 'get',
+      path: '/api/settings',
+      operationId: 'listSettings',
+      scopes: ['admin'],
+      tag: 'Settings',
+      summary: 'List the settings of this node, with value and origin',
+      description:
+        'The variables that this node was started with. Calls under `/api/settings/` show and change the settings that the database has.',
+      responses: { 200: { description: 'Every setting.', schema: listResponse(settingView) } },
+      handle: () => {
+        // They are variables of the process: none changes while it runs.
+        const data = deps.config.settings.map((setting) => ({ ...setting, isChangeable: false }));
+        return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
     ...faceSettingsApi(deps, {
       face: 'a2a',
       id: 'AgentToAgent',

@@ -43,3 +43,14 @@ it('names the route of the agents that the MCP face may create, if it is one of 
     ]);
   }
 });
+
+it('lists the settings of the node for admins only', async () => {
+  const { status, body } = await api.call('GET', '/api/settings');
+  expect([status, body.count]).toEqual([200, api.deps.config.settings.length]);
+  expect(body.data).toContainEqual(
+    expect.objectContaining({ name: 'WA2AI_PORT', default: '3000', origin: 'default', isChangeable: false }),
+  );
+  const key = await api.addKey({ scopes: ['routes:write', 'accounts:manage'] });
+  const refused = await api.call('GET', '/api/settings', undefined, { 'x-api-key': key });
+  expect([refused.status, refused.body.code]).toEqual([403, 'SCOPE_MISSING']);
+});
