@@ -29,13 +29,16 @@ describe('passphraseOf', () => {
   });
 
   it('accepts a short one of a backup that exists', async () => {
-    expect(await passphraseOf({ file: undefined, env: { WA2AI_BACKUP_PASSPHRASE: 'short' }, isNew: false })).toBe(
-      'short',
-    );
+    expect(
+      await passphraseOf({ file: undefined, env: { WA2AI_BACKUP_PASSPHRASE: 'short' }, isNew: false }),
+    ).toBe('short');
   });
 
   it('refuses a file that it cannot read', async () => {
     const found = passphraseOf({ file: join(folder, 'none'), env, isNew: true });
-    await expect(found).rejects.toMatchObject({ code: 'BACKUP_PASSPHRASE', message: /cannot be read \(ENOENT\)/ });
+    await expect(found).rejects.toMatchObject({
+      code: 'BACKUP_PASSPHRASE',
+      message: /cannot be read \(ENOENT\)/,
+    });
   });
 });

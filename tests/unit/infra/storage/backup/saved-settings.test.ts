@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { savedSettings, settingsText } from '../../../../../router/src/infra/storage/backup/saved-settings.ts';
+import {
+  savedSettings,
+  settingsText,
+} from '../../../../../router/src/infra/storage/backup/saved-settings.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -111,13 +111,7 @@ describe('A sealed file', () => {
     const chunk = (index: number) =>
       file.subarray(start + index * SEALED_CHUNK, start + (index + 1) * SEALED_CHUNK);
     const head = file.subarray(0, start);
-    const orders = [
-      [1, 0, 2, 3],
-      [0, 0, 1, 2, 3],
-      [0, 2, 3],
-      [0, 1, 2],
-      [3],
-    ];
+    const orders = [[1, 0, 2, 3], [0, 0, 1, 2, 3], [0, 2, 3], [0, 1, 2], [3]];
     for (const order of orders) {
       await writeFile(path, Buffer.concat([head, ...order.map(chunk)]));
       await expect(opened(), order.join()).rejects.toMatchObject({ code: 'BACKUP_DAMAGED' });
@@ -140,7 +134,10 @@ describe('A sealed file', () => {
   });
 
   it('reports that it is missing', async () => {
-    await expect(opened()).rejects.toMatchObject({ code: 'BACKUP_FILE', message: /cannot be read \(ENOENT\)/ });
+    await expect(opened()).rejects.toMatchObject({
+      code: 'BACKUP_FILE',
+      message: /cannot be read \(ENOENT\)/,
+    });
     await expect(readFile(path)).rejects.toThrow(/ENOENT/);
   });
 });
