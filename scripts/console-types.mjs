@@ -92,9 +92,11 @@ function typeOf(schema) {
   }
   if (schema.type === 'object') return objectType(schema);
   if (schema.type === 'array') return arrayType(schema);
-  return { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' }[
-    schema.type
-  ] ?? 'unknown';
+  return (
+    { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' }[
+      schema.type
+    ] ?? 'unknown'
+  );
 }
 
 function arrayType({ prefixItems, items }) {
@@ -107,7 +109,9 @@ function objectType({ properties = {}, required = [], additionalProperties }) {
     return `${JSON.stringify(name)}${mark}: ${typeOf(schema)}`;
   });
   if (fields.length === 0) {
-    return additionalProperties === false ? 'Record<never, never>' : `Record<string, ${typeOf(additionalProperties)}>`;
+    return additionalProperties === false
+      ? 'Record<never, never>'
+      : `Record<string, ${typeOf(additionalProperties)}>`;
   }
   const others = additionalProperties ? ' & { [name: string]: unknown }' : '';
   return `{ ${fields.join('; ')} }${others}`;

@@ -30,10 +30,13 @@ export function useQuery<Name extends Operation>(
   args: Args<Name> | undefined = {},
   on: readonly LiveType[] | ((event: LiveEvent) => boolean) = [],
 ): Query<ResponseOf<Name>> {
-  const key = args === undefined ? undefined : `${operation} ${JSON.stringify([args.path, args.query, args.body])}`;
-  const [state, setState] = useState<{ key?: string; data?: unknown; problem?: Problem; isLoading: boolean }>({
-    isLoading: args !== undefined,
-  });
+  const key =
+    args === undefined ? undefined : `${operation} ${JSON.stringify([args.path, args.query, args.body])}`;
+  const [state, setState] = useState<{ key?: string; data?: unknown; problem?: Problem; isLoading: boolean }>(
+    {
+      isLoading: args !== undefined,
+    },
+  );
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const latest = useRef(on);

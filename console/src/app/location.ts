@@ -14,7 +14,11 @@ export function hrefOf(path: string, query: Record<string, string | undefined> =
 }
 
 /** Opens a page. `replace`: without a new entry in the history of the browser. */
-export function navigate(path: string, query: Record<string, string | undefined> = {}, replace = false): void {
+export function navigate(
+  path: string,
+  query: Record<string, string | undefined> = {},
+  replace = false,
+): void {
   const url = hrefOf(path, query);
   if (replace) location.replace(url);
   else location.assign(url);

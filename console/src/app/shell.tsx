@@ -86,7 +86,12 @@ export function Shell() {
       <div id="navigation" class={isMenuOpen ? 'side open' : 'side'}>
         <nav aria-label={text.pages}>
           {GROUPS.map((group) => (
-            <Group key={group} title={text.groups[group]} pages={PAGES.filter((each) => each.group === group)} open={page} />
+            <Group
+              key={group}
+              title={text.groups[group]}
+              pages={PAGES.filter((each) => each.group === group)}
+              open={page}
+            />
           ))}
         </nav>
         <Foot />

@@ -15,7 +15,17 @@ export function Button(props: {
   /** Whether it is pressed, for a button that switches. */
   isPressed?: boolean;
 }) {
-  const { children, onClick, kind = 'quiet', type = 'button', icon, label, isBusy, isDisabled, isPressed } = props;
+  const {
+    children,
+    onClick,
+    kind = 'quiet',
+    type = 'button',
+    icon,
+    label,
+    isBusy,
+    isDisabled,
+    isPressed,
+  } = props;
   return (
     <button
       type={type}

@@ -6,7 +6,12 @@ import { Button } from './button.tsx';
 const useText = texts({ close: 'Close', cancel: 'Cancel' }, { close: 'Cerrar', cancel: 'Cancelar' });
 
 /** A modal dialog. It is open while it is in the page; Escape closes it. */
-export function Dialog(props: { title: string; onClose: () => void; isWide?: boolean; children: ComponentChildren }) {
+export function Dialog(props: {
+  title: string;
+  onClose: () => void;
+  isWide?: boolean;
+  children: ComponentChildren;
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const text = useText();

@@ -138,7 +138,12 @@ export function CheckField(props: FieldProps & { value: boolean; onInput: (value
 }
 
 /** A form: Enter sends it; the service's complaint stands above its buttons. */
-export function Form(props: { onSubmit: () => void; problem?: Problem; actions: ComponentChildren; children: ComponentChildren }) {
+export function Form(props: {
+  onSubmit: () => void;
+  problem?: Problem;
+  actions: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <form
       class="form"

@@ -1,7 +1,12 @@
 import type { ComponentChildren } from 'preact';
 
 /** The frame of a page: its heading, its actions, its content. */
-export function PageFrame(props: { title: string; lead?: string; actions?: ComponentChildren; children: ComponentChildren }) {
+export function PageFrame(props: {
+  title: string;
+  lead?: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
     <>
       <header class="page-head">

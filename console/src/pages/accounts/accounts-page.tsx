@@ -65,7 +65,13 @@ function AddAccount({ onClose, reload }: { onClose: () => void; reload: () => vo
           </Button>
         }
       >
-        <TextField label={text.name} hint={text.nameHint} value={accountId} onInput={setAccountId} isRequired />
+        <TextField
+          label={text.name}
+          hint={text.nameHint}
+          value={accountId}
+          onInput={setAccountId}
+          isRequired
+        />
       </Form>
     </Dialog>
   );

@@ -27,7 +27,9 @@ export function Pairing({ account, reload }: { account: Schemas['Account']; relo
             width="264"
             height="264"
             alt={text.qr}
-            src={urlOf('GET /qr/image', { query: { account: account.accountId, code: shortHash(account.qr) } })}
+            src={urlOf('GET /qr/image', {
+              query: { account: account.accountId, code: shortHash(account.qr) },
+            })}
           />
         </>
       )}
@@ -52,7 +54,14 @@ export function Pairing({ account, reload }: { account: Schemas['Account']; relo
             </Button>
           }
         >
-          <TextField type="tel" label={text.phone} hint={text.phoneHint} value={phone} onInput={setPhone} isRequired />
+          <TextField
+            type="tel"
+            label={text.phone}
+            hint={text.phoneHint}
+            value={phone}
+            onInput={setPhone}
+            isRequired
+          />
         </Form>
       )}
       <div class="actions">

@@ -30,12 +30,15 @@ export const useText = texts(
     restarted: 'The connection was restarted.',
     logOut: 'Log out',
     loggedOut: 'The account was logged out.',
-    logOutAsk: 'WhatsApp unlinks this device. Chats and routes stay. To use the account again, link a phone again.',
+    logOutAsk:
+      'WhatsApp unlinks this device. Chats and routes stay. To use the account again, link a phone again.',
     remove: 'Delete',
     removed: 'The account is being deleted.',
-    removeAsk: 'Everything stored for this account is deleted: messages, routes, credentials. It cannot be undone.',
+    removeAsk:
+      'Everything stored for this account is deleted: messages, routes, credentials. It cannot be undone.',
     limits: 'Limits',
-    limitsLead: 'How fast accounts send, and to how many people who never wrote. It lowers the risk of a ban.',
+    limitsLead:
+      'How fast accounts send, and to how many people who never wrote. It lowers the risk of a ban.',
     save: 'Save',
     saved: 'Saved.',
     problems: 'Problems',
@@ -82,9 +85,11 @@ export const useText = texts(
       'WhatsApp desvincula este dispositivo. Los chats y las rutas se conservan. Para usar la cuenta, vincula un teléfono otra vez.',
     remove: 'Eliminar',
     removed: 'La cuenta se está eliminando.',
-    removeAsk: 'Se elimina todo lo guardado de esta cuenta: mensajes, rutas, credenciales. No se puede deshacer.',
+    removeAsk:
+      'Se elimina todo lo guardado de esta cuenta: mensajes, rutas, credenciales. No se puede deshacer.',
     limits: 'Límites',
-    limitsLead: 'A qué velocidad envían las cuentas y a cuántas personas que nunca escribieron. Reduce el riesgo de bloqueo.',
+    limitsLead:
+      'A qué velocidad envían las cuentas y a cuántas personas que nunca escribieron. Reduce el riesgo de bloqueo.',
     save: 'Guardar',
     saved: 'Guardado.',
     problems: 'Problemas',

@@ -17,7 +17,12 @@ export function Health({ accounts }: { accounts: Array<Schemas['Account']> }) {
   const connected = accounts.filter(({ isConnected }) => isConnected).length;
   const waiting = letters.data?.data.length;
   const figures = [
-    { path: '/accounts', label: text.accounts, value: `${connected} / ${accounts.length}`, isBad: connected < accounts.length },
+    {
+      path: '/accounts',
+      label: text.accounts,
+      value: `${connected} / ${accounts.length}`,
+      isBad: connected < accounts.length,
+    },
     { path: '/routes', label: text.routes, value: routes.data?.data.length },
     { path: '/settings', label: text.nodes, value: nodes.data?.data.length },
     {

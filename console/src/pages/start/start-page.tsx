@@ -1,6 +1,6 @@
 import { useQuery } from '../../api/use-query.ts';
-import { hrefOf } from '../../app/location.ts';
 import { texts } from '../../app/language.ts';
+import { hrefOf } from '../../app/location.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Card, PageFrame } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
@@ -45,9 +45,24 @@ export function StartPage() {
       <Loaded query={accounts}>
         {({ data }) => {
           const steps = [
-            { path: '/accounts', title: text.pair, hint: text.pairHint, isDone: data.some(({ isConnected }) => isConnected) },
-            { path: '/routes', title: text.agent, hint: text.agentHint, isDone: (routes.data?.data.length ?? 0) > 0 },
-            { path: '/chats', title: text.hello, hint: text.helloHint, isDone: (answered.data?.data.length ?? 0) > 0 },
+            {
+              path: '/accounts',
+              title: text.pair,
+              hint: text.pairHint,
+              isDone: data.some(({ isConnected }) => isConnected),
+            },
+            {
+              path: '/routes',
+              title: text.agent,
+              hint: text.agentHint,
+              isDone: (routes.data?.data.length ?? 0) > 0,
+            },
+            {
+              path: '/chats',
+              title: text.hello,
+              hint: text.helloHint,
+              isDone: (answered.data?.data.length ?? 0) > 0,
+            },
           ];
           const isReady = routes.data !== undefined && answered.data !== undefined;
           const isNew = isReady && steps.some(({ isDone }) => !isDone);
