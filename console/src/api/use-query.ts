@@ -41,8 +41,6 @@ export function useQuery<Name extends Operation>(
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const latest = useRef(on);
   latest.current = on;
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key has what args contains; a round repeats the call
   useEffect(() => {
     if (key === undefined) return;
     const gone = new AbortController();

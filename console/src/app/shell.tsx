@@ -54,7 +54,6 @@ export function Shell() {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const page = PAGES.find(({ path }) => path === (place.parts[0] ?? ''));
   const path = place.parts.join('/');
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the page changes
   useEffect(() => setMenuOpen(false), [path]);
   useEffect(() => {
     document.documentElement.lang = chosen;

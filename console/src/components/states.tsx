@@ -48,7 +48,6 @@ export function Loading({ lines = 3 }: { lines?: number }) {
     <div class="loading" role="status">
       <span class="hidden">{text.loading}</span>
       {Array.from({ length: lines }, (_, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the lines are equal
         <span key={index} class="skeleton" />
       ))}
     </div>

@@ -18,34 +18,22 @@ export function Table<Row>(props: {
   keyOf: (row: Row) => string;
 }) {
   return (
-    // biome-ignore lint/a11y/noRedundantRoles: a block on narrow screens would lose its role
-    <table class="table" role="table">
+    <table class="table">
       <caption class="hidden">{props.caption}</caption>
-      {/* biome-ignore lint/a11y/noRedundantRoles: as above */}
-      <thead role="rowgroup">
-        {/* biome-ignore lint/a11y/noRedundantRoles: as above */}
-        <tr role="row">
+      <thead>
+        <tr>
           {props.columns.map(({ title, isNumber, isTitleHidden }) => (
-            // biome-ignore lint/a11y/noRedundantRoles: as above
-            <th key={title} scope="col" role="columnheader" class={isNumber ? 'number' : undefined}>
+            <th key={title} scope="col" class={isNumber ? 'number' : undefined}>
               {isTitleHidden ? <span class="hidden">{title}</span> : title}
             </th>
           ))}
         </tr>
       </thead>
-      {/* biome-ignore lint/a11y/noRedundantRoles: as above */}
-      <tbody role="rowgroup">
+      <tbody>
         {props.rows.map((row) => (
-          // biome-ignore lint/a11y/noRedundantRoles: as above
-          <tr key={props.keyOf(row)} role="row">
+          <tr key={props.keyOf(row)}>
             {props.columns.map(({ title, cell, isNumber, isTitleHidden }) => (
-              // biome-ignore lint/a11y/noRedundantRoles: as above
-              <td
-                key={title}
-                role="cell"
-                class={isNumber ? 'number' : undefined}
-                data-title={isTitleHidden ? '' : title}
-              >
+              <td key={title} class={isNumber ? 'number' : undefined} data-title={isTitleHidden ? '' : title}>
                 {cell(row)}
               </td>
             ))}

@@ -17,7 +17,7 @@ export function VirtualList<Row>(props: {
   onEnd?: () => void;
 }) {
   const { rows, rowHeightPx, onEnd } = props;
-  const ref = useRef<HTMLDivElement>(null);
+  const ref = useRef<HTMLElement>(null);
   const [view, setView] = useState({ topPx: 0, heightPx: 600 });
   useEffect(() => {
     const box = ref.current;
@@ -34,28 +34,24 @@ export function VirtualList<Row>(props: {
   const first = Math.max(0, Math.floor(view.topPx / rowHeightPx) - EXTRA_ROWS);
   const last = Math.min(rows.length, Math.ceil((view.topPx + view.heightPx) / rowHeightPx) + EXTRA_ROWS);
   const isAtEnd = last >= rows.length;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each length of the list
   useEffect(() => {
     if (isAtEnd && rows.length > 0) onEnd?.();
   }, [isAtEnd, rows.length]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area needs the keyboard
-    <div class="virtual" ref={ref} tabIndex={0} role="region" aria-label={props.label}>
-      {/* biome-ignore lint/a11y/useSemanticElements: rows are placed one by one */}
-      <div role="list" style={{ height: `${rows.length * rowHeightPx}px` }}>
+    <section class="virtual" ref={ref} tabIndex={0} aria-label={props.label}>
+      <ul style={{ height: `${rows.length * rowHeightPx}px` }}>
         {rows.slice(first, last).map((row, index) => (
-          // biome-ignore lint/a11y/useSemanticElements: rows are placed one by one
-          <div
+          <li
             key={props.keyOf(row)}
-            role="listitem"
             aria-setsize={rows.length}
             aria-posinset={first + index + 1}
             style={{ top: `${(first + index) * rowHeightPx}px`, height: `${rowHeightPx}px` }}
           >
             {props.render(row)}
-          </div>
+          </li>
         ))}
-      </div>
-    </div>
+      </ul>
+    </section>
   );
 }

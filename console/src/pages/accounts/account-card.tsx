@@ -10,7 +10,7 @@ import { useText } from './texts.ts';
 
 type Account = Schemas['Account'];
 
-const BUSY: readonly string[] = ['pairing', 'connecting', 'waiting', 'restricted'];
+const BUSY: readonly string[] = ['starting', 'pairing', 'connecting', 'waiting', 'restricted'];
 
 /** The colour of a state. */
 export function moodOf(state: Account['state']): Mood {
@@ -38,7 +38,7 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
   return (
     <Card
       title={account.accountId}
-      actions={<Badge mood={moodOf(account.state)}>{text.states[account.state] ?? account.state}</Badge>}
+      actions={<Badge mood={moodOf(account.state)}>{text.states[account.state]}</Badge>}
     >
       <div class="stack">
         <p>{account.nextAction}</p>

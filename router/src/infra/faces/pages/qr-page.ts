@@ -19,7 +19,7 @@ const TITLES: Record<AccountState, string> = {
 };
 
 /** Colour of each state. */
-const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
+export const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
   starting: 'busy',
   pairing: 'busy',
   connecting: 'busy',
@@ -36,7 +36,7 @@ const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
  * Updates the parts of the page every two seconds by fetching the page itself, so that only the server knows how a state
  * looks. Does not touch unchanged parts: a half-typed number is kept, and screen readers announce only changes.
  */
-const REFRESH_SCRIPT = `
+export const REFRESH_SCRIPT = `
 const alertBox = document.querySelector('[role=alert]');
 let busy = false;
 let lost = false;
