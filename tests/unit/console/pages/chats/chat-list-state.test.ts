@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { withChat, withFreshPage, withNextPage } from '../../../../../console/src/pages/chats/chat-list-state.ts';
+import {
+  withChat,
+  withFreshPage,
+  withNextPage,
+} from '../../../../../console/src/pages/chats/chat-list-state.ts';
 import type { Chat } from '../../../../../console/src/pages/chats/chat-types.ts';
 
 function chat(id: string, minute: number, unanswered = 0): Chat {
@@ -13,7 +17,13 @@ describe('withFreshPage', () => {
   const list = [chat('5', 50), chat('4', 40), chat('3', 30), chat('2', 20), chat('1', 10)];
 
   it('moves a chat with news to the top, and keeps what follows the page', () => {
-    expect(ids(withFreshPage(list, [chat('2', 60, 1), chat('5', 50)], true))).toEqual(['2', '5', '4', '3', '1']);
+    expect(ids(withFreshPage(list, [chat('2', 60, 1), chat('5', 50)], true))).toEqual([
+      '2',
+      '5',
+      '4',
+      '3',
+      '1',
+    ]);
   });
 
   it('drops what belongs onto the page and does not match any more', () => {
@@ -33,7 +43,11 @@ describe('withFreshPage', () => {
 });
 
 it('withNextPage adds each chat once', () => {
-  expect(ids(withNextPage([chat('2', 2), chat('1', 1)], [chat('1', 1), chat('0', 0)]))).toEqual(['2', '1', '0']);
+  expect(ids(withNextPage([chat('2', 2), chat('1', 1)], [chat('1', 1), chat('0', 0)]))).toEqual([
+    '2',
+    '1',
+    '0',
+  ]);
 });
 
 it('withChat replaces a chat that is in the list, and adds none', () => {

@@ -35,12 +35,12 @@ function sent(id: string, change: Partial<Sent> = {}): Sent {
 describe('bubblesOf', () => {
   it('orders messages by their ids, which are longer than 2^53 in time', () => {
     const ids = ['9', '10', '9007199254740993', '9007199254740992'];
-    expect(bubblesOf(ids.map((id) => received(id)), false).map(({ id }) => id)).toEqual([
-      '9',
-      '10',
-      '9007199254740992',
-      '9007199254740993',
-    ]);
+    expect(
+      bubblesOf(
+        ids.map((id) => received(id)),
+        false,
+      ).map(({ id }) => id),
+    ).toEqual(['9', '10', '9007199254740992', '9007199254740993']);
   });
 
   it('says who wrote', () => {
@@ -129,7 +129,9 @@ describe('bubblesOf', () => {
 
   it('names the members of a group, and shows its events between the bubbles', () => {
     const event = { kind: 'other', reason: 'group-event', text: 'Bo left.', state: 'ignored' };
-    expect(bubblesOf([received('1', { pushName: 'Ana' }), received('2'), received('3', event)], true)).toMatchObject([
+    expect(
+      bubblesOf([received('1', { pushName: 'Ana' }), received('2'), received('3', event)], true),
+    ).toMatchObject([
       { kind: 'message', name: 'Ana' },
       { kind: 'message', name: '+34600000001' },
       { kind: 'notice', text: 'Bo left.' },
@@ -137,7 +139,12 @@ describe('bubblesOf', () => {
   });
 
   it('says why a message was not sent, and which dead letter it has', () => {
-    const failed = { state: 'dead', reason: 'send-refused', error: 'WhatsApp refused it.', deadLetterId: '4' };
+    const failed = {
+      state: 'dead',
+      reason: 'send-refused',
+      error: 'WhatsApp refused it.',
+      deadLetterId: '4',
+    };
     expect(bubblesOf([sent('1', failed)], false)).toMatchObject([
       { tick: 'failed', reason: 'send-refused', error: 'WhatsApp refused it.', deadLetterId: '4' },
     ]);

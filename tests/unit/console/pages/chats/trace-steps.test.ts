@@ -3,13 +3,31 @@ import { traceSteps } from '../../../../../console/src/pages/chats/trace-steps.t
 
 it('shows rules, policies and requests to the agent as lines', () => {
   const trace = [
-    { routeId: 'r1', name: 'everybody', channelId: '*', priority: 0, outcome: 'chosen', sentence: 'It matches.' },
-    { step: 'agent', routeId: 'r1', outcome: 'failed', sentence: 'No answer.', attempts: [{ attempt: 1, agentMs: 5, x: { y: 1 } }] },
+    {
+      routeId: 'r1',
+      name: 'everybody',
+      channelId: '*',
+      priority: 0,
+      outcome: 'chosen',
+      sentence: 'It matches.',
+    },
+    {
+      step: 'agent',
+      routeId: 'r1',
+      outcome: 'failed',
+      sentence: 'No answer.',
+      attempts: [{ attempt: 1, agentMs: 5, x: { y: 1 } }],
+    },
     { step: 'reply', outcome: 'split', messages: 2 },
   ];
   expect(traceSteps(trace)).toEqual([
     { title: 'everybody', outcome: 'chosen', sentence: 'It matches.', attempts: [] },
-    { title: 'agent', outcome: 'failed', sentence: 'No answer.', attempts: [{ attempt: 1, agentMs: 5, x: '{"y":1}' }] },
+    {
+      title: 'agent',
+      outcome: 'failed',
+      sentence: 'No answer.',
+      attempts: [{ attempt: 1, agentMs: 5, x: '{"y":1}' }],
+    },
     { title: 'reply', outcome: 'split', attempts: [], more: '{\n  "messages": 2\n}' },
   ]);
 });
@@ -19,7 +37,13 @@ it.each([
   [null, []],
   ['words', []],
   [{ function: 'ask' }, [{ title: '?', attempts: [], more: '{\n  "function": "ask"\n}' }]],
-  [[7, null], [{ title: '7', attempts: [] }, { title: 'null', attempts: [] }]],
+  [
+    [7, null],
+    [
+      { title: '7', attempts: [] },
+      { title: 'null', attempts: [] },
+    ],
+  ],
 ])('shows %j', (trace, steps) => {
   expect(traceSteps(trace)).toEqual(steps);
 });
