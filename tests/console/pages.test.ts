@@ -4,7 +4,7 @@ import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible, type OpenConsole, openConsole, startBrowser } from './browser.ts';
 
 /** Addresses of all pages. */
-const PAGES = ['', 'accounts'];
+const PAGES = ['', 'accounts', 'routes', 'settings'];
 
 let bed: TestBed;
 let browser: Browser;
@@ -72,5 +72,28 @@ describe('the console', () => {
     await second.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await first.page.locator('.card', { hasText: 'sales' }).waitFor({ state: 'detached' });
     expect([...first.complaints, ...second.complaints]).toEqual([]);
+  });
+
+  it('says which route a message would take while it is typed, and switches a route off', async () => {
+    const { page, goTo, complaints } = await open();
+    await goTo('routes');
+    await page.getByLabel('Message').fill('hello');
+    await page.locator('.badge', { hasText: /^route$/ }).waitFor();
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await page.locator('.badge', { hasText: /^none$/ }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Switch on' }).click();
+    await page.locator('.badge', { hasText: /^route$/ }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('finds a setting with its value and origin', async () => {
+    const { page, goTo, complaints } = await open();
+    await goTo('settings');
+    await page.getByLabel('Find a setting').fill('WA2AI_NODE_ID');
+    const row = page.getByRole('row', { name: /WA2AI_NODE_ID/ });
+    await row.getByText('environment', { exact: true }).waitFor();
+    await row.getByText('e2e', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
   });
 });
