@@ -47,4 +47,18 @@ export const PAGES: readonly Page[] = [
     group: 'connect',
     load: async () => (await import('./pages/accounts/accounts-page.tsx')).AccountsPage,
   },
+  {
+    path: 'routes',
+    title: { en: 'Routes', es: 'Rutas' },
+    icon: 'route',
+    group: 'connect',
+    load: async () => (await import('./pages/routes/routes-page.tsx')).RoutesPage,
+  },
+  {
+    path: 'settings',
+    title: { en: 'Settings', es: 'Ajustes' },
+    icon: 'gear',
+    group: 'system',
+    load: async () => (await import('./pages/settings/settings-page.tsx')).SettingsPage,
+  },
 ];
