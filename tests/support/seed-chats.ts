@@ -39,7 +39,7 @@ async function fill(client: pg.Client, accountId: string, chats: number, each: n
       'Question ' || k || ' of person ' || c.number, s.state, CASE s.state WHEN 'dead' THEN 'AGENT_TIMEOUT' END,
       CASE s.state WHEN 'dead' THEN 'The agent did not answer in time.' END, k * 1000000::bigint + c.id, at.time, at.time,
       CASE s.state WHEN 'received' THEN NULL ELSE at.time END, 1, 120
-    FROM (SELECT *, substr(phone, 5)::integer AS number FROM chat WHERE account_id = ${accountId}) c
+    FROM (SELECT *, substr(phone, 5)::integer AS number FROM chat WHERE account_id = ${accountId} AND phone LIKE '3556%') c
     CROSS JOIN generate_series(1, ${each}::integer) k
     CROSS JOIN LATERAL (SELECT c.active_at - (${each}::integer - k) * interval '1 second' AS time) at
     CROSS JOIN LATERAL (SELECT CASE WHEN k = ${each}::integer AND c.number % 20 = 1 THEN 'received'
@@ -50,10 +50,10 @@ async function fill(client: pg.Client, accountId: string, chats: number, each: n
       acked_at, delivered_at, read_at)
     SELECT m.account_id, m.chat_id, m.id, 'R' || m.id, m.sender_lid || '@lid', 'Answer to: ' || m.text, 'read', 1, m.received_at,
       m.received_at, m.received_at, m.received_at, m.received_at
-    FROM message m WHERE m.account_id = ${accountId} AND m.state = 'answered' ORDER BY m.id`);
+    FROM message m WHERE m.account_id = ${accountId} AND m.state = 'answered' AND m.sender_phone LIKE '3556%' ORDER BY m.id`);
   await client.query(sql`
     INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
     SELECT account_id, chat_id, id, reason, error, attempts FROM message
-    WHERE account_id = ${accountId} AND state = 'dead'`);
+    WHERE account_id = ${accountId} AND state = 'dead' AND sender_phone LIKE '3556%'`);
   await client.query('VACUUM ANALYZE chat, message, outbox, dead_letter');
 }
