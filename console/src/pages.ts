@@ -27,6 +27,20 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/start/start-page.tsx')).StartPage,
   },
   {
+    path: 'chats',
+    title: { en: 'Chats', es: 'Chats' },
+    icon: 'chat',
+    group: 'work',
+    load: async () => (await import('./pages/chats/chats-page.tsx')).ChatsPage,
+  },
+  {
+    path: 'dead-letters',
+    title: { en: 'Dead letters', es: 'Mensajes fallidos' },
+    icon: 'letter',
+    group: 'work',
+    load: async () => (await import('./pages/dead-letters/dead-letters-page.tsx')).DeadLettersPage,
+  },
+  {
     path: 'accounts',
     title: { en: 'Accounts', es: 'Cuentas' },
     icon: 'phone',

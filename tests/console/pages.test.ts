@@ -4,7 +4,7 @@ import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible, type OpenConsole, openConsole, startBrowser } from './browser.ts';
 
 /** Addresses of all pages. */
-const PAGES = ['', 'accounts', 'routes', 'settings'];
+const PAGES = ['', 'chats', 'dead-letters', 'accounts', 'routes', 'settings'];
 
 let bed: TestBed;
 let browser: Browser;

@@ -21,7 +21,7 @@ beforeAll(async () => {
   postgres = database.open({ poolSize: 1 });
   chats = new PostgresChatStore(postgres);
   log = new PostgresMessageLog(postgres);
-  await seedChats(postgres, { chats: CHATS, messages: MESSAGES });
+  await seedChats(database.url, { chats: CHATS, messages: MESSAGES });
   await list({});
 }, 120_000);
 afterAll(() => database.drop());

@@ -1,0 +1,126 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Chat } from './chat-types.ts';
+import { OptionList } from './option-list.tsx';
+import { type TextKey, useText } from './texts.ts';
+import { useTimes } from './times.ts';
+import { type ChatFilter, useChatList } from './use-chat-list.ts';
+
+/** Height of a row of the list; chats.css has the same. */
+const ROW_PX = 68;
+/** A search begins when the person has not typed for so long. */
+const TYPING_MS = 250;
+
+const FILTERS = {
+  all: {},
+  unanswered: { unanswered: 'true' },
+  failed: { failed: 'true' },
+  paused: { paused: 'true' },
+  pending: { access: 'pending' },
+} satisfies Record<string, ChatFilter>;
+
+type Filter = keyof typeof FILTERS;
+
+/** The list of chats, with search and filters. */
+export function ChatList({ selected, onOpen }: { selected?: string; onOpen(chat: Chat): void }) {
+  const t = useText();
+  const [typed, setTyped] = useState('');
+  const [text, setText] = useState('');
+  const [filter, setFilter] = useState<Filter>('all');
+  const [tag, setTag] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => setText(typed.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const list = useChatList({ ...FILTERS[filter], ...(text && { text }), ...(tag && { tag }) });
+  const { chats, isLoading, error, more } = list;
+  const isFiltered = filter !== 'all' || text !== '' || tag !== '';
+
+  return (
+    <section class="chat-list" aria-label={t('title')}>
+      <div class="chat-filters">
+        <input
+          type="search"
+          aria-label={t('search')}
+          placeholder={t('search')}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+        <select
+          aria-label={t('filter')}
+          value={filter}
+          onChange={(event) => setFilter(event.currentTarget.value as Filter)}
+        >
+          {(Object.keys(FILTERS) as Filter[]).map((each) => (
+            <option key={each} value={each}>
+              {t(each)}
+            </option>
+          ))}
+        </select>
+        <input
+          class="tag-filter"
+          aria-label={t('anyTag')}
+          placeholder={t('tag')}
+          value={tag}
+          onChange={(event) => setTag(event.currentTarget.value.trim().toLowerCase())}
+        />
+      </div>
+      <p class="chat-status" role="status">
+        {error ?? (isLoading ? t('loading') : chats.length === 0 ? t(isFiltered ? 'noneMatch' : 'none') : '')}
+      </p>
+      {chats.length > 0 && (
+        <OptionList
+          label={t('list')}
+          items={chats}
+          rowPx={ROW_PX}
+          keyOf={({ id }) => id}
+          selected={selected}
+          onOpen={onOpen}
+          onNearEnd={() => void more()}
+          row={(chat) => <ChatRow chat={chat} />}
+        />
+      )}
+    </section>
+  );
+}
+
+function ChatRow({ chat }: { chat: Chat }) {
+  const t = useText();
+  const { short } = useTimes();
+  const { lastMessage: last, unanswered, failed, pause, access, tags = [] } = chat;
+  const words = last && (last.text || t(kindKey(last.kind)));
+  return (
+    <>
+      <span class="chat-name">{nameOf(chat)}</span>
+      <span class="chat-time">{short(last?.at ?? chat.activeAt)}</span>
+      <span class="chat-last">
+        {last?.direction === 'outgoing' ? `${t('you')}: ${words}` : (words ?? t('noMessages'))}
+      </span>
+      <span class="chat-badges">
+        {tags.slice(0, 2).map((tag) => (
+          <span key={tag} class="badge">
+            {tag}
+          </span>
+        ))}
+        {access === 'pending' && <span class="badge busy">{t('pending')}</span>}
+        {pause && <span class="badge">{t('paused')}</span>}
+        {failed > 0 && <span class="badge bad">{t('failedCount', { count: failed })}</span>}
+        {unanswered > 0 && <span class="badge good">{t('unansweredCount', { count: unanswered })}</span>}
+      </span>
+    </>
+  );
+}
+
+/** The name of a chat: of the person or group, else the number. */
+export function nameOf({ name, phone, channelId, isGroup }: Chat): string {
+  return name ?? (phone !== undefined && !isGroup ? `+${phone}` : channelId);
+}
+
+const KINDS = new Set([
+  ...['text', 'image', 'video', 'audio', 'voice', 'document', 'sticker', 'location', 'contact', 'contacts'],
+  ...['poll', 'reaction', 'undecryptable'],
+]);
+
+/** The key of the text for a kind of content. */
+export function kindKey(kind: string): TextKey {
+  return (KINDS.has(kind) ? `kind.${kind}` : 'kind.other') as TextKey;
+}

@@ -1,0 +1,86 @@
+/** The parts of the API's responses that the pages about chats use. Times are ISO 8601. */
+
+export interface Chat {
+  id: string;
+  accountId: string;
+  channelId: string;
+  isGroup: boolean;
+  phone?: string;
+  name?: string;
+  activeAt: string;
+  unanswered: number;
+  failed: number;
+  lastMessage?: { direction: 'incoming' | 'outgoing'; text: string; kind: string; at: string; state: string };
+  pause?: {
+    mode: 'listen-only' | 'approve' | 'auto-reply-loop';
+    since: string;
+    until?: string;
+    reason?: string;
+  };
+  access?: 'pending' | 'approved' | 'refused';
+  tags?: string[];
+  notes?: string;
+}
+
+export interface MessageFile {
+  kind: string;
+  mimeType: string;
+  fileName?: string;
+  sizeBytes?: number;
+}
+
+interface AnyMessage {
+  id: string;
+  accountId: string;
+  channelId: string;
+  chatId: string;
+  waMessageId: string;
+  text: string;
+  state: string;
+  reason?: string;
+  error?: string;
+  attempts: number;
+  media?: MessageFile;
+  hasFile?: true;
+}
+
+export interface Received extends AnyMessage {
+  direction: 'incoming';
+  from: string;
+  pushName?: string;
+  kind: string;
+  quotedText?: string;
+  editOf?: string;
+  about?: string;
+  edits?: number;
+  viewOnce?: string;
+  routeId?: string;
+  agentMs?: number;
+  trace?: unknown;
+  receivedAt: string;
+  finishedAt?: string;
+}
+
+export interface Sent extends AnyMessage {
+  direction: 'outgoing';
+  messageId?: string;
+  deadLetterId?: string;
+  byHand?: true;
+  special?: { kind: string; of?: string; emoji?: string };
+  quote?: { text: string };
+  queuedAt: string;
+}
+
+export type Message = Received | Sent;
+
+export interface Draft {
+  id: string;
+  question: string;
+  replies: Array<{ text: string; media?: MessageFile }>;
+}
+
+/** A page of a list of the API. */
+export interface Page<T> {
+  data: T[];
+  next?: string;
+}

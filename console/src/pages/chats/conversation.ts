@@ -1,0 +1,160 @@
+import type { Message, MessageFile, Received, Sent } from './chat-types.ts';
+
+/** What the owner of the account sees under a message that was sent: waits, at WhatsApp, on the phone, read, given up. */
+export type Tick = 'draft' | 'waiting' | 'sent' | 'delivered' | 'read' | 'failed';
+
+/** One bubble of a conversation as a phone shows it, or a line between bubbles. */
+export interface Bubble {
+  /** Id of the message. */
+  id: string;
+  waMessageId: string;
+  kind: 'message' | 'notice';
+  side: 'person' | 'account';
+  /** Who wrote it: a person of the chat, the agent, a program or a person through the API, or the owner on the phone. */
+  writer: 'person' | 'agent' | 'program' | 'operator' | 'owner';
+  /** The name of a member of a group. */
+  name?: string;
+  text: string;
+  /** The kind of its content: text, image, location, poll … */
+  content: string;
+  at: string;
+  file?: MessageFile;
+  /** Its file can be loaded. */
+  hasFile: boolean;
+  quote?: string;
+  isEdited: boolean;
+  isDeleted: boolean;
+  /** The emoji of each person who reacted. */
+  reactions: string[];
+  tick?: Tick;
+  /** Why it has no answer, or was not sent. */
+  reason?: string;
+  error?: string;
+  deadLetterId?: string;
+  /** The message received whose turn has a trace. */
+  turn?: Received;
+}
+
+const TICKS: Record<string, Tick> = {
+  draft: 'draft',
+  queued: 'waiting',
+  sending: 'waiting',
+  sent: 'waiting',
+  acked: 'sent',
+  delivered: 'delivered',
+  read: 'read',
+  dead: 'failed',
+};
+
+/** Messages that only change other ones, or repeat what wa2ai itself sent. */
+const SILENT = new Set(['own-message', 'edit-applied', 'timer-changed', 'pin', 'keep', 'poll-vote']);
+
+/**
+ * The bubbles of a conversation, oldest first. Reactions, edits and deletions change the bubble of their message, and are
+ * not shown when that is not among the messages.
+ * @param messages in any order
+ */
+export function bubblesOf(messages: Iterable<Message>, isGroup: boolean): Bubble[] {
+  const bubbles: Bubble[] = [];
+  const byWaId = new Map<string, Bubble>();
+  const reactions = new Map<Bubble, Map<string, string>>();
+  const react = (of: string | undefined, who: string, emoji: string) => {
+    const bubble = byWaId.get(of ?? '');
+    if (!bubble) return;
+    const given = reactions.get(bubble) ?? new Map<string, string>();
+    if (emoji === '') given.delete(who);
+    else given.set(who, emoji);
+    reactions.set(bubble, given);
+  };
+  const add = (bubble: Bubble) => {
+    bubbles.push(bubble);
+    byWaId.set(bubble.waMessageId, bubble);
+  };
+  for (const message of [...messages].sort(byId)) {
+    if (message.direction === 'incoming') {
+      if (message.kind === 'reaction') react(message.about, message.from, message.text);
+      else if (message.reason === 'deleted') markDeleted(byWaId.get(message.about ?? ''));
+      else if (message.reason === 'edit-applied') markEdited(byWaId.get(message.editOf ?? ''));
+      else if (!SILENT.has(message.reason ?? '')) add(received(message, isGroup));
+      continue;
+    }
+    const { special } = message;
+    if (special?.kind === 'reaction') react(special.of, 'account', special.emoji ?? '');
+    else if (special?.kind === 'deletion') markDeleted(byWaId.get(special.of ?? ''));
+    else if (special?.kind === 'edit') markEdited(byWaId.get(special.of ?? ''), message.text);
+    else add(sent(message));
+  }
+  for (const [bubble, given] of reactions) bubble.reactions = [...given.values()];
+  return bubbles;
+}
+
+/** Ids of messages come from one sequence, in the order in which messages were stored. */
+function byId(a: Message, b: Message): number {
+  return a.id.length - b.id.length || (a.id < b.id ? -1 : 1);
+}
+
+function markDeleted(bubble: Bubble | undefined): void {
+  if (bubble) bubble.isDeleted = true;
+}
+
+function markEdited(bubble: Bubble | undefined, text?: string): void {
+  if (!bubble) return;
+  bubble.isEdited = true;
+  if (text) bubble.text = text;
+}
+
+function received(message: Received, isGroup: boolean): Bubble {
+  const { id, waMessageId, text, reason, kind, media } = message;
+  const isOwner = reason === 'owner-message';
+  const isNotice =
+    reason === 'group-event' || (kind === 'other' && text === '' && !media && reason !== undefined);
+  const isDead = message.state === 'dead';
+  return {
+    ...{ id, waMessageId, text, at: message.receivedAt },
+    kind: isNotice ? 'notice' : 'message',
+    side: isOwner ? 'account' : 'person',
+    writer: isOwner ? 'owner' : 'person',
+    ...(isGroup && !isOwner && { name: message.pushName ?? numberOf(message.from) }),
+    content: message.viewOnce ?? media?.kind ?? kind,
+    ...(media && { file: media }),
+    hasFile: message.hasFile === true,
+    ...(message.quotedText && { quote: message.quotedText }),
+    isEdited: (message.edits ?? 0) > 0 || message.editOf !== undefined,
+    isDeleted: reason === 'deleted-by-author',
+    reactions: [],
+    ...(reason && !isOwner && { reason }),
+    ...(isDead && message.error && { error: message.error }),
+    ...(!isOwner && !isNotice && { turn: message }),
+  };
+}
+
+function sent(message: Sent): Bubble {
+  const { id, waMessageId, text, media, special, quote, reason, error, deadLetterId } = message;
+  const tick = TICKS[message.state] ?? 'waiting';
+  return {
+    ...{ id, waMessageId, text, at: message.queuedAt, tick },
+    kind: 'message',
+    side: 'account',
+    writer: writerOf(message),
+    content: special?.kind ?? media?.kind ?? 'text',
+    ...(media && { file: media }),
+    hasFile: message.hasFile === true,
+    ...(quote && { quote: quote.text }),
+    isEdited: false,
+    isDeleted: false,
+    reactions: [],
+    ...(tick === 'failed' && { ...(reason && { reason }), ...(error && { error }) }),
+    ...(deadLetterId && { deadLetterId }),
+  };
+}
+
+function writerOf({ byHand, messageId }: Sent): Bubble['writer'] {
+  if (byHand) return 'operator';
+  return messageId === undefined ? 'program' : 'agent';
+}
+
+/** `5493777239922@s.whatsapp.net` as people write it. */
+export function numberOf(jid: string): string {
+  const [user = jid, server] = jid.split('@');
+  return server === undefined || server === 's.whatsapp.net' ? `+${user}` : user;
+}

@@ -1,0 +1,43 @@
+import { urlOf } from '../../api/call.ts';
+import { Problem } from '../../api/problem.ts';
+import type { Chat } from './chat-types.ts';
+
+/** Kinds by the media types that the API takes for them; every other file is a document. */
+const KINDS: Record<string, string> = { 'image/jpeg': 'image', 'image/png': 'image', 'video/mp4': 'video' };
+
+/**
+ * Sends a message that a person wrote, which pauses the agent of the chat.
+ * @param key the same for a repeat, which then sends nothing
+ * @throws {Problem}
+ */
+export async function sendByHand(chat: Chat, key: string, text: string, file?: File): Promise<void> {
+  const response = await fetch(urlOf('POST /api/messages'), {
+    method: 'POST',
+    credentials: 'same-origin',
+    headers: { 'idempotency-key': key, ...(!file && { 'content-type': 'application/json' }) },
+    body: file
+      ? formOf(chat, text, file)
+      : JSON.stringify({ accountId: chat.accountId, to: chat.channelId, text, byHand: true }),
+  });
+  if (response.ok) return;
+  const { code = `HTTP_${response.status}`, error = `The service answered ${response.status}.` } =
+    await response.json().catch(() => ({}));
+  throw new Problem(response.status, code, error);
+}
+
+function formOf({ accountId, channelId }: Chat, text: string, file: File): FormData {
+  const form = new FormData();
+  form.append('accountId', accountId);
+  form.append('to', channelId);
+  if (text.trim() !== '') form.append('text', text);
+  form.append('byHand', 'true');
+  form.append(KINDS[file.type] ?? 'document', file, file.name);
+  return form;
+}
+
+/** A new key. Random on pages without HTTPS too, where `crypto.randomUUID` is absent. */
+export function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('');
+}

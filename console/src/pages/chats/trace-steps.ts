@@ -1,0 +1,66 @@
+/** One line of the trace of a turn. */
+export interface TraceStep {
+  title: string;
+  outcome?: string;
+  sentence?: string;
+  /** Requests to the agent. */
+  attempts: Array<Record<string, string | number | boolean>>;
+  /** What else the step says, such as the call of an ABI agent, as JSON. */
+  more?: string;
+}
+
+const SHOWN = new Set([
+  'step',
+  'outcome',
+  'sentence',
+  'attempts',
+  'routeId',
+  'name',
+  'channelId',
+  'priority',
+  'policy',
+  'reason',
+]);
+
+/** The stored trace of a turn, or that of an explanation, as lines. Total: an unknown entry is shown as JSON. */
+export function traceSteps(trace: unknown): TraceStep[] {
+  const entries = Array.isArray(trace) ? trace : isRecord(trace) ? [trace] : [];
+  return entries.map((entry): TraceStep => {
+    if (!isRecord(entry)) return { title: String(entry), attempts: [] };
+    const more = Object.fromEntries(Object.entries(entry).filter(([key]) => !SHOWN.has(key)));
+    const title =
+      word(entry.step) ??
+      word(entry.policy) ??
+      word(entry.name) ??
+      word(entry.channelId) ??
+      word(entry.routeId) ??
+      '?';
+    const attempts = Array.isArray(entry.attempts) ? entry.attempts.filter(isRecord).map(flat) : [];
+    return {
+      title,
+      ...(word(entry.outcome) !== undefined && { outcome: word(entry.outcome) }),
+      ...(word(entry.sentence) !== undefined && { sentence: word(entry.sentence) }),
+      attempts,
+      ...(Object.keys(more).length > 0 && { more: JSON.stringify(more, null, 2) }),
+    };
+  });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function word(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function flat(attempt: Record<string, unknown>): Record<string, string | number | boolean> {
+  return Object.fromEntries(
+    Object.entries(attempt).map(([key, value]) => [
+      key,
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+        ? value
+        : JSON.stringify(value),
+    ]),
+  );
+}

@@ -1,0 +1,144 @@
+import { useEffect, useState } from 'preact/hooks';
+import { call, type ResponseOf, type Schemas } from '../../api/call.ts';
+import { problemOf } from '../../api/problem.ts';
+import type { Chat, Message, Received, Sent } from './chat-types.ts';
+import { type TextKey, useText } from './texts.ts';
+import { type TraceStep, traceSteps } from './trace-steps.ts';
+
+/** What became of one message: the rules that were checked, the agent with its attempts, and the answers. */
+export function TurnTrace({
+  chat,
+  turn,
+  messages,
+}: {
+  chat: Chat;
+  turn: Received;
+  messages: Iterable<Message>;
+}) {
+  const t = useText();
+  const replies = [...messages].filter(
+    (each): each is Sent => each.direction === 'outgoing' && each.messageId === turn.id,
+  );
+  const totalMs = turn.finishedAt && Date.parse(turn.finishedAt) - Date.parse(turn.receivedAt);
+  const steps = traceSteps(turn.trace);
+  return (
+    <div class="turn-trace">
+      <h3>{t('traceOf', { text: turn.text.slice(0, 60) })}</h3>
+      <dl>
+        <Fact name={t('state')} value={t(`state.${turn.state}` as TextKey)} />
+        <Fact name={t('reason')} value={turn.reason} />
+        <Fact name={t('error')} value={turn.error} />
+        <Fact name={t('route')} value={turn.routeId} />
+        <Fact
+          name={t('agentTime')}
+          value={turn.agentMs === undefined ? undefined : t('milliseconds', { ms: turn.agentMs })}
+        />
+        <Fact
+          name={t('totalTime')}
+          value={totalMs === undefined ? undefined : t('milliseconds', { ms: totalMs })}
+        />
+        <Fact name={t('attempts')} value={String(turn.attempts)} />
+      </dl>
+      <h4>{t('steps')}</h4>
+      {steps.length === 0 ? <p class="hint">{t('noSteps')}</p> : <Steps steps={steps} />}
+      {replies.length > 0 && (
+        <>
+          <h4>{t('answers')}</h4>
+          <ul>
+            {replies.map((reply) => (
+              <li key={reply.id}>
+                {reply.text.slice(0, 200) || reply.media?.kind} <span class="hint">{reply.state}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <Request key={turn.id} chat={chat} turn={turn} />
+    </div>
+  );
+}
+
+function Fact({ name, value }: { name: string; value?: string }) {
+  if (value === undefined || value === '') return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+/** The lines of a trace, with the requests to the agent. */
+export function Steps({ steps }: { steps: readonly TraceStep[] }) {
+  return (
+    <ol class="steps">
+      {steps.map((step, index) => (
+        <li key={index}>
+          <strong>{step.title}</strong> {step.outcome && <span class="badge">{step.outcome}</span>}
+          {step.sentence && <p>{step.sentence}</p>}
+          {step.attempts.length > 0 && <Attempts attempts={step.attempts} />}
+          {step.more && (
+            <details>
+              <summary>JSON</summary>
+              <Json text={step.more} />
+            </details>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Attempts({ attempts }: { attempts: TraceStep['attempts'] }) {
+  return (
+    <ul class="attempts">
+      {attempts.map((attempt, index) => (
+        <li key={index}>
+          {Object.entries(attempt).map(([name, value]) => (
+            <span key={name}>
+              <b>{name}</b> {String(value)}{' '}
+            </span>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type MediaKind = NonNullable<Schemas['MessageToExplain']['media']>['kind'];
+type Explanation = ResponseOf<'POST /api/routes/explain'>['data'];
+
+/** The request that the agent gets for this message by the routes of now, without secrets. */
+function Request({ chat, turn }: { chat: Chat; turn: Received }) {
+  const t = useText();
+  const [isOpen, setIsOpen] = useState(false);
+  const [found, setFound] = useState<Explanation>();
+  const [error, setError] = useState<string>();
+  useEffect(() => {
+    if (!isOpen) return;
+    const { accountId, channelId } = chat;
+    const media = turn.media && { kind: turn.media.kind as MediaKind, mimeType: turn.media.mimeType };
+    const body = {
+      ...{ accountId, channelId, text: turn.text, at: turn.receivedAt },
+      ...(chat.isGroup && { from: turn.from }),
+      ...(media && { media }),
+    };
+    call('POST /api/routes/explain', { body })
+      .then(({ data }) => setFound(data))
+      .catch((cause: unknown) => setError(problemOf(cause).message));
+  }, [isOpen]);
+  return (
+    <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>{t('showRequest')}</summary>
+      <p class="hint">{t('requestHint')}</p>
+      {error && <p role="alert">{t('failedAction', { error })}</p>}
+      {found && <p>{found.sentence}</p>}
+      {found?.call !== undefined && <Json text={JSON.stringify(found.call, null, 2)} />}
+    </details>
+  );
+}
+
+function Json({ text }: { text: string }) {
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area needs the keyboard
+  return <pre tabIndex={0}>{text}</pre>;
+}

@@ -1,0 +1,202 @@
+import { useState } from 'preact/hooks';
+import { baseUrl } from '../../api/base-url.ts';
+import { call } from '../../api/call.ts';
+import { problemOf } from '../../api/problem.ts';
+import { hrefOf } from '../../app/location.ts';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { PageFrame } from '../../components/page.tsx';
+import { EmptyState, Loading } from '../../components/states.tsx';
+import { useTimes } from '../chats/times.ts';
+import { traceSteps } from '../chats/trace-steps.ts';
+import { Steps } from '../chats/turn-trace.tsx';
+import { replayAll } from './replay-all.ts';
+import { useText } from './texts.ts';
+import { type DeadLetter, useDeadLetters } from './use-dead-letters.ts';
+import './dead-letters.css';
+
+const STATES = ['open', 'replayed', 'closed'] as const;
+
+/** The page Dead letters: groups by reason, what was tried, replay of one, a group or all, and close. */
+export function DeadLettersPage() {
+  const t = useText();
+  const [state, setState] = useState<DeadLetter['state']>('open');
+  const { full } = useTimes();
+  const [reason, setReason] = useState<string>();
+  const [toReplay, setToReplay] = useState<{ reason?: string; count: number }>();
+  const [message, setMessage] = useState('');
+  const { groups, letters, next, isLoaded, error, reload, more } = useDeadLetters(state, reason);
+  const total = groups.reduce((sum, { count }) => sum + count, 0);
+
+  const act = async (work: () => Promise<string>) => {
+    setMessage('');
+    try {
+      setMessage(await work());
+    } catch (cause) {
+      setMessage(t('failedAction', { error: problemOf(cause).message }));
+    }
+    await reload();
+  };
+
+  return (
+    <PageFrame title={t('title')} lead={t('intro')}>
+      <div class="letters-toolbar">
+        <label>
+          {t('state')}{' '}
+          <select
+            value={state}
+            onChange={(event) => {
+              setState(event.currentTarget.value as DeadLetter['state']);
+              setReason(undefined);
+            }}
+          >
+            {STATES.map((each) => (
+              <option key={each} value={each}>
+                {t(each)}
+              </option>
+            ))}
+          </select>
+        </label>
+        {state === 'open' && total > 0 && (
+          <button type="button" class="button main" onClick={() => setToReplay({ count: total })}>
+            {t('replayAll', { count: total })}
+          </button>
+        )}
+      </div>
+      <p role="status">{error ?? message}</p>
+      {toReplay && (
+        <ConfirmDialog
+          title={t('replay')}
+          action={t('replay')}
+          confirm={() => act(async () => t('replayedSome', { count: await replayAll(toReplay.reason) }))}
+          onClose={() => setToReplay(undefined)}
+        >
+          <p>{t('confirm', { count: toReplay.count })}</p>
+        </ConfirmDialog>
+      )}
+      {!isLoaded ? (
+        <Loading />
+      ) : groups.length === 0 ? (
+        <EmptyState icon="letter" title={t(state === 'open' ? 'none' : 'noneOfState')} />
+      ) : (
+        <>
+          <h2>{t('groups')}</h2>
+          <ul class="groups">
+            {groups.map((group) => (
+              <li key={group.reason} class={group.reason === reason ? 'group selected' : 'group'}>
+                <button
+                  type="button"
+                  class="group-open"
+                  aria-pressed={group.reason === reason}
+                  onClick={() => setReason((open) => (open === group.reason ? undefined : group.reason))}
+                >
+                  <span class="group-count">{group.count}</span>
+                  <span class="group-reason">{group.reason}</span>
+                  <span class="group-error">{group.error}</span>
+                  <time class="hint" dateTime={group.newestAt}>
+                    {t('newest')}: {full(group.newestAt)}
+                  </time>
+                </button>
+                <span class="group-actions">
+                  <a
+                    href={`${baseUrl}docs/troubleshooting.md#${group.reason.toLowerCase()}`}
+                    target="_blank"
+                    rel="noreferrer"
+                  >
+                    {t('meaning')}
+                  </a>
+                  {state === 'open' && (
+                    <button
+                      type="button"
+                      class="button"
+                      aria-label={t('replayGroup', { count: group.count, reason: group.reason })}
+                      onClick={() => setToReplay({ reason: group.reason, count: group.count })}
+                    >
+                      {t('replay')}
+                    </button>
+                  )}
+                </span>
+              </li>
+            ))}
+          </ul>
+          <h2>{reason === undefined ? t('letters') : t('lettersOf', { reason })}</h2>
+          <ul class="letters">
+            {letters.map((letter) => (
+              <LetterCard key={letter.id} letter={letter} act={act} />
+            ))}
+          </ul>
+          {next !== undefined && (
+            <button type="button" class="button" onClick={() => void more()}>
+              {t('more')}
+            </button>
+          )}
+        </>
+      )}
+    </PageFrame>
+  );
+}
+
+function LetterCard({
+  letter,
+  act,
+}: {
+  letter: DeadLetter;
+  act(work: () => Promise<string>): Promise<void>;
+}) {
+  const t = useText();
+  const { full } = useTimes();
+  const { id, chatId, channelId, pushName, text, reason, error, attempts, outboxId, failedAt, state } =
+    letter;
+  const steps = traceSteps(letter.trace);
+  const who = pushName ?? (channelId.includes('@') ? channelId : `+${channelId}`);
+  return (
+    <li class="letter" data-id={id}>
+      <p>
+        <strong>{who}</strong> <span class="badge">{t(outboxId === undefined ? 'message' : 'reply')}</span>{' '}
+        <span class="badge bad">{reason}</span>
+      </p>
+      {text !== '' && <blockquote>{text}</blockquote>}
+      <p>{error}</p>
+      <p class="hint">
+        {t('failedAt')}: <time dateTime={failedAt}>{full(failedAt)}</time> · {t('attempts')}: {attempts}
+      </p>
+      <div class="letter-actions">
+        {state !== 'replayed' && (
+          <button
+            type="button"
+            class="button"
+            aria-label={`${t('replay')}: ${who}`}
+            onClick={() =>
+              void act(async () => {
+                await call('POST /api/dead-letters/{id}/replay', { path: { id } });
+                return t('replayedOne');
+              })
+            }
+          >
+            {t('replay')}
+          </button>
+        )}
+        {state === 'open' && (
+          <button
+            type="button"
+            class="button"
+            aria-label={`${t('close')}: ${who}`}
+            title={t('closeHint')}
+            onClick={() =>
+              void act(async () => {
+                await call('POST /api/dead-letters/{id}/close', { path: { id } });
+                return t('closedOne');
+              })
+            }
+          >
+            {t('close')}
+          </button>
+        )}
+        <a href={hrefOf(`/chats/${chatId}`)}>{t('chat')}</a>
+      </div>
+      <details>
+        <summary>{t('tried')}</summary>
+        {steps.length === 0 ? <p class="hint">{t('noTrace')}</p> : <Steps steps={steps} />}
+      </details>
+    </li>
+  );
+}
