@@ -4,6 +4,7 @@ import { loadConfig } from '../../router/src/config/config.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
+import { MediaError } from '../../router/src/core/errors.ts';
 import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
 import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
@@ -22,6 +23,8 @@ import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import type {
+  DeadLetterGroup,
+  DeadLetterGroupQuery,
   DeadLetterQuery,
   DeadLetterRow,
   MessageLog,
@@ -187,6 +190,14 @@ export class FakeMessageLog implements MessageLog {
     return this.deadRows.find((row) => row.id === id);
   }
 
+  groups: DeadLetterGroup[] = [];
+  async deadLetterGroups(query: DeadLetterGroupQuery): Promise<DeadLetterGroup[]> {
+    if (this.failure) throw this.failure;
+    this.groupQueries.push(query);
+    return this.groups;
+  }
+  readonly groupQueries: DeadLetterGroupQuery[] = [];
+
   async openWork() {
     if (this.failure) throw this.failure;
     const replies = { queued: 1, sent: 2 };
@@ -215,7 +226,9 @@ export class FakeMessageLog implements MessageLog {
     const { before = '999999', after = '0', limit, chats } = query;
     const isOfChats = (row: Row) => chats === undefined || chats.includes(row.channelId);
     const isIn = ({ id }: Row) => Number(id) < Number(before) && Number(id) > Number(after);
-    return rows.filter((row) => isIn(row) && isOfChats(row)).slice(0, limit);
+    const found = rows.filter((row) => isIn(row) && isOfChats(row));
+    if (query.isOldestFirst) found.sort((a, b) => Number(a.id) - Number(b.id));
+    return found.slice(0, limit);
   }
 }
 
@@ -233,6 +246,29 @@ export function aSentMessage(change: Partial<SentMessageRow> = {}): SentMessageR
     state: 'queued',
     attempts: 0,
     queuedAt: new Date('2026-01-02T03:04:05.000Z'),
+    ...change,
+  };
+}
+
+/** A message received and answered, as the log shows it. */
+export function aReceivedMessage(change: Partial<ReceivedMessage> = {}): ReceivedMessage {
+  const at = new Date('2026-01-02T03:04:05.000Z');
+  return {
+    direction: 'incoming',
+    id: '2',
+    accountId: 'default',
+    chatId: '7',
+    channelId: '5493777239922',
+    waMessageId: '3A01',
+    from: '5493777239922@s.whatsapp.net',
+    kind: 'text',
+    text: 'hola',
+    state: 'answered',
+    attempts: 1,
+    sentAt: at,
+    receivedAt: at,
+    finishedAt: at,
+    replies: [],
     ...change,
   };
 }
@@ -482,6 +518,10 @@ export async function startHttpApi(
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
     sendMessage: sendToChat,
     loadLinked: async () => 'unknown',
+    loadReceived: async () => {
+      throw new MediaError('MEDIA_GONE', 'It is gone.');
+    },
+    sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
     prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
     conversation: replyShaping.conversation,
     npcSettings,

@@ -136,6 +136,8 @@ export async function openApi(
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: parts.sendMessage,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
+    loadReceived: (message, signal) => parts.media.load(message, signal),
+    sentFile: parts.sentFile,
     prepareFile: (kind, wanted) => filesToSend.prepare(kind, wanted),
     replyTokens,
     answerLater: (token, answer) =>
