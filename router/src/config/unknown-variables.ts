@@ -16,11 +16,12 @@ export interface UnknownVariable {
 
 /** Variables that start with `WA2AI_` and are not settings, for a warning at start: most are typing errors. */
 export function unknownVariables(env: Record<string, string | undefined>): UnknownVariable[] {
-  const known = [...Object.keys(envSchema.shape), ...CLI_VARIABLES].filter((name) => name.startsWith(PREFIX));
+  const settings = Object.keys(envSchema.shape).filter((name) => name.startsWith(PREFIX));
+  const known: readonly string[] = [...settings, ...CLI_VARIABLES];
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .sort()
-    .map((name) => ({ name, guess: guessOf(name, known) }));
+    .map((name) => ({ name, guess: guessOf(name, settings) }));
 }
 
 function guessOf(name: string, known: readonly string[]): string | undefined {
