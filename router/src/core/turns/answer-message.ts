@@ -5,7 +5,8 @@ import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import type { StartedTasks } from '../tasks/started-tasks.ts';
-import { TASK_STARTED, type TurnDeps, takeTurn } from './take-turn.ts';
+import { TASK_STARTED } from './answer-of-turn.ts';
+import { type TurnDeps, takeTurn } from './take-turn.ts';
 import type { FinishedTurn, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
 
