@@ -26,6 +26,7 @@ import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
+import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
 export interface RestApiDeps
@@ -50,6 +51,7 @@ export interface RestApiDeps
     RepliesApiDeps,
     RoutesApiDeps,
     SettingsApiDeps,
+    StatsApiDeps,
     WebhooksApiDeps {
   config: Pick<Config, 'accountId' | 'environment' | 'host' | 'settings'>;
   metrics: Metrics;
@@ -64,6 +66,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...eventsApi(deps),
+    ...statsApi(deps),
     ...messagesApi(deps),
     ...mediaApi(deps),
     ...chatsApi(deps),
