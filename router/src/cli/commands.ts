@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import type { Cli } from './cli.ts';
+import { addAgent } from './commands/agent.ts';
+import { addAudit } from './commands/audit.ts';
+import { addCompletion } from './commands/completion.ts';
+import { addMcp } from './commands/mcp.ts';
+import { addStart } from './commands/start.ts';
+import { addStatus } from './commands/status.ts';
+
+/** Adds a command to its parent. What it needs to run is loaded when it runs. */
+type AddCommand = (parent: Command, cli: Cli) => void;
+
+/** Every command, in the order of the help. A new command is one file of commands/ and one word here. */
+export const commandGroups: ReadonlyArray<{ title: string; commands: readonly AddCommand[] }> = [
+  { title: 'Service', commands: [addStart, addStatus] },
+  { title: 'Agents', commands: [addAgent] },
+  { title: 'Access', commands: [addAudit] },
+  { title: 'Programs', commands: [addMcp, addCompletion] },
+];
