@@ -136,7 +136,7 @@ describe('deploy/kubernetes', () => {
       const { path, port } = container?.[kind].httpGet ?? { path: '', port: '' };
       expect(port).toBe('http');
       expect(
-        api.calls.some((call) => call.method === 'GET' && pathMatches(call.path, path)),
+        api.endpoints.some(({ method, path: known }) => method === 'get' && pathMatches(known, path)),
         path,
       ).toBe(true);
     }
