@@ -1,6 +1,7 @@
 import { Command, type CommanderError } from 'commander';
 import { packageVersion } from '../config/package-version.ts';
 import type { Cli } from './cli.ts';
+import { descendantsOf, pathOf } from './command-tree.ts';
 import { commandGroups } from './commands.ts';
 import { CliUsageError } from './exit-code.ts';
 
@@ -39,16 +40,6 @@ export function createProgram(cli: Cli): Command {
     command.exitOverride(refuseEmptyGroup(command));
   }
   return program;
-}
-
-/** Every command below a command. */
-export function descendantsOf(command: Command): Command[] {
-  return command.commands.flatMap((child) => [child, ...descendantsOf(child)]);
-}
-
-/** `wa2ai accounts list` for the command `list`. */
-export function pathOf(command: Command): string {
-  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
 /** Commander shows the help of a group without a command as an error. One sentence is enough. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../../../router/src/cli/cli.ts';
-import { createProgram, descendantsOf, pathOf } from '../../../router/src/cli/program.ts';
+import { descendantsOf, pathOf } from '../../../router/src/cli/command-tree.ts';
+import { createProgram } from '../../../router/src/cli/program.ts';
 import { hostOf, runWa2ai } from '../../support/cli.ts';
 import { readDocument } from '../../support/documents.ts';
 

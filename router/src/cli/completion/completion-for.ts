@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { descendantsOf, pathOf } from '../program.ts';
+import { descendantsOf, pathOf } from '../command-tree.ts';
 
 /** A word that may follow a command. */
 interface Word {
