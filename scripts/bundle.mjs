@@ -60,7 +60,12 @@ export async function bundleService() {
     // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client; a command line
     // loads only the packages of its command
     codeSplitting: {
-      groups: [{ name: 'packages', test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode)\/)/ }],
+      groups: [
+        {
+          name: 'packages',
+          test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode)\/)/,
+        },
+      ],
     },
   });
   await bundle.close();
