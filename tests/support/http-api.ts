@@ -4,6 +4,8 @@ import { loadConfig } from '../../router/src/config/config.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
+import { Changes } from '../../router/src/core/live/changes.ts';
+import { LiveFeed } from '../../router/src/core/live/live-feed.ts';
 import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
 import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
@@ -68,6 +70,7 @@ import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryDrafts } from '../doubles/memory-drafts.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
+import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../doubles/memory-npc-memories.ts';
@@ -310,6 +313,8 @@ export interface HttpApi {
     /** The agent behind its route. */
     agent: { client: AgentClient };
   };
+  /** Live events: what stores report, and the clock of their streams. */
+  live: { changes: Changes; clock: FakeClock };
   /** Webhooks and their events. */
   webhooks: MemoryWebhooks;
   /** Test events of webhooks, and what their receiver answers. */
@@ -385,6 +390,16 @@ export async function startHttpApi(
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
   const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
+  const changes = new Changes();
+  const liveClock = new FakeClock();
+  let runs = 0;
+  const liveFeed = new LiveFeed({
+    bus: new MemoryNodeHub().connect('n1'),
+    changes,
+    otherNodes: () => [],
+    newRun: () => `r${++runs}`,
+    clock: liveClock,
+  });
   const keyWatch = new KeyWatch({ keys, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
@@ -482,6 +497,7 @@ export async function startHttpApi(
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
     sendMessage: sendToChat,
     loadLinked: async () => 'unknown',
+    liveEvents: { liveFeed, clock: liveClock },
     prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
     conversation: replyShaping.conversation,
     npcSettings,
@@ -576,6 +592,7 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    live: { changes, clock: liveClock },
     webhooks,
     testEvents,
     hosted,
@@ -607,6 +624,7 @@ export async function startHttpApi(
     database,
     close: async () => {
       feed.stop();
+      liveFeed.stop();
       keyWatch.stop();
       await hosted.close();
       await server.close();

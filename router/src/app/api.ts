@@ -121,6 +121,7 @@ export async function openApi(
     putNpcSettings: parts.putNpcSettings,
     hasWalletKey: config.npcWalletKey !== undefined,
     egressRefusalOf: (url) => transport.refusalOf(url),
+    liveEvents: { liveFeed: parts.liveFeed, clock: systemClock },
     webhooks: parts.webhooks,
     webhookDeliveries: parts.webhookDeliveries,
     sendTestEvent: (event, signal) =>
@@ -222,6 +223,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    parts.liveFeed.stop();
     keyWatch.stop();
     await parts.hostedAgents.close();
     await server.close();

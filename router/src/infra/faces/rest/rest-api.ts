@@ -12,6 +12,7 @@ import {
 } from './resources/conversation-settings-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type DraftsApiDeps, draftsApi } from './resources/drafts-api.ts';
+import { type EventsApiDeps, eventsApi } from './resources/events-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type GovernorSettingsApiDeps, governorSettingsApi } from './resources/governor-settings-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
@@ -37,6 +38,7 @@ export interface RestApiDeps
     DeadLettersApiDeps,
     GovernorSettingsApiDeps,
     DraftsApiDeps,
+    EventsApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
@@ -61,6 +63,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...routesApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),
+    ...eventsApi(deps),
     ...messagesApi(deps),
     ...mediaApi(deps),
     ...chatsApi(deps),
