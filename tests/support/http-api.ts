@@ -6,6 +6,7 @@ import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/deliv
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { Changes } from '../../router/src/core/live/changes.ts';
 import { LiveFeed } from '../../router/src/core/live/live-feed.ts';
+import { MediaError } from '../../router/src/core/errors.ts';
 import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
 import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
@@ -24,6 +25,8 @@ import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import type {
+  DeadLetterGroup,
+  DeadLetterGroupQuery,
   DeadLetterQuery,
   DeadLetterRow,
   MessageLog,
@@ -190,6 +193,14 @@ export class FakeMessageLog implements MessageLog {
     return this.deadRows.find((row) => row.id === id);
   }
 
+  groups: DeadLetterGroup[] = [];
+  async deadLetterGroups(query: DeadLetterGroupQuery): Promise<DeadLetterGroup[]> {
+    if (this.failure) throw this.failure;
+    this.groupQueries.push(query);
+    return this.groups;
+  }
+  readonly groupQueries: DeadLetterGroupQuery[] = [];
+
   async openWork() {
     if (this.failure) throw this.failure;
     const replies = { queued: 1, sent: 2 };
@@ -218,7 +229,9 @@ export class FakeMessageLog implements MessageLog {
     const { before = '999999', after = '0', limit, chats } = query;
     const isOfChats = (row: Row) => chats === undefined || chats.includes(row.channelId);
     const isIn = ({ id }: Row) => Number(id) < Number(before) && Number(id) > Number(after);
-    return rows.filter((row) => isIn(row) && isOfChats(row)).slice(0, limit);
+    const found = rows.filter((row) => isIn(row) && isOfChats(row));
+    if (query.isOldestFirst) found.sort((a, b) => Number(a.id) - Number(b.id));
+    return found.slice(0, limit);
   }
 }
 
@@ -236,6 +249,29 @@ export function aSentMessage(change: Partial<SentMessageRow> = {}): SentMessageR
     state: 'queued',
     attempts: 0,
     queuedAt: new Date('2026-01-02T03:04:05.000Z'),
+    ...change,
+  };
+}
+
+/** A message received and answered, as the log shows it. */
+export function aReceivedMessage(change: Partial<ReceivedMessage> = {}): ReceivedMessage {
+  const at = new Date('2026-01-02T03:04:05.000Z');
+  return {
+    direction: 'incoming',
+    id: '2',
+    accountId: 'default',
+    chatId: '7',
+    channelId: '5493777239922',
+    waMessageId: '3A01',
+    from: '5493777239922@s.whatsapp.net',
+    kind: 'text',
+    text: 'hola',
+    state: 'answered',
+    attempts: 1,
+    sentAt: at,
+    receivedAt: at,
+    finishedAt: at,
+    replies: [],
     ...change,
   };
 }
@@ -487,6 +523,7 @@ export async function startHttpApi(
     deliverReplies: (replies) => replies.forEach(replayDeps.deliver),
     metrics,
     routes,
+    routeHistory: routes,
     log,
     now: () => clock.nowMs,
     resumeChat: (id, answerMissed) =>
@@ -498,6 +535,10 @@ export async function startHttpApi(
     sendMessage: sendToChat,
     loadLinked: async () => 'unknown',
     liveEvents: { liveFeed, clock: liveClock },
+    loadReceived: async () => {
+      throw new MediaError('MEDIA_GONE', 'It is gone.');
+    },
+    sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
     prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
     conversation: replyShaping.conversation,
     npcSettings,

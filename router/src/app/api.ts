@@ -34,6 +34,7 @@ import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts'
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
+import { PostgresRouteHistory } from '../infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -102,6 +103,7 @@ export async function openApi(
     faceSettings,
     now: () => systemClock.now(),
     routes,
+    routeHistory: new PostgresRouteHistory(postgres),
     agentKinds,
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
@@ -137,6 +139,8 @@ export async function openApi(
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: parts.sendMessage,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
+    loadReceived: (message, signal) => parts.media.load(message, signal),
+    sentFile: parts.sentFile,
     prepareFile: (kind, wanted) => filesToSend.prepare(kind, wanted),
     replyTokens,
     answerLater: (token, answer) =>

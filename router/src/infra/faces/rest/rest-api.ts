@@ -24,6 +24,7 @@ import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts'
 import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
+import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
@@ -48,6 +49,7 @@ export interface RestApiDeps
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
     RepliesApiDeps,
+    RouteHistoryApiDeps,
     RoutesApiDeps,
     SettingsApiDeps,
     WebhooksApiDeps {
@@ -60,6 +62,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
   return [
     // Before `/api/routes/{id}`, which would match `explain` as an id.
     ...explainApi(deps),
+    ...routeHistoryApi(deps),
     ...routesApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),

@@ -98,7 +98,8 @@ export class PostgresInbox implements Inbox {
   }
 
   /**
-   * The text of a message that is stored and never answered is not kept, except what the owner writes by hand.
+   * The text of a message that is stored and never answered is not kept, except what the owner writes by hand, reactions and
+   * events of a group.
    * @throws {LeaseLostError} nothing was stored
    */
   async add(message: InboundMessage, node: string): Promise<Stored> {
@@ -107,7 +108,12 @@ export class PostgresInbox implements Inbox {
     const { phone, lid, groupId } = addressColumns(message.chat);
     const { sender, ignoredReason, ownerEffect } = message;
     const isKept =
-      ignoredReason === undefined || ignoredReason === GROUP_EVENT || ownerEffect?.kind === 'takeover';
+      ignoredReason === undefined ||
+      ignoredReason === GROUP_EVENT ||
+      ignoredReason === 'reaction' ||
+      ownerEffect?.kind === 'takeover';
+    const of = message.deletes ?? message.reactsTo;
+    const details = ignoredReason === undefined ? message.details : of && { of: storableId(of) };
     const text = isKept ? cleanText(message.text) : '';
     const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
     const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
@@ -128,7 +134,7 @@ export class PostgresInbox implements Inbox {
           ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
           ${mediaRef}, ${node}, ${storableJson(ignoredReason === undefined ? message.mentions : undefined)}::jsonb,
           ${message.toUs ?? null}, ${storableJson(ownerEffect)}::jsonb,
-          ${storableJson(ignoredReason === undefined ? message.details : undefined)}::jsonb,
+          ${storableJson(details || undefined)}::jsonb,
           ${message.timerSeconds ?? null}::integer, ${ignoredReason === undefined ? (message.viewOnce ?? null) : null},
           ${message.deletes === undefined ? null : storableId(message.deletes)})`),
     );
