@@ -56,7 +56,8 @@ describe('live events of two nodes', () => {
       const { data: reply } = await stream.nextOf('reply');
       expect([turn.id, turn.chatId, turn.accountId, turn.state]).toEqual([id, chatId, accountId, 'answered']);
       expect([reply.messageId, reply.chatId, reply.accountId]).toEqual([id, chatId, accountId]);
-      const isAcked = ({ state }: { state?: unknown }) => ['acked', 'delivered', 'read'].includes(`${state}`);
+      const isAcked = ({ state }: Record<string, unknown>) =>
+        ['acked', 'delivered', 'read'].includes(`${state}`);
       const { data: delivery } = await stream.nextOf('delivery', isAcked);
       expect([delivery.id, delivery.chatId, delivery.accountId]).toEqual([reply.id, chatId, accountId]);
       expect(JSON.stringify([message, turn, reply])).not.toContain('secret of mine');
