@@ -85,6 +85,7 @@ import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
+import { MemoryStats } from '../doubles/memory-stats.ts';
 import { MemoryWebFiles } from '../doubles/memory-web-files.ts';
 import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -349,6 +350,7 @@ export interface HttpApi {
     /** The agent behind its route. */
     agent: { client: AgentClient };
   };
+  stats: MemoryStats;
   /** Live events: what stores report, and the clock of their streams. */
   live: { changes: Changes; clock: FakeClock };
   /** Webhooks and their events. */
@@ -427,6 +429,7 @@ export async function startHttpApi(
   const feedClock = new FakeClock();
   const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
   const changes = new Changes();
+  const stats = new MemoryStats();
   const liveClock = new FakeClock();
   let runs = 0;
   const liveFeed = new LiveFeed({
@@ -535,6 +538,7 @@ export async function startHttpApi(
     sendMessage: sendToChat,
     loadLinked: async () => 'unknown',
     liveEvents: { liveFeed, clock: liveClock },
+    stats,
     loadReceived: async () => {
       throw new MediaError('MEDIA_GONE', 'It is gone.');
     },
@@ -633,6 +637,7 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    stats,
     live: { changes, clock: liveClock },
     webhooks,
     testEvents,

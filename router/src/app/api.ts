@@ -108,6 +108,7 @@ export async function openApi(
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
+    stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),
     deliverReplies: parts.deliver,

@@ -27,6 +27,7 @@ import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
+import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
 export interface RestApiDeps
@@ -52,6 +53,7 @@ export interface RestApiDeps
     RouteHistoryApiDeps,
     RoutesApiDeps,
     SettingsApiDeps,
+    StatsApiDeps,
     WebhooksApiDeps {
   config: Pick<Config, 'accountId' | 'environment' | 'host' | 'settings'>;
   metrics: Metrics;
@@ -67,6 +69,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...eventsApi(deps),
+    ...statsApi(deps),
     ...messagesApi(deps),
     ...mediaApi(deps),
     ...chatsApi(deps),
