@@ -34,6 +34,7 @@ import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts'
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
+import { PostgresRouteHistory } from '../infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -102,10 +103,12 @@ export async function openApi(
     faceSettings,
     now: () => systemClock.now(),
     routes,
+    routeHistory: new PostgresRouteHistory(postgres),
     agentKinds,
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
+    stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),
     deliverReplies: parts.deliver,
@@ -121,6 +124,7 @@ export async function openApi(
     putNpcSettings: parts.putNpcSettings,
     hasWalletKey: config.npcWalletKey !== undefined,
     egressRefusalOf: (url) => transport.refusalOf(url),
+    liveEvents: { liveFeed: parts.liveFeed, clock: systemClock },
     webhooks: parts.webhooks,
     webhookDeliveries: parts.webhookDeliveries,
     sendTestEvent: (event, signal) =>
@@ -224,6 +228,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    parts.liveFeed.stop();
     keyWatch.stop();
     await parts.hostedAgents.close();
     await server.close();
