@@ -108,6 +108,7 @@ export async function openApi(
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
+    stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),
     deliverReplies: parts.deliver,
@@ -123,6 +124,7 @@ export async function openApi(
     putNpcSettings: parts.putNpcSettings,
     hasWalletKey: config.npcWalletKey !== undefined,
     egressRefusalOf: (url) => transport.refusalOf(url),
+    liveEvents: { liveFeed: parts.liveFeed, clock: systemClock },
     webhooks: parts.webhooks,
     webhookDeliveries: parts.webhookDeliveries,
     sendTestEvent: (event, signal) =>
@@ -226,6 +228,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    parts.liveFeed.stop();
     keyWatch.stop();
     await parts.hostedAgents.close();
     await server.close();
