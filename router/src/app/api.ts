@@ -19,6 +19,7 @@ import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { KeyWatch } from '../infra/faces/access/key-watch.ts';
+import { consoleFace } from '../infra/faces/console/console-face.ts';
 import { mcpFace } from '../infra/faces/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
@@ -207,6 +208,7 @@ export async function openApi(
     // One line per face. Express looks for the endpoint of a request from the first to the last.
     endpoints: [...npcFace(npc), ...pages(faces), ...rest, ...docsPages()],
     faces: [
+      consoleFace(),
       ...a2aFace({
         ...served,
         hooks: parts.taskHooks,
