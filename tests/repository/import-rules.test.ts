@@ -66,6 +66,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   'infra/agents': ['config', 'infra/clock', 'infra/hosting', 'infra/http-agent-client.ts'],
   'infra/chain': ['infra/agents'],
   'infra/clock': [],
+  'infra/doctor': ['config', 'infra/storage'],
   'infra/engine': ['infra/storage'],
   'infra/faces': ['config', 'infra/agents', 'infra/clock', 'infra/media'],
   'infra/formatting': [],
