@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/config.ts';
+import type { ConsoleSessions } from '../../../core/ports/console-sessions.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
@@ -24,7 +25,10 @@ import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-setting
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
+import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
+import { sessionsApi } from './resources/sessions-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
+import { type UsersApiDeps, usersApi } from './resources/users-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
 export interface RestApiDeps
@@ -47,10 +51,13 @@ export interface RestApiDeps
     NpcTradesApiDeps,
     RepliesApiDeps,
     RoutesApiDeps,
+    Omit<SessionApiDeps, 'users' | 'sessions' | 'passwords'>,
     SettingsApiDeps,
+    Omit<UsersApiDeps, 'sessions'>,
     WebhooksApiDeps {
-  config: Pick<Config, 'accountId' | 'environment' | 'host' | 'settings'>;
+  config: Pick<Config, 'accountId' | 'environment' | 'host' | 'publicUrl' | 'settings'>;
   metrics: Metrics;
+  sessions: ConsoleSessions;
 }
 
 /** The resources of the REST API, in the order in which their paths are matched. */
@@ -70,6 +77,9 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...webhooksApi(deps),
     ...agentsApi(deps),
     ...keysApi(deps),
+    ...sessionApi(deps),
+    ...sessionsApi(deps),
+    ...usersApi(deps),
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),
     ...npcChainApi(deps),

@@ -79,7 +79,7 @@ export function createHttpApp({
   app.use(requestId);
   const audit = new RestAudit({ recorder, now });
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
-  const guardOf = guard({ config, access, limiter, now });
+  const guardOf = guard({ config, access, limiter });
   for (const face of faces) app.use(mountFace(face, guardOf));
   app.use(mount(described, guardOf, audit));
   app.use(problemHandler(log, audit));
