@@ -134,6 +134,9 @@ BEGIN
     v_details := CASE WHEN p_details ? 'quoted' THEN
       jsonb_set(p_details, '{quoted}', named_mentions(p_account, c.id, jsonb_build_array(p_details -> 'quoted')) -> 0)
       ELSE p_details END;
+  ELSIF p_details ? 'of' THEN
+    -- What a deletion or a reaction is about.
+    v_details := jsonb_build_object('of', p_details -> 'of');
   END IF;
 
   IF NOT v_is_known THEN

@@ -13,6 +13,13 @@ import {
   newClaimOf,
 } from './adapters.ts';
 
+/** What the owner writes on the phone. */
+const byHand = {
+  isFromOwner: true,
+  ignoredReason: 'owner-message',
+  ownerEffect: { kind: 'takeover', forMs: 60_000 },
+} satisfies Parameters<typeof aMessage>[2];
+
 describeStores('chats in $name', (stores) => {
   let accountId: string;
   beforeEach(() => {
@@ -26,7 +33,7 @@ describeStores('chats in $name', (stores) => {
   it('shows a chat with its person, its last message and its unanswered messages', async () => {
     const person = aPerson();
     const { chatId } = await add(person);
-    await add(person);
+    await add(person, { text: 'the last one' });
     const chat = await stores.chats.get(chatId);
     expect(chat).toEqual({
       id: chatId,
@@ -39,6 +46,14 @@ describeStores('chats in $name', (stores) => {
       activeAt: expect.any(Date),
       lastReceivedAt: expect.any(Date),
       unanswered: 2,
+      failed: 0,
+      lastMessage: {
+        direction: 'incoming',
+        text: 'the last one',
+        kind: 'text',
+        at: chat?.lastReceivedAt,
+        state: 'received',
+      },
     });
     expect(await stores.chats.list({ accountId, limit: 5 })).toEqual([chat]);
     expect(await stores.chats.get('999999999')).toBeUndefined();
@@ -51,6 +66,79 @@ describeStores('chats in $name', (stores) => {
     const chat = await stores.chats.get(chatId);
     expect(chat).toMatchObject({ isGroup: true, channelId: `${groupId}@g.us` });
     expect(chat?.name).toBeUndefined();
+  });
+
+  it('shows what was sent last, and no reaction, as the last message', async () => {
+    const person = aPerson();
+    const { chatId, messageId } = await add(person);
+    const jid = `${person.phone}@s.whatsapp.net`;
+    await stores.inbox.finishTurn(messageId, answered([aReply(accountId, jid, 'x'.repeat(300))]));
+    await add(person, { kind: 'reaction', text: '👍', ignoredReason: 'reaction', reactsTo: 'A1' });
+    const last = async () => (await stores.chats.get(chatId))?.lastMessage;
+    expect(await last()).toMatchObject({ direction: 'outgoing', kind: 'text', text: 'x'.repeat(200) });
+    const owner = { phone: '4915550000001', lid: '999000001' };
+    await add(person, { sender: owner, text: 'I am here.', ...byHand });
+    expect(await last()).toMatchObject({ direction: 'outgoing', text: 'I am here.' });
+  });
+
+  it('names a chat as its person, or as its group, not as the owner who wrote in it', async () => {
+    const person = aPerson();
+    const { chatId } = await add(person, { sender: { ...person, pushName: 'Bea' } });
+    await add(person, { sender: { phone: '4915550000001', pushName: 'The shop' }, ...byHand });
+    expect(await stores.chats.get(chatId)).toMatchObject({ name: 'Bea' });
+    const group = { chat: { kind: 'group' as const, groupId: '120363000000000078' } };
+    const inGroup = await add(aPerson(), { ...group, details: { subject: 'Neighbours' } });
+    expect(await stores.chats.get(inGroup.chatId)).toMatchObject({ name: 'Neighbours' });
+  });
+
+  it('finds chats by a part of name, number, group or tag', async () => {
+    const [bea, cid] = [aPerson(), aPerson()];
+    const first = await add(bea, { sender: { ...bea, pushName: 'Bea 100%' } });
+    const second = await add(cid, { sender: { ...cid, pushName: 'Cid' } });
+    const group = { chat: { kind: 'group' as const, groupId: '120363000000000079' } };
+    const third = await add(aPerson(), { ...group, details: { subject: 'Neighbours' } });
+    await stores.chats.label(second.chatId, { tags: ['wholesale'] });
+    for (const text of [
+      'bea',
+      'EA 1',
+      '0%',
+      bea.phone.slice(2),
+      `+${bea.phone.slice(0, 4)} ${bea.phone.slice(4)}`,
+    ]) {
+      expect(await ids({ text }), text).toEqual([first.chatId]);
+    }
+    expect(await ids({ text: 'WHOLE' })).toEqual([second.chatId]);
+    expect(await ids({ text: 'neigh' })).toEqual([third.chatId]);
+    for (const text of ['nobody', '_', '%%', '0 0 0 0 0 0 0 0 0'])
+      expect(await ids({ text }), text).toEqual([]);
+  });
+
+  it('tells where a search ends that reads a number of chats, and searches up to there', async () => {
+    const people = [aPerson(), aPerson(), aPerson()];
+    for (const person of people) await add(person);
+    const [, second, third] = await stores.chats.list({ accountId, limit: 9 });
+    const query = { accountId, text: 'nobody' };
+    const end = await stores.chats.searchEnd(query, 2);
+    expect(end).toEqual({ activeAtMs: second?.activeAt.getTime(), id: second?.id });
+    expect(await ids({ text: 'Ana', upTo: end })).not.toContain(third?.id);
+    expect(await ids({ text: 'Ana', after: end })).toEqual([third?.id]);
+    expect(await stores.chats.searchEnd(query, 4)).toBeUndefined();
+  });
+
+  it('lists chats with unanswered messages, and those with open dead letters', async () => {
+    const waiting = await add();
+    const failed = await add();
+    const error = { reason: 'AGENT_TIMEOUT', error: 'The agent took too long.' };
+    await stores.inbox.finishTurn(failed.messageId, { state: 'dead', replies: [], ...error });
+    expect(await ids({ hasUnanswered: true })).toEqual([waiting.chatId]);
+    expect(await ids({ hasUnanswered: false })).toEqual([failed.chatId]);
+    expect(await ids({ hasFailed: true })).toEqual([failed.chatId]);
+    expect(await ids({ hasFailed: false })).toEqual([waiting.chatId]);
+    expect(await stores.chats.get(failed.chatId)).toMatchObject({ failed: 1 });
+    const [letter] = await stores.log.deadLetters({ accountId, limit: 1 });
+    await stores.deadLetters.close(letter?.id ?? '');
+    expect(await stores.chats.get(failed.chatId)).toMatchObject({ failed: 0 });
+    expect(await ids({ hasFailed: true })).toEqual([]);
   });
 
   it('lists the chats that were active last first, in pages', async () => {

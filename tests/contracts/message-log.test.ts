@@ -51,6 +51,86 @@ describeStores('message log in $name', (stores) => {
     expect(await stores.log.messages({ accountId, limit: 5 })).toEqual([row]);
   });
 
+  it('shows reactions, deletions and edits with the message that they are about', async () => {
+    const person = aPerson();
+    const first = aMessage(accountId, person, { text: 'hola', media: undefined });
+    await stores.inbox.add(first, NODE);
+    const of = first.waMessageId;
+    await add(person, { kind: 'reaction', text: '👍', ignoredReason: 'reaction', reactsTo: of });
+    await add(person, { text: 'hello', editOf: of });
+    await add(person, { kind: 'other', text: '', ignoredReason: 'deleted', deletes: of });
+    const rows = await stores.log.messages({ accountId, limit: 9, isOldestFirst: true });
+    expect(rows).toMatchObject([
+      { text: 'hello', edits: 1, state: 'ignored', reason: 'deleted-by-author' },
+      { kind: 'reaction', text: '👍', about: of },
+      { text: 'hello', editOf: of, reason: 'edit-applied' },
+      { text: '', reason: 'deleted', about: of },
+    ]);
+    for (const row of rows.slice(1)) expect(row.edits).toBeUndefined();
+  });
+
+  it('shows the card of a message, and whether its file can be loaded', async () => {
+    const card = { kind: 'location' as const, latitude: 1, longitude: 2 };
+    await add(aPerson(), { kind: 'location', text: '', details: { card } });
+    const media = { kind: 'image' as const, mimeType: 'image/png', reference: 'secret' };
+    await add(aPerson(), { kind: 'image', text: '', media });
+    const [image, location] = await stores.log.messages({ accountId, limit: 2 });
+    expect(image).toMatchObject({ hasFile: true, media: { kind: 'image', mimeType: 'image/png' } });
+    expect(JSON.stringify(image)).not.toContain('secret');
+    expect(location?.card).toEqual(card);
+    expect(location?.hasFile).toBeUndefined();
+  });
+
+  it('shows what a message sent is, who wrote it and what it quotes, without the key of a poll', async () => {
+    const { phone } = aPerson();
+    const reply = () => aReply(accountId, `${phone}@s.whatsapp.net`, 'words');
+    const quote = { waMessageId: 'A1', from: '1@lid', text: 'before' };
+    await stores.outbox.addDirect({ ...reply(), quote }, { byHand: { pauseMs: 60_000 } });
+    const poll = { kind: 'poll' as const, question: 'When?', options: ['a', 'b'], selectable: 1 };
+    await stores.outbox.addDirect({ ...reply(), special: { ...poll, secret: 'c2VjcmV0' } });
+    const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 2 };
+    const file = { source: 'x', bytes: new Uint8Array([1, 2]) };
+    await stores.outbox.addDirect({ ...reply(), media }, { file });
+    const [written, polled, image] = await stores.log.sentMessages({
+      accountId,
+      limit: 3,
+      isOldestFirst: true,
+    });
+    expect(written).toMatchObject({ byHand: true, quote });
+    expect(written?.special).toBeUndefined();
+    expect(polled?.special).toEqual(poll);
+    expect(polled?.byHand).toBeUndefined();
+    expect(image).toMatchObject({ hasFile: true, media });
+  });
+
+  it('counts dead letters by reason, the largest group first', async () => {
+    const failures = [
+      ['AGENT_TIMEOUT', 'first'],
+      ['AGENT_TIMEOUT', 'second'],
+      ['ROUTE_GONE', 'third'],
+    ] as const;
+    const people = failures.map(() => aPerson());
+    for (const [index, [reason, error]] of failures.entries()) {
+      await stores.inbox.finishTurn(await add(people[index]), { state: 'dead', reason, error, replies: [] });
+    }
+    const groups = await stores.log.deadLetterGroups({ accountId, state: 'open' });
+    expect(groups).toMatchObject([
+      { reason: 'AGENT_TIMEOUT', count: 2, error: 'second' },
+      { reason: 'ROUTE_GONE', count: 1, error: 'third' },
+    ]);
+    expect(groups[0]?.oldestAt.getTime()).toBeLessThanOrEqual(groups[0]?.newestAt.getTime() ?? 0);
+    const [letter] = await stores.log.deadLetters({ accountId, limit: 1 });
+    await stores.deadLetters.close(letter?.id ?? '');
+    expect(await stores.log.deadLetterGroups({ accountId, state: 'open' })).toMatchObject([{ count: 2 }]);
+    expect(await stores.log.deadLetterGroups({ accountId, state: 'closed' })).toMatchObject([
+      { reason: 'ROUTE_GONE', count: 1 },
+    ]);
+    expect(await stores.log.deadLetterGroups({ accountId, chats: [people[0]?.phone ?? ''] })).toMatchObject([
+      { reason: 'AGENT_TIMEOUT', count: 1, error: 'first' },
+    ]);
+    expect(await stores.log.deadLetterGroups({ accountId, channelId: 'nonsense' })).toEqual([]);
+  });
+
   it('pages backward, newest first', async () => {
     const ids = [await add(), await add(), await add(), await add(), await add()];
     const page = async (before?: string) =>

@@ -1,15 +1,18 @@
 import { canonicalChannelId, lidJid } from '../../router/src/core/chat-id.ts';
 import { channelIdsOf } from '../../router/src/core/messages/chat-identity.ts';
-import type {
-  AccessAsked,
-  ChatQuery,
-  ChatRow,
-  ChatStore,
-  PauseMode,
-  PersonSession,
-  ResumedChat,
-  RouteFacts,
-  TurnFacts,
+import {
+  type AccessAsked,
+  type ChatPosition,
+  type ChatQuery,
+  type ChatRow,
+  type ChatStore,
+  LAST_MESSAGE_CHARS,
+  type LastMessage,
+  type PauseMode,
+  type PersonSession,
+  type ResumedChat,
+  type RouteFacts,
+  type TurnFacts,
 } from '../../router/src/core/ports/chat-store.ts';
 import { ACCESS_REASONS, claimChat, claimOf } from './memory-chats.ts';
 import {
@@ -35,7 +38,7 @@ export class MemoryChatStore implements ChatStore {
       const wanted = channelIds.map((channelId) => canonicalChannelId(channelId));
       return channelIdsOf(chat).some((channelId) => wanted.includes(channelId));
     };
-    const { after } = query;
+    const { after, upTo } = query;
     return [...this.#state.chats.values()]
       .filter(
         (chat) =>
@@ -45,13 +48,21 @@ export class MemoryChatStore implements ChatStore {
           isPaused(chat, this.#state.now()) === (query.isPaused ?? isPaused(chat, this.#state.now())) &&
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
           (query.tag === undefined || chat.tags?.includes(query.tag) === true) &&
-          (!after ||
-            chat.activeAtMs < after.activeAtMs ||
-            (chat.activeAtMs === after.activeAtMs && chat.id < Number(after.id))),
+          (query.hasUnanswered === undefined ||
+            this.#state.received(chat.id).length > 0 === query.hasUnanswered) &&
+          (query.hasFailed === undefined || this.#failed(chat) > 0 === query.hasFailed) &&
+          (query.text === undefined || this.#isNamed(chat, query.text.toLowerCase())) &&
+          (!after || isAfter(chat, after)) &&
+          (!upTo || !isAfter(chat, upTo)),
       )
       .sort((a, b) => b.activeAtMs - a.activeAtMs || b.id - a.id)
       .slice(0, query.limit)
       .map((chat) => this.#row(chat));
+  }
+
+  async searchEnd(query: Omit<ChatQuery, 'limit'>, chats: number): Promise<ChatPosition | undefined> {
+    const last = (await this.list({ ...query, text: undefined, limit: chats }))[chats - 1];
+    return last && { activeAtMs: last.activeAt.getTime(), id: last.id };
   }
 
   async get(id: string): Promise<ChatRow | undefined> {
@@ -190,10 +201,12 @@ export class MemoryChatStore implements ChatStore {
       isGroup: chat.groupId !== undefined,
       phone: chat.phone,
       lid: chat.lid && lidJid(chat.lid),
-      name: chat.groupId === undefined ? messages[0]?.pushName : undefined,
+      name: this.#nameOf(chat),
       activeAt: new Date(chat.activeAtMs),
       lastReceivedAt: messages[0]?.receivedAt,
       unanswered: this.#state.received(chat.id).length,
+      failed: this.#failed(chat),
+      lastMessage: this.#lastMessage(chat),
       ...(chat.tags?.length && { tags: chat.tags }),
       ...(chat.notes && { notes: chat.notes }),
       ...(accessOf(chat, this.#state.now()) && { access: accessOf(chat, this.#state.now()) }),
@@ -208,4 +221,60 @@ export class MemoryChatStore implements ChatStore {
         }),
     };
   }
+
+  #failed(chat: MemoryChat): number {
+    return this.#state.deadLetters.filter(
+      ({ chatId, replayedAt, closedAt }) => chatId === chat.id && !replayedAt && !closedAt,
+    ).length;
+  }
+
+  #isNamed(chat: MemoryChat, text: string): boolean {
+    const digits = /^[+\d\s()./-]+$/.test(text) ? text.replaceAll(/\D/g, '') : '';
+    return (
+      (digits !== '' && [chat.phone, chat.lid].some((number) => number?.includes(digits))) ||
+      (chat.tags ?? []).join(' ').includes(text) ||
+      this.#nameOf(chat)?.toLowerCase().includes(text) === true
+    );
+  }
+
+  #nameOf(chat: MemoryChat): string | undefined {
+    return this.#state
+      .messagesOf(chat.id)
+      .toSorted((a, b) => Number(b.stanzaOrder - a.stanzaOrder) || b.id - a.id)
+      .map(({ details, pushName, senderPhone, senderLid }) => {
+        if (chat.groupId !== undefined) return details?.subject;
+        return senderPhone === chat.phone || senderLid === chat.lid ? pushName : undefined;
+      })
+      .find((name) => name !== undefined);
+  }
+
+  #lastMessage(chat: MemoryChat): LastMessage | undefined {
+    const received = this.#state
+      .messagesOf(chat.id)
+      .filter(({ reason }) => reason === undefined || !SILENT.has(reason))
+      .map(({ id, reason, text, media, kind, receivedAt: at, state }) => ({
+        id,
+        direction: reason === 'owner-message' ? ('outgoing' as const) : ('incoming' as const),
+        ...{ text, kind: media?.kind ?? kind, at, state },
+      }));
+    const sent = [...this.#state.outbox.values()]
+      .filter(({ chatId }) => chatId === String(chat.id))
+      .map(({ id, text, media, special, queuedAt: at, state }) => ({
+        id: Number(id),
+        direction: 'outgoing' as const,
+        ...{ text, kind: special?.kind ?? media?.kind ?? 'text', at, state },
+      }));
+    const [last] = [...received, ...sent].sort((a, b) => Number(b.at) - Number(a.at) || b.id - a.id);
+    if (!last) return undefined;
+    const { id: _, text, ...shown } = last;
+    return { ...shown, text: [...text].slice(0, LAST_MESSAGE_CHARS).join('') };
+  }
+}
+
+/** What is stored without being a message to read. */
+const SILENT = new Set(['own-message', 'edit-applied', 'deleted', 'reaction', 'timer-changed', 'pin']);
+
+/** Whether a chat comes after a position of the list. */
+function isAfter(chat: MemoryChat, { activeAtMs, id }: ChatPosition): boolean {
+  return chat.activeAtMs < activeAtMs || (chat.activeAtMs === activeAtMs && chat.id < Number(id));
 }

@@ -98,7 +98,9 @@ export class MemoryInbox implements Inbox {
       mediaRef: reference,
       kind: message.kind,
       text:
-        message.ignoredReason && message.ignoredReason !== GROUP_EVENT && effect?.kind !== 'takeover'
+        message.ignoredReason &&
+        ![GROUP_EVENT, 'reaction'].includes(message.ignoredReason) &&
+        effect?.kind !== 'takeover'
           ? ''
           : message.text,
       quotedText: message.ignoredReason ? undefined : message.quotedText,
@@ -106,7 +108,7 @@ export class MemoryInbox implements Inbox {
       toUs: message.toUs,
       viewOnce: message.ignoredReason ? undefined : message.viewOnce,
       mentions: reason ? undefined : this.#named(message, chat),
-      details: reason ? undefined : this.#details(message, chat),
+      details: reason ? aboutOf(message) : this.#details(message, chat),
       pushName: message.sender.pushName ?? known?.pushName,
       state: reason ? ('ignored' as const) : ('received' as const),
       reason,
@@ -544,4 +546,10 @@ function isSameSender(
   const { senderPhone: phone, senderLid: lid } = message;
   if (!phone && !lid) return !sender.phone && !sender.lid;
   return isSamePerson(sender, { phone, lid });
+}
+
+/** What a deletion or a reaction is about. */
+function aboutOf({ ignoredReason, deletes, reactsTo }: InboundMessage) {
+  const of = deletes ?? reactsTo;
+  return ignoredReason === undefined || of === undefined ? undefined : { of };
 }

@@ -1,6 +1,9 @@
 import { canonicalChannelId, lidJid, parseJid } from '../../router/src/core/chat-id.ts';
+import { specialView } from '../../router/src/core/delivery/special-message.ts';
 import { channelIdsOf, personJid } from '../../router/src/core/messages/chat-identity.ts';
 import type {
+  DeadLetterGroup,
+  DeadLetterGroupQuery,
   DeadLetterQuery,
   DeadLetterRow,
   DeadLetterState,
@@ -36,7 +39,7 @@ export class MemoryMessageLog implements MessageLog {
         this.#isFrom(row, query.from) &&
         this.#matches(row, row.receivedAt, query),
     );
-    return newestFirst(rows, query.limit).map((row) => this.#messageRow(row));
+    return inOrder(rows, query).map((row) => this.#messageRow(row));
   }
 
   async message(id: string): Promise<ReceivedMessage | undefined> {
@@ -51,7 +54,7 @@ export class MemoryMessageLog implements MessageLog {
         contains(row.text, query.text) &&
         this.#matches(row, row.queuedAt, query),
     );
-    return newestFirst(rows, query.limit).map((row) => this.#sentRow(row));
+    return inOrder(rows, query).map((row) => this.#sentRow(row));
   }
 
   async sentMessage(id: string): Promise<SentMessageRow | undefined> {
@@ -82,12 +85,29 @@ export class MemoryMessageLog implements MessageLog {
         this.#isFrom(this.#state.messages.get(Number(row.messageId)), query.from) &&
         this.#matches(row, row.failedAt, query),
     );
-    return newestFirst(rows, query.limit).map((row) => this.#deadLetterRow(row));
+    return inOrder(rows, query).map((row) => this.#deadLetterRow(row));
   }
 
   async deadLetter(id: string): Promise<DeadLetterRow | undefined> {
     const row = this.#state.deadLetters.find((letter) => String(letter.id) === id);
     return row && this.#deadLetterRow(row);
+  }
+
+  async deadLetterGroups(query: DeadLetterGroupQuery): Promise<DeadLetterGroup[]> {
+    const groups = new Map<string, DeadLetterRow[]>();
+    for (const letter of await this.deadLetters({ ...query, limit: Number.MAX_SAFE_INTEGER })) {
+      groups.set(letter.reason, [...(groups.get(letter.reason) ?? []), letter]);
+    }
+    return [...groups]
+      .map(([reason, letters]) => {
+        const byTime = letters.toSorted(
+          (a, b) => Number(b.failedAt) - Number(a.failedAt) || Number(b.id) - Number(a.id),
+        );
+        const [newest, oldest] = [byTime[0], byTime.at(-1)] as [DeadLetterRow, DeadLetterRow];
+        const { failedAt: newestAt, error } = newest;
+        return { reason, count: letters.length, newestAt, oldestAt: oldest.failedAt, error };
+      })
+      .sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1));
   }
 
   async outgoingWork(accountId: string): Promise<OutgoingWork> {
@@ -172,12 +192,17 @@ export class MemoryMessageLog implements MessageLog {
       senderLid,
       sentAtMs,
       stanzaOrder: _order,
-      editOf: _edit,
-      mediaRef: _ref,
+      mediaRef,
+      details,
+      edits,
       ...shown
     } = row;
     return {
       ...shown,
+      ...(edits > 0 && { edits }),
+      ...(details?.card && { card: details.card }),
+      ...(details?.of !== undefined && { about: details.of }),
+      ...(mediaRef !== undefined && { hasFile: true as const }),
       direction: 'incoming',
       id: String(row.id),
       chatId: String(row.chatId),
@@ -201,6 +226,10 @@ export class MemoryMessageLog implements MessageLog {
       messageId: row.messageId,
       reason: letter?.reason,
       deadLetterId: letter && String(letter.id),
+      ...(row.byHand && { byHand: true as const }),
+      ...(row.special && { special: specialView(row.special) }),
+      ...(row.quote && { quote: row.quote }),
+      ...(row.file && { hasFile: true as const }),
     };
   }
 
@@ -230,6 +259,10 @@ function contains(text: string, part: string | undefined): boolean {
   return part === undefined || text.toLowerCase().includes(part.toLowerCase());
 }
 
-function newestFirst<T extends { id: number | string }>(rows: T[], limit: number): T[] {
-  return [...rows].sort((a, b) => Number(b.id) - Number(a.id)).slice(0, limit);
+function inOrder<T extends { id: number | string }>(
+  rows: T[],
+  { limit, isOldestFirst = false }: { limit: number; isOldestFirst?: boolean },
+): T[] {
+  const newestFirst = [...rows].sort((a, b) => Number(b.id) - Number(a.id));
+  return (isOldestFirst ? newestFirst.reverse() : newestFirst).slice(0, limit);
 }

@@ -5,6 +5,9 @@ import type { Role } from '../../router/src/core/access/roles.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
+import { MediaError } from '../../router/src/core/errors.ts';
+import { Changes } from '../../router/src/core/live/changes.ts';
+import { LiveFeed } from '../../router/src/core/live/live-feed.ts';
 import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
 import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
@@ -23,6 +26,8 @@ import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
 import type {
+  DeadLetterGroup,
+  DeadLetterGroupQuery,
   DeadLetterQuery,
   DeadLetterRow,
   MessageLog,
@@ -80,6 +85,7 @@ import { MemoryDrafts } from '../doubles/memory-drafts.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
 import { MemoryLoginAttempts } from '../doubles/memory-login-attempts.ts';
+import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../doubles/memory-npc-memories.ts';
@@ -91,6 +97,7 @@ import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
+import { MemoryStats } from '../doubles/memory-stats.ts';
 import { MemoryWebFiles } from '../doubles/memory-web-files.ts';
 import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -199,6 +206,14 @@ export class FakeMessageLog implements MessageLog {
     return this.deadRows.find((row) => row.id === id);
   }
 
+  groups: DeadLetterGroup[] = [];
+  async deadLetterGroups(query: DeadLetterGroupQuery): Promise<DeadLetterGroup[]> {
+    if (this.failure) throw this.failure;
+    this.groupQueries.push(query);
+    return this.groups;
+  }
+  readonly groupQueries: DeadLetterGroupQuery[] = [];
+
   async openWork() {
     if (this.failure) throw this.failure;
     const replies = { queued: 1, sent: 2 };
@@ -227,7 +242,9 @@ export class FakeMessageLog implements MessageLog {
     const { before = '999999', after = '0', limit, chats } = query;
     const isOfChats = (row: Row) => chats === undefined || chats.includes(row.channelId);
     const isIn = ({ id }: Row) => Number(id) < Number(before) && Number(id) > Number(after);
-    return rows.filter((row) => isIn(row) && isOfChats(row)).slice(0, limit);
+    const found = rows.filter((row) => isIn(row) && isOfChats(row));
+    if (query.isOldestFirst) found.sort((a, b) => Number(a.id) - Number(b.id));
+    return found.slice(0, limit);
   }
 }
 
@@ -245,6 +262,29 @@ export function aSentMessage(change: Partial<SentMessageRow> = {}): SentMessageR
     state: 'queued',
     attempts: 0,
     queuedAt: new Date('2026-01-02T03:04:05.000Z'),
+    ...change,
+  };
+}
+
+/** A message received and answered, as the log shows it. */
+export function aReceivedMessage(change: Partial<ReceivedMessage> = {}): ReceivedMessage {
+  const at = new Date('2026-01-02T03:04:05.000Z');
+  return {
+    direction: 'incoming',
+    id: '2',
+    accountId: 'default',
+    chatId: '7',
+    channelId: '5493777239922',
+    waMessageId: '3A01',
+    from: '5493777239922@s.whatsapp.net',
+    kind: 'text',
+    text: 'hola',
+    state: 'answered',
+    attempts: 1,
+    sentAt: at,
+    receivedAt: at,
+    finishedAt: at,
+    replies: [],
     ...change,
   };
 }
@@ -326,6 +366,9 @@ export interface HttpApi {
     /** The agent behind its route. */
     agent: { client: AgentClient };
   };
+  stats: MemoryStats;
+  /** Live events: what stores report, and the clock of their streams. */
+  live: { changes: Changes; clock: FakeClock };
   /** Webhooks and their events. */
   webhooks: MemoryWebhooks;
   /** Test events of webhooks, and what their receiver answers. */
@@ -408,6 +451,17 @@ export async function startHttpApi(
   const presence = new UserPresence({ users, clock: { monotonicMs: () => clock.nowMs }, log });
   await presence.refresh();
   const keyWatch = new KeyWatch({ keys, sessions, clock: feedClock, log });
+  const changes = new Changes();
+  const stats = new MemoryStats();
+  const liveClock = new FakeClock();
+  let runs = 0;
+  const liveFeed = new LiveFeed({
+    bus: new MemoryNodeHub().connect('n1'),
+    changes,
+    otherNodes: () => [],
+    newRun: () => `r${++runs}`,
+    clock: liveClock,
+  });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
   const replyShaping = {
@@ -499,6 +553,7 @@ export async function startHttpApi(
     deliverReplies: (replies) => replies.forEach(replayDeps.deliver),
     metrics,
     routes,
+    routeHistory: routes,
     log,
     now: () => clock.nowMs,
     resumeChat: (id, answerMissed) =>
@@ -509,6 +564,12 @@ export async function startHttpApi(
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
     sendMessage: sendToChat,
     loadLinked: async () => 'unknown',
+    liveEvents: { liveFeed, clock: liveClock },
+    stats,
+    loadReceived: async () => {
+      throw new MediaError('MEDIA_GONE', 'It is gone.');
+    },
+    sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
     prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
     conversation: replyShaping.conversation,
     npcSettings,
@@ -605,6 +666,8 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    stats,
+    live: { changes, clock: liveClock },
     webhooks,
     testEvents,
     hosted,
@@ -651,6 +714,7 @@ export async function startHttpApi(
     database,
     close: async () => {
       feed.stop();
+      liveFeed.stop();
       keyWatch.stop();
       await hosted.close();
       await server.close();

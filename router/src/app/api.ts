@@ -39,6 +39,7 @@ import { PostgresConsoleUsers } from '../infra/storage/stores/postgres-console-u
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresLoginAttempts } from '../infra/storage/stores/postgres-login-attempts.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
+import { PostgresRouteHistory } from '../infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -118,10 +119,12 @@ export async function openApi(
     faceSettings,
     now: () => systemClock.now(),
     routes,
+    routeHistory: new PostgresRouteHistory(postgres),
     agentKinds,
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
+    stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),
     deliverReplies: parts.deliver,
@@ -137,6 +140,7 @@ export async function openApi(
     putNpcSettings: parts.putNpcSettings,
     hasWalletKey: config.npcWalletKey !== undefined,
     egressRefusalOf: (url) => transport.refusalOf(url),
+    liveEvents: { liveFeed: parts.liveFeed, clock: systemClock },
     webhooks: parts.webhooks,
     webhookDeliveries: parts.webhookDeliveries,
     sendTestEvent: (event, signal) =>
@@ -152,6 +156,8 @@ export async function openApi(
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: parts.sendMessage,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
+    loadReceived: (message, signal) => parts.media.load(message, signal),
+    sentFile: parts.sentFile,
     prepareFile: (kind, wanted) => filesToSend.prepare(kind, wanted),
     replyTokens,
     answerLater: (token, answer) =>
@@ -238,6 +244,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    parts.liveFeed.stop();
     keyWatch.stop();
     await parts.hostedAgents.close();
     await server.close();

@@ -11,6 +11,8 @@ export interface DeliveryParts {
   deliver(replies: readonly QueuedReply[]): void;
   /** Stores a message to a chat, and starts its delivery. */
   sendMessage(input: SendMessageInput): ReturnType<typeof sendMessage>;
+  /** The bytes of the file of a message sent; undefined: they are not stored. */
+  sentFile(messageId: string): Promise<Uint8Array | undefined>;
 }
 
 /** What is sent without a turn: by programs, tasks and admins. */
@@ -25,5 +27,6 @@ export function createDelivery({
   return {
     deliver,
     sendMessage: (input) => sendMessage({ outbox, mintId, deliver: (reply) => deliver([reply]) }, input),
+    sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
   };
 }

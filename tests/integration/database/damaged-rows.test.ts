@@ -11,6 +11,7 @@ import {
   startEmbeddedPostgres,
 } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
+import { PostgresChatStore } from '../../../router/src/infra/storage/stores/postgres-chat-store.ts';
 import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresJournal } from '../../../router/src/infra/storage/stores/postgres-journal.ts';
@@ -173,6 +174,11 @@ describe('one damaged row', () => {
       expect(found[1]).not.toHaveProperty('damage');
     }
     expect(await routes.get(rows.route)).toMatchObject({ damage });
+  });
+
+  it('of the inbox hides no chat of the list', async () => {
+    const chats = await new PostgresChatStore(postgres).list({ accountId: ACCOUNT, limit: 9 });
+    expect(chats.map(({ channelId }) => channelId).sort()).toEqual([ana.phone, bo.phone].sort());
   });
 
   it('of the inbox becomes a dead letter without being read, and delays no other chat', async () => {

@@ -14,6 +14,11 @@ export type SpecialMessage =
   /** Deletes our own message for everyone. */
   | { kind: 'deletion'; of: string };
 
+/** A special message as the API shows it: the key of a poll's votes is a secret. */
+export type SpecialView =
+  | Exclude<SpecialMessage, { kind: 'poll' }>
+  | Omit<Extract<SpecialMessage, { kind: 'poll' }>, 'secret'>;
+
 /** What the log of messages shows as the text of a message. */
 export function textOfSpecial(special: SpecialMessage): string {
   switch (special.kind) {
@@ -31,6 +36,13 @@ export function textOfSpecial(special: SpecialMessage): string {
     default:
       return '';
   }
+}
+
+/** A special message without the key that opens the votes of a poll. */
+export function specialView(special: SpecialMessage): SpecialView {
+  if (special.kind !== 'poll') return special;
+  const { secret: _, ...shown } = special;
+  return shown;
 }
 
 /** What must be equal for two messages to be the same: without what is made for each of them. */

@@ -28,6 +28,8 @@ export interface InboundDetails {
   subject?: string;
   /** Of a stored message: its text is the transcript of its voice message. */
   isTranscript?: true;
+  /** The WhatsApp id of the message that this one deletes or reacts to. Kept when there is an `ignoredReason` too. */
+  of?: string;
 }
 
 /** The message mentions the account, replies to one of its messages, or both. */
@@ -79,6 +81,8 @@ export interface InboundMessage {
   editOf?: string;
   /** The WhatsApp id of the message that this one deletes for everyone. */
   deletes?: string;
+  /** The WhatsApp id of the message that this one reacts to; the text is the emoji, empty when it was taken back. */
+  reactsTo?: string;
 }
 
 /** The state of a stored message. */

@@ -18,6 +18,22 @@ export interface ChatPause {
   reason?: string;
 }
 
+/** The newest message of a chat. */
+export interface LastMessage {
+  direction: 'incoming' | 'outgoing';
+  /** Its first `LAST_MESSAGE_CHARS` characters. */
+  text: string;
+  /** `text`, the kind of its file, or what else it is. */
+  kind: string;
+  /** When it was received or queued. */
+  at: Date;
+  /** Of the message received, or of the one sent. */
+  state: string;
+}
+
+/** Longest text of `LastMessage`. */
+export const LAST_MESSAGE_CHARS = 200;
+
 /** A chat, as the API shows it. */
 export interface ChatRow {
   id: ChatId;
@@ -28,7 +44,7 @@ export interface ChatRow {
   phone?: string;
   /** LID of the person, a JID. */
   lid?: string;
-  /** The name that the person gave themselves on WhatsApp; absent for a group. */
+  /** The name that the person gave themselves on WhatsApp, or that of the group, once a message said it. */
   name?: string;
   /** When a message was last worked on or sent. */
   activeAt: Date;
@@ -36,6 +52,10 @@ export interface ChatRow {
   lastReceivedAt?: Date;
   /** Messages whose turn has not ended. */
   unanswered: number;
+  /** Open dead letters of its messages and replies. */
+  failed: number;
+  /** The newest message, in either direction. Absent: none, or the database cannot read it. */
+  lastMessage?: LastMessage;
   pause?: ChatPause;
   /** What the owner decided about it. Absent: the owner was not asked, or not in the last days. */
   access?: Access;
@@ -62,7 +82,15 @@ export interface ChatQuery {
   access?: Access;
   /** Chats that have this tag. */
   tag?: string;
+  /** It has messages whose turn has not ended, or it has none. */
+  hasUnanswered?: boolean;
+  /** It has open dead letters, or it has none. */
+  hasFailed?: boolean;
+  /** Part of the name, of the number or of a tag, in upper or lower case. It has no index: combine it with `upTo`. */
+  text?: string;
   after?: ChatPosition;
+  /** No chats after this one. */
+  upTo?: ChatPosition;
   limit: number;
 }
 
@@ -113,6 +141,8 @@ export interface PersonSession {
  */
 export interface ChatStore {
   list(query: ChatQuery): Promise<ChatRow[]>;
+  /** Where a search ends that reads so many chats; undefined: it reads all. `text` does not count. */
+  searchEnd(query: Omit<ChatQuery, 'limit'>, chats: number): Promise<ChatPosition | undefined>;
   get(id: ChatId): Promise<ChatRow | undefined>;
   /** Of the chat with one of these canonical channelIds; undefined: there is none. */
   turnFacts(accountId: string, channelIds: readonly string[]): Promise<TurnFacts | undefined>;

@@ -1,4 +1,6 @@
-import type { MediaInfo } from '../models.ts';
+import type { SpecialView } from '../delivery/special-message.ts';
+import type { MessageCard } from '../messages/message-card.ts';
+import type { MediaInfo, MediaKind, Quote } from '../models.ts';
 import type { OutboxRow, OutboxState } from './outbox.ts';
 
 /** A message received, with its result, as the API shows it. */
@@ -18,8 +20,20 @@ export interface ReceivedMessage {
   kind: string;
   text: string;
   quotedText?: string;
+  /** The WhatsApp id of the message that this one edits. */
+  editOf?: string;
+  /** The WhatsApp id of the message that this one deletes or reacts to. */
+  about?: string;
+  /** It was edited so often before its answer; `text` is the last version. Absent: never. */
+  edits?: number;
+  /** What it has besides text and file. */
+  card?: MessageCard;
+  /** The kind of a file that could be seen once; it is not stored. */
+  viewOnce?: MediaKind;
   /** What its file is. The bytes are not part of the log. */
   media?: MediaInfo;
+  /** Its file can be loaded. */
+  hasFile?: true;
   state: string;
   reason?: string;
   error?: string;
@@ -43,7 +57,29 @@ export interface SentMessageRow extends OutboxRow {
   reason?: string;
   /** Its dead letter, while there is one. */
   deadLetterId?: string;
+  /** A person wrote it by hand, through the API. */
+  byHand?: true;
+  /** What it is when it is neither text nor file, without secrets. */
+  special?: SpecialView;
+  /** The message that it quotes. */
+  quote?: Quote;
+  /** The bytes of its file are stored. */
+  hasFile?: true;
 }
+
+/** The dead letters with one reason. */
+export interface DeadLetterGroup {
+  reason: string;
+  count: number;
+  /** When the last of them failed. */
+  newestAt: Date;
+  oldestAt: Date;
+  /** The error of the newest. */
+  error: string;
+}
+
+/** Which dead letters a group counts. */
+export type DeadLetterGroupQuery = Pick<DeadLetterQuery, 'accountId' | 'channelId' | 'chats' | 'state'>;
 
 export type DeadLetterState = 'open' | 'replayed' | 'closed';
 
@@ -76,7 +112,7 @@ export interface DeadLetterRow {
   closedAt?: Date;
 }
 
-/** What every list of the log filters by. Rows are newest first. */
+/** What every list of the log filters by. */
 interface LogFilter {
   accountId?: string;
   /** One chat, in any of its spellings. */
@@ -95,6 +131,8 @@ interface LogFilter {
   since?: Date;
   /** Received, queued or failed before this time. */
   until?: Date;
+  /** Default: newest first. */
+  isOldestFirst?: boolean;
   limit: number;
 }
 
@@ -168,6 +206,8 @@ export interface MessageLog {
   ): Promise<string | undefined>;
   deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]>;
   deadLetter(id: string): Promise<DeadLetterRow | undefined>;
+  /** Dead letters by reason, the largest group first. */
+  deadLetterGroups(query: DeadLetterGroupQuery): Promise<DeadLetterGroup[]>;
   /** For metrics. Reads unfinished rows only, so the number of finished ones does not matter. */
   openWork(): Promise<OpenWork>;
   outgoingWork(accountId: string): Promise<OutgoingWork>;

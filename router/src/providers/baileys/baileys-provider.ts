@@ -150,8 +150,8 @@ class BaileysProvider implements ChatProvider {
   }
 
   async react(message: MessageKey, emoji: string): Promise<boolean> {
-    return await this.#signal(message, 'reaction not sent', (socket, key) =>
-      socket.sendMessage(message.chat, { react: { text: emoji, key } }),
+    return await this.#signal(message, 'reaction not sent', (_, key) =>
+      this.#connection.react(message.chat, { text: emoji, key }),
     );
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   identityOfSpecial,
   type SpecialMessage,
+  specialView,
   textOfSpecial,
 } from '../../../../router/src/core/delivery/special-message.ts';
 
@@ -23,6 +24,15 @@ describe('textOfSpecial', () => {
     [{ kind: 'deletion', of: 'a' }, ''],
   ])('of %j', (special, text) => {
     expect(textOfSpecial(special)).toBe(text);
+  });
+});
+
+describe('specialView', () => {
+  it('has everything but the key of a poll', () => {
+    const { secret: _, ...shown } = poll;
+    expect(specialView(poll)).toEqual(shown);
+    const deletion = { kind: 'deletion' as const, of: 'a' };
+    expect(specialView(deletion)).toEqual(deletion);
   });
 });
 

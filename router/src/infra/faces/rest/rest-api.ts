@@ -13,6 +13,7 @@ import {
 } from './resources/conversation-settings-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type DraftsApiDeps, draftsApi } from './resources/drafts-api.ts';
+import { type EventsApiDeps, eventsApi } from './resources/events-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type GovernorSettingsApiDeps, governorSettingsApi } from './resources/governor-settings-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
@@ -24,10 +25,12 @@ import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts'
 import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
+import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
 import { sessionsApi } from './resources/sessions-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
+import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
 import { type UsersApiDeps, usersApi } from './resources/users-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
@@ -41,6 +44,7 @@ export interface RestApiDeps
     DeadLettersApiDeps,
     GovernorSettingsApiDeps,
     DraftsApiDeps,
+    EventsApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
@@ -50,10 +54,12 @@ export interface RestApiDeps
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
     RepliesApiDeps,
+    RouteHistoryApiDeps,
     RoutesApiDeps,
     Omit<SessionApiDeps, 'users' | 'sessions' | 'passwords'>,
     SettingsApiDeps,
     Omit<UsersApiDeps, 'sessions'>,
+    StatsApiDeps,
     WebhooksApiDeps {
   config: Pick<Config, 'accountId' | 'environment' | 'host' | 'publicUrl' | 'settings'>;
   metrics: Metrics;
@@ -65,9 +71,12 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
   return [
     // Before `/api/routes/{id}`, which would match `explain` as an id.
     ...explainApi(deps),
+    ...routeHistoryApi(deps),
     ...routesApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),
+    ...eventsApi(deps),
+    ...statsApi(deps),
     ...messagesApi(deps),
     ...mediaApi(deps),
     ...chatsApi(deps),

@@ -82,7 +82,12 @@ export function duringPeriod(at: Sql, { since, until }: { since?: Date; until?: 
 /** Rows whose text contains these words, in upper or lower case. */
 export function containing(column: Sql, text: string | undefined): Sql[] {
   if (text === undefined) return [];
-  return [sql`${column} ILIKE ${`%${text.replaceAll(/[\\%_]/g, '\\$&')}%`}`];
+  return [sql`${column} ILIKE ${patternOf(text)}`];
+}
+
+/** The pattern of LIKE for texts that contain this one. */
+export function patternOf(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 }
 
 /** All conditions of several groups; `none` if one of them is. */

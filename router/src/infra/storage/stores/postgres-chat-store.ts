@@ -4,38 +4,44 @@ import { cleanText } from '../../../core/clean-text.ts';
 import { channelIdOfChat } from '../../../core/messages/chat-identity.ts';
 import type { Access } from '../../../core/policies/access-fields.ts';
 import { storedState } from '../../../core/policies/chat-state.ts';
-import type {
-  AccessAsked,
-  ChatQuery,
-  ChatRow,
-  ChatStore,
-  PauseMode,
-  PersonSession,
-  ResumedChat,
-  RouteFacts,
-  TurnFacts,
+import {
+  type AccessAsked,
+  type ChatPosition,
+  type ChatQuery,
+  type ChatRow,
+  type ChatStore,
+  LAST_MESSAGE_CHARS,
+  type LastMessage,
+  type PauseMode,
+  type PersonSession,
+  type ResumedChat,
+  type RouteFacts,
+  type TurnFacts,
 } from '../../../core/ports/chat-store.ts';
 import type { Postgres } from '../postgres.ts';
-import { allOf, type Conditions, ofChats, together } from './log-conditions.ts';
+import { allOf, type Conditions, ofChats, patternOf, together } from './log-conditions.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { rowId } from './storable-text.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 interface StoredChat
   extends Columns<
-    Pick<
-      ChatRow,
-      'id' | 'accountId' | 'phone' | 'lid' | 'name' | 'activeAt' | 'lastReceivedAt' | 'access' | 'notes'
-    >
+    Pick<ChatRow, 'id' | 'accountId' | 'phone' | 'lid' | 'activeAt' | 'lastReceivedAt' | 'access' | 'notes'>
   > {
   tags: string[];
   groupId: string | null;
   unanswered: number;
+  failed: number;
   since: Date | null;
   until: Date | null;
   reason: string | null;
   mode: PauseMode | null;
 }
+
+/** What people wrote, which may be long and therefore damaged without the rest of the chat. */
+type Words = Pick<ChatRow, 'name' | 'lastMessage'>;
+
+type WordsRow = { id: string; name: string | null } & LastMessage;
 
 /** Chats of one session of a person that are remembered. */
 const PERSON_CHATS = 50;
@@ -51,54 +57,84 @@ interface StoredFacts {
   repliedAtMs: number | null;
 }
 
+/** Columns of `message n` from which a chat has its name. */
+const NAMING = sql`n.push_name, n.sender_phone, n.sender_lid, n.details`;
+
+/** The name that the message `m` gives `chat c`: that of a group, or of the person, who need not have written it. */
+const NAME = sql`CASE WHEN c.group_id IS NOT NULL THEN m.details ->> 'subject'
+  WHEN m.sender_phone = c.phone OR m.sender_lid = c.lid THEN m.push_name END`;
+
 /**
  * Columns of `chat c`. The last message of each state has the highest stanza order of its state, which an index finds, so
  * a page costs the same however many messages its chats have.
  */
 const CHATS = sql`
   SELECT c.id::text, c.account_id AS "accountId", c.phone, c.lid, c.group_id AS "groupId", c.active_at AS "activeAt",
-    last.received_at AS "lastReceivedAt", named.push_name AS name,
+    (SELECT m.received_at FROM ${lastOfEachState(sql`n.received_at`)} ORDER BY m.stanza_order DESC LIMIT 1)
+      AS "lastReceivedAt",
     (SELECT count(*)::integer FROM message m WHERE m.chat_id = c.id AND m.state = 'received') AS unanswered,
+    (SELECT count(*)::integer FROM dead_letter d
+      WHERE d.chat_id = c.id AND d.replayed_at IS NULL AND d.closed_at IS NULL) AS failed,
     CASE WHEN is_paused(c) THEN c.paused_at END AS since, CASE WHEN is_paused(c) THEN c.paused_until END AS until,
     CASE WHEN is_paused(c) THEN c.pause_reason END AS reason, pause_mode_of(c) AS mode,
     access_of(c) AS access, c.tags, c.notes
+  FROM chat c`;
+
+/** What is stored without being a message to read: what WhatsApp says about other messages. */
+const SILENT = sql`('own-message', 'edit-applied', 'deleted', 'reaction', 'timer-changed', 'pin')`;
+
+/**
+ * Name and last message of `chat c`. Among the last ignored messages, 5 are looked at. Messages of the owner's phone are
+ * outgoing.
+ */
+const WORDS = sql`
+  SELECT c.id::text, named.name, last.*
   FROM chat c
   LEFT JOIN LATERAL (
-    SELECT m.received_at, m.push_name FROM unnest(ARRAY['received', 'answered', 'ignored', 'dead']) AS s (state)
-    CROSS JOIN LATERAL (
-      SELECT n.received_at, n.push_name, n.stanza_order FROM message n
-      WHERE n.chat_id = c.id AND n.state = s.state ORDER BY n.stanza_order DESC LIMIT 1) AS m
-    ORDER BY m.stanza_order DESC LIMIT 1) AS last ON true
+    SELECT ${NAME} AS name FROM ${lastOfEachState(NAMING)}
+    WHERE ${NAME} IS NOT NULL ORDER BY m.stanza_order DESC LIMIT 1) AS named ON true
   LEFT JOIN LATERAL (
-    SELECT coalesce(last.push_name, (
-      SELECT n.push_name FROM message n WHERE n.chat_id = c.id AND n.state = 'answered'
-      ORDER BY n.stanza_order DESC LIMIT 1)) AS push_name) AS named ON c.group_id IS NULL`;
+    SELECT direction, text, kind, at, state FROM (
+      SELECT CASE m.reason WHEN 'owner-message' THEN 'outgoing' ELSE 'incoming' END AS direction,
+        left(m.text, ${LAST_MESSAGE_CHARS}::integer) AS text, coalesce(m.media ->> 'kind', m.kind) AS kind,
+        m.received_at AS at, m.state, m.id
+      FROM unnest(ARRAY['received', 'answered', 'ignored', 'dead']) AS s (state)
+      CROSS JOIN LATERAL (
+        SELECT n.* FROM message n WHERE n.chat_id = c.id AND n.state = s.state ORDER BY n.stanza_order DESC LIMIT 5) AS m
+      WHERE m.reason IS NULL OR m.reason NOT IN ${SILENT}
+      UNION ALL (
+        SELECT 'outgoing', left(o.text, ${LAST_MESSAGE_CHARS}::integer),
+          coalesce(o.special ->> 'kind', o.media ->> 'kind', 'text'), o.queued_at, o.state, o.id
+        FROM outbox o WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1)) AS each
+    ORDER BY at DESC, id DESC LIMIT 1) AS last ON true`;
 
 /** Chats and their pauses in PostgreSQL. */
 export class PostgresChatStore implements ChatStore {
-  readonly #postgres: Pick<Postgres, 'query'>;
+  readonly #postgres: Pick<Postgres, 'query' | 'changes'>;
 
-  constructor(postgres: Pick<Postgres, 'query'>) {
+  constructor(postgres: Pick<Postgres, 'query' | 'changes'>) {
     this.#postgres = postgres;
   }
 
   async list(query: ChatQuery): Promise<ChatRow[]> {
-    const { accountId, channelId, chats, isPaused, access, tag, after, limit } = query;
-    const conditions = together(
-      ofChats(sql`c.id`, channelId === undefined ? undefined : [channelId], accountId),
-      ofChats(sql`c.id`, chats, accountId),
-      accountId === undefined ? [] : [sql`c.account_id = ${accountId}`],
-      isPaused === undefined ? [] : [sql`is_paused(c) = ${isPaused}`],
-      access === undefined ? [] : [sql`access_of(c) = ${access}`],
-      tag === undefined ? [] : [sql`${tag} = ANY(c.tags)`],
-      afterPosition(after),
-    );
+    const conditions = conditionsOf(query);
     if (conditions === 'none') return [];
     // The page first: what is read besides the chat itself is read for the chats of the page only.
     const page = sql`WHERE c.id IN (
-      SELECT c.id FROM chat c WHERE ${allOf(conditions)} ORDER BY c.active_at DESC, c.id DESC LIMIT ${limit}::integer)
+      SELECT c.id FROM chat c WHERE ${allOf(conditions)} ORDER BY c.active_at DESC, c.id DESC LIMIT ${query.limit}::integer)
       ORDER BY c.active_at DESC, c.id DESC`;
     return this.#rows('reading chats', sql`${CHATS} ${page}`);
+  }
+
+  async searchEnd(query: Omit<ChatQuery, 'limit'>, chats: number): Promise<ChatPosition | undefined> {
+    const conditions = conditionsOf({ ...query, text: undefined });
+    if (conditions === 'none') return undefined;
+    const [row] = await withStorage('finding the end of a search', () =>
+      this.#postgres.query<{ id: string; activeAt: Date }>(sql`
+        SELECT c.id::text, c.active_at AS "activeAt" FROM chat c WHERE ${allOf(conditions)}
+        ORDER BY c.active_at DESC, c.id DESC OFFSET ${chats - 1}::integer LIMIT 1`),
+    );
+    return row && { activeAtMs: row.activeAt.getTime(), id: row.id };
   }
 
   async get(id: string): Promise<ChatRow | undefined> {
@@ -156,6 +192,7 @@ export class PostgresChatStore implements ChatStore {
     const text = notes === undefined ? undefined : cleanText(notes) || null;
     return this.#changed(
       id,
+      'labels',
       'labelling a chat',
       sql`tags = coalesce(${tags ? [...tags].sort() : null}::text[], tags),
         notes = CASE WHEN ${text === undefined} THEN notes ELSE ${text ?? null} END`,
@@ -168,6 +205,7 @@ export class PostgresChatStore implements ChatStore {
   ): Promise<ChatRow | undefined> {
     return this.#changed(
       id,
+      'paused',
       'pausing a chat',
       sql`paused_at = now(), paused_until = now() + ${forMs ?? null}::bigint * interval '1 millisecond',
         pause_reason = ${reason === undefined ? null : cleanText(reason)},
@@ -177,7 +215,12 @@ export class PostgresChatStore implements ChatStore {
 
   resume(id: string, answerMissed?: { node: string }): Promise<ResumedChat | undefined> {
     const node = answerMissed?.node ?? null;
-    return this.#claiming(id, 'resuming a chat', (key) => sql`chat_resume(${key}::bigint, ${node})`);
+    return this.#claiming(
+      id,
+      'resumed',
+      'resuming a chat',
+      (key) => sql`chat_resume(${key}::bigint, ${node})`,
+    );
   }
 
   async usePersonSession(accountId: string, person: string, chatId: string): Promise<PersonSession> {
@@ -233,16 +276,22 @@ export class PostgresChatStore implements ChatStore {
         SELECT access, asked_at_ms AS "askedAtMs", owner_phone AS "ownerPhone"
         FROM chat_ask_access(${key}::bigint)`),
     );
+    if (row) this.#postgres.changes.report({ type: 'chat', chatId: id, id, change: 'access-asked' });
     return row && withoutNulls(row);
   }
 
   decideAccess(id: string, access: 'approved' | 'refused', node: string): Promise<ResumedChat | undefined> {
     const decide = (key: bigint) => sql`chat_decide_access(${key}::bigint, ${access}, ${node})`;
-    return this.#claiming(id, 'deciding about a chat', decide);
+    return this.#claiming(id, access, 'deciding about a chat', decide);
   }
 
   /** Calls a function that changes a chat and returns the claim on it. */
-  async #claiming(id: string, what: string, call: (key: bigint) => Sql): Promise<ResumedChat | undefined> {
+  async #claiming(
+    id: string,
+    change: string,
+    what: string,
+    call: (key: bigint) => Sql,
+  ): Promise<ResumedChat | undefined> {
     const key = rowId(id);
     if (key === undefined) return undefined;
     const [claim] = await withStorage(what, () =>
@@ -251,37 +300,116 @@ export class PostgresChatStore implements ChatStore {
     );
     const chat = claim && (await this.get(id));
     if (!chat) return undefined;
+    this.#report(chat, change);
     const { worker_node: worker, worker_epoch: epoch, is_new_worker: isNewWorker } = claim;
     return { chat, isNewWorker, ...(worker !== null && { worker: { chatId: id, node: worker, epoch } }) };
   }
 
   /** Changes a chat and reads it as it is then. */
-  async #changed(id: string, what: string, assignments: Sql): Promise<ChatRow | undefined> {
+  async #changed(id: string, change: string, what: string, assignments: Sql): Promise<ChatRow | undefined> {
     const key = rowId(id);
     if (key === undefined) return undefined;
     await withStorage(what, () =>
       this.#postgres.query(sql`UPDATE chat SET ${assignments} WHERE id = ${key}::bigint`),
     );
-    return this.get(id);
+    const chat = await this.get(id);
+    if (chat) this.#report(chat, change);
+    return chat;
+  }
+
+  #report({ id, accountId }: ChatRow, change: string): void {
+    this.#postgres.changes.report({ type: 'chat', accountId, chatId: id, id, change });
   }
 
   async #rows(what: string, statement: Sql): Promise<ChatRow[]> {
     const rows = await withStorage(what, () => this.#postgres.query<StoredChat>(statement));
-    return rows.map(chatRow);
+    const words = await this.#words(rows.map(({ id }) => id));
+    return rows.map((row) => chatRow(row, words.get(row.id)));
+  }
+
+  /** Names and last messages of chats. One that the database cannot read must not hide the others: it is left out. */
+  async #words(ids: string[]): Promise<Map<string, Words>> {
+    const words = new Map<string, Words>();
+    const read = async (some: string[]) => {
+      const rows = await withStorage('reading the last messages of chats', () =>
+        this.#postgres.query<WordsRow>(sql`${WORDS} WHERE c.id = ANY(${some}::bigint[])`),
+      );
+      for (const { id, name, ...last } of rows) {
+        words.set(id, { ...(name !== null && { name }), ...(last.at !== null && { lastMessage: last }) });
+      }
+    };
+    if (ids.length === 0) return words;
+    await read(ids).catch(async (error: unknown) => {
+      if (!(error instanceof StorageDamagedError)) throw error;
+      for (const id of ids) {
+        await read([id]).catch((cause: unknown) => {
+          if (!(cause instanceof StorageDamagedError)) throw cause;
+        });
+      }
+    });
+    return words;
   }
 }
 
-function afterPosition(after: ChatQuery['after']): Conditions {
-  if (!after) return [];
-  const key = rowId(after.id);
-  if (key === undefined) return 'none';
-  return [sql`(c.active_at, c.id) < (to_timestamp(${after.activeAtMs}::float8 / 1000), ${key}::bigint)`];
+/** The last message `m` of `chat c` in each state, with these columns of `message n`. An index finds each. */
+function lastOfEachState(columns: Sql): Sql {
+  return sql`unnest(ARRAY['received', 'answered', 'ignored', 'dead']) AS s (state)
+    CROSS JOIN LATERAL (
+      SELECT ${columns}, n.stanza_order FROM message n
+      WHERE n.chat_id = c.id AND n.state = s.state ORDER BY n.stanza_order DESC LIMIT 1) AS m`;
 }
 
-function chatRow({ groupId, since, until, reason, mode, tags, ...row }: StoredChat): ChatRow {
+function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
+  const { accountId, channelId, chats, isPaused, access, tag, hasUnanswered, hasFailed, after, upTo } = query;
+  const unanswered = sql`EXISTS (SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'received')`;
+  const failed = sql`EXISTS (
+    SELECT 1 FROM dead_letter d WHERE d.chat_id = c.id AND d.replayed_at IS NULL AND d.closed_at IS NULL)`;
+  return together(
+    ofChats(sql`c.id`, channelId === undefined ? undefined : [channelId], accountId),
+    ofChats(sql`c.id`, chats, accountId),
+    accountId === undefined ? [] : [sql`c.account_id = ${accountId}`],
+    isPaused === undefined ? [] : [sql`is_paused(c) = ${isPaused}`],
+    access === undefined ? [] : [sql`access_of(c) = ${access}`],
+    tag === undefined ? [] : [sql`${tag} = ANY(c.tags)`],
+    hasUnanswered === undefined ? [] : [hasUnanswered ? unanswered : sql`NOT ${unanswered}`],
+    hasFailed === undefined ? [] : [hasFailed ? failed : sql`NOT ${failed}`],
+    named(query.text),
+    positionIs(sql`<`, after),
+    positionIs(sql`>=`, upTo),
+  );
+}
+
+function positionIs(comparison: Sql, position: ChatPosition | undefined): Conditions {
+  if (!position) return [];
+  const key = rowId(position.id);
+  if (key === undefined) return 'none';
+  return [
+    sql`(c.active_at, c.id) ${comparison} (to_timestamp(${position.activeAtMs}::float8 / 1000), ${key}::bigint)`,
+  ];
+}
+
+/** Chats with this text in their name, number or tags. */
+function named(text: string | undefined): Conditions {
+  if (text === undefined) return [];
+  const pattern = patternOf(text);
+  // Numbers are written with a plus and spaces; a word with a letter is no number.
+  const digits = /^[+\d\s()./-]+$/.test(text) ? text.replaceAll(/\D/g, '') : '';
+  const number =
+    digits === '' ? sql`false` : sql`(c.phone LIKE ${`%${digits}%`} OR c.lid LIKE ${`%${digits}%`})`;
+  return [
+    sql`(${number} OR array_to_string(c.tags, ' ') ILIKE ${pattern}
+      OR EXISTS (SELECT 1 FROM ${lastOfEachState(NAMING)} WHERE ${NAME} ILIKE ${pattern}))`,
+  ];
+}
+
+function chatRow(
+  { groupId, since, until, reason, mode, tags, ...row }: StoredChat,
+  words: Words = {},
+): ChatRow {
   const { phone, lid, ...columns } = row;
   return {
     ...withoutNulls(columns),
+    ...words,
     ...withoutNulls({ phone, lid: lid === null ? null : lidJid(lid) }),
     channelId: channelIdOfChat({ phone, lid, groupId }),
     isGroup: groupId !== null,

@@ -1,7 +1,11 @@
 import sql, { type Sql } from 'sql-template-tag';
 import { lidJid } from '../../../core/chat-id.ts';
-import { channelIdOfChat, personJid } from '../../../core/messages/chat-identity.ts';
+import { type SpecialMessage, specialView } from '../../../core/delivery/special-message.ts';
+import { channelIdOfChat, personJid, type StoredDetails } from '../../../core/messages/chat-identity.ts';
+import type { Quote } from '../../../core/models.ts';
 import type {
+  DeadLetterGroup,
+  DeadLetterGroupQuery,
   DeadLetterQuery,
   DeadLetterRow,
   DeadLetterState,
@@ -41,13 +45,16 @@ const CHAT = sql`c.phone, c.lid, c.group_id AS "groupId"`;
 const MESSAGES = sql`
   SELECT m.id::text, m.account_id AS "accountId", m.chat_id::text AS "chatId", m.wa_message_id AS "waMessageId",
     m.sender_phone AS "senderPhone", m.sender_lid AS "senderLid", m.push_name AS "pushName", m.kind, m.media, m.state,
-    m.reason, m.route_id AS "routeId", m.attempts, m.agent_ms AS "agentMs", m.sent_at AS "sentAt",
+    m.reason, m.edit_of AS "editOf", nullif(m.edits, 0) AS edits, m.view_once AS "viewOnce",
+    CASE WHEN m.media_ref IS NOT NULL THEN true END AS "hasFile", m.route_id AS "routeId", m.attempts, m.agent_ms AS "agentMs", m.sent_at AS "sentAt",
     m.received_at AS "receivedAt", m.finished_at AS "finishedAt", c.reply_to AS "replyTo", ${CHAT}
   FROM message m JOIN chat c ON c.id = m.chat_id`;
 
 /** Everything of a sent message but its texts. */
 const SENT = sql`
-  SELECT ${OUTBOX_COLUMNS}, o.message_id::text AS "messageId", d.id::text AS "deadLetterId", d.reason, ${CHAT}
+  SELECT ${OUTBOX_COLUMNS}, o.message_id::text AS "messageId", d.id::text AS "deadLetterId", d.reason,
+    CASE WHEN o.by_hand THEN true END AS "byHand",
+    CASE WHEN EXISTS (SELECT 1 FROM outbox_file f WHERE f.outbox_id = o.id) THEN true END AS "hasFile", ${CHAT}
   FROM outbox o JOIN chat c ON c.id = o.chat_id
   LEFT JOIN dead_letter d ON o.state = 'dead' AND coalesce(d.outbox_id, d.message_id) = o.id`;
 
@@ -67,6 +74,9 @@ interface Texts {
   quotedText?: string;
   trace?: unknown;
   error?: string;
+  details?: StoredDetails;
+  special?: SpecialMessage;
+  quote?: Quote;
 }
 
 type TextsRow = Columns<Omit<Texts, 'text'>> & { id: string; text: string | null };
@@ -86,8 +96,11 @@ type RowOf<T, Computed extends keyof T> = Columns<
   Omit<T, 'direction' | 'channelId' | 'from' | 'text' | Computed> & Addresses
 >;
 
-type MessageRow = RowOf<ReceivedMessage, 'fromLid' | 'quotedText' | 'error' | 'trace' | 'replies'>;
-type SentRow = RowOf<SentMessageRow, 'error'>;
+type MessageRow = RowOf<
+  ReceivedMessage,
+  'fromLid' | 'quotedText' | 'error' | 'trace' | 'replies' | 'card' | 'about'
+>;
+type SentRow = RowOf<SentMessageRow, 'error' | 'special' | 'quote'>;
 type LetterRow = RowOf<DeadLetterRow, 'state' | 'trace'> & { hasMessage: boolean };
 
 /** Reads messages and dead letters from PostgreSQL. A page costs the same few statements, however many rows it has. */
@@ -117,7 +130,7 @@ export class PostgresMessageLog implements MessageLog {
     );
     if (conditions === 'none') return [];
     return this.#messageRows(
-      sql`WHERE ${allOf(conditions)} ORDER BY m.id DESC LIMIT ${query.limit}::integer`,
+      sql`WHERE ${allOf(conditions)} ORDER BY m.id ${direction(query)} LIMIT ${query.limit}::integer`,
     );
   }
 
@@ -141,7 +154,9 @@ export class PostgresMessageLog implements MessageLog {
       query.state === undefined ? [] : [sql`o.state = ${query.state}`],
     );
     if (conditions === 'none') return [];
-    return this.#sentRows(sql`WHERE ${allOf(conditions)} ORDER BY o.id DESC LIMIT ${query.limit}::integer`);
+    return this.#sentRows(
+      sql`WHERE ${allOf(conditions)} ORDER BY o.id ${direction(query)} LIMIT ${query.limit}::integer`,
+    );
   }
 
   async sentMessage(id: string): Promise<SentMessageRow | undefined> {
@@ -194,6 +209,27 @@ export class PostgresMessageLog implements MessageLog {
     if (conditions === 'none') return [];
     return this.#deadLetterRows(
       sql`WHERE ${allOf(conditions)} ORDER BY d.id DESC LIMIT ${query.limit}::integer`,
+    );
+  }
+
+  async deadLetterGroups({
+    accountId,
+    channelId,
+    chats,
+    state,
+  }: DeadLetterGroupQuery): Promise<DeadLetterGroup[]> {
+    const conditions = together(
+      ofChat(sql`d.chat_id`, channelId, accountId),
+      ofChats(sql`d.chat_id`, chats, accountId),
+      accountId === undefined ? [] : [sql`d.account_id = ${accountId}`],
+      state === undefined ? [] : [deadLetterIs(state)],
+    );
+    if (conditions === 'none') return [];
+    return withStorage('counting dead letters', () =>
+      this.#postgres.query<DeadLetterGroup>(sql`
+        SELECT reason, count(*)::integer AS count, max(failed_at) AS "newestAt", min(failed_at) AS "oldestAt",
+          (array_agg(error ORDER BY failed_at DESC, id DESC))[1] AS error
+        FROM dead_letter d WHERE ${allOf(conditions)} GROUP BY reason ORDER BY count(*) DESC, reason`),
     );
   }
 
@@ -257,7 +293,7 @@ export class PostgresMessageLog implements MessageLog {
     const texts = await this.#textsOf(
       ids,
       (some) =>
-        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error FROM message WHERE id = ANY(${some}::bigint[])`,
+        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error, details FROM message WHERE id = ANY(${some}::bigint[])`,
     );
     const replies = await this.#sentRows(sql`WHERE o.message_id = ANY(${ids}::bigint[]) ORDER BY o.id`);
     return rows.map((row) =>
@@ -276,7 +312,8 @@ export class PostgresMessageLog implements MessageLog {
     if (rows.length === 0) return [];
     const texts = await this.#textsOf(
       rows.map(({ id }) => id),
-      (some) => sql`SELECT id::text, text, error FROM outbox WHERE id = ANY(${some}::bigint[])`,
+      (some) =>
+        sql`SELECT id::text, text, error, special, quote FROM outbox WHERE id = ANY(${some}::bigint[])`,
     );
     return rows.map((row) => sentMessage(row, texts(row.id)));
   }
@@ -322,17 +359,27 @@ export class PostgresMessageLog implements MessageLog {
   }
 }
 
+function direction({ isOldestFirst = false }: { isOldestFirst?: boolean }): Sql {
+  return isOldestFirst ? sql`ASC` : sql`DESC`;
+}
+
 function deadLetterIs(state: DeadLetterState): Sql {
   if (state === 'closed') return sql`d.closed_at IS NOT NULL`;
   if (state === 'replayed') return sql`d.replayed_at IS NOT NULL AND d.closed_at IS NULL`;
   return sql`d.replayed_at IS NULL AND d.closed_at IS NULL`;
 }
 
-function receivedMessage(row: MessageRow, texts: Texts, replies: SentMessageRow[]): ReceivedMessage {
+function receivedMessage(
+  row: MessageRow,
+  { details, special: _special, quote: _quote, ...texts }: Texts,
+  replies: SentMessageRow[],
+): ReceivedMessage {
   const { phone, lid, groupId, senderPhone, senderLid, replyTo, ...columns } = row;
   return {
     ...withoutNulls(columns),
     ...texts,
+    ...(details?.card && { card: details.card }),
+    ...(details?.of !== undefined && { about: details.of }),
     direction: 'incoming',
     channelId: channelIdOfChat({ phone, lid, groupId }),
     from: personJid({ phone: senderPhone, lid: senderLid }) ?? replyTo ?? '',
@@ -341,10 +388,14 @@ function receivedMessage(row: MessageRow, texts: Texts, replies: SentMessageRow[
   };
 }
 
-function sentMessage({ phone, lid, groupId, ...columns }: SentRow, texts: Texts): SentMessageRow {
+function sentMessage(
+  { phone, lid, groupId, ...columns }: SentRow,
+  { special, details: _details, ...texts }: Texts,
+): SentMessageRow {
   return {
     ...withoutNulls(columns),
     ...texts,
+    ...(special && { special: specialView(special) }),
     direction: 'outgoing',
     channelId: channelIdOfChat({ phone, lid, groupId }),
   };

@@ -35,10 +35,13 @@ export const TABLES = [
   'remote_task',
   'reply_token',
   'route',
+  'route_version',
+  'route_version_change',
   'served_task',
   'served_task_hook',
   'served_task_update',
   'sql_functions',
+  'stat',
   'webhook',
   'webhook_delivery',
 ] as const;

@@ -40,6 +40,7 @@ export class AccountStatusTracker {
   readonly #options: AccountStatusTrackerOptions;
   #situation: Situation = { state: 'starting' };
   #identity: Identity = {};
+  #isRemembered = false;
   #sinceMs: number;
   #stored: string | undefined;
   #saving: Promise<void> = Promise.resolve();
@@ -54,9 +55,11 @@ export class AccountStatusTracker {
     return this.#situation.state;
   }
 
-  /** Uses the linked account that the last process stored. */
+  /** Uses the linked account that the last process stored. Nothing is stored before: it would erase that account. */
   remember(record: AccountRecord): void {
     this.#identity = { phone: record.phone, lid: record.lid, name: record.pushName };
+    this.#isRemembered = true;
+    this.#save();
   }
 
   set(situation: Situation, identity: Identity = this.#identity): void {
@@ -131,6 +134,7 @@ export class AccountStatusTracker {
   }
 
   #save(): void {
+    if (!this.#isRemembered) return;
     const { state, reason } = this.#situation;
     const { phone, lid, name: pushName } = this.#identity;
     const record = { state, reason, phone, lid, pushName };

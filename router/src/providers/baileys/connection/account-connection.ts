@@ -1,4 +1,4 @@
-import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import type { BinaryNode, WAMessageKey, WASocket } from '@whiskeysockets/baileys';
 import { LeaseLostError, NotConnectedError, StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { AccountLimits } from '../account/account-limits.ts';
@@ -57,6 +57,7 @@ export class AccountConnection {
     this.#sender = new Sender({
       clock,
       onSendTimeout: () => this.breakOff('Sending a message did not end'),
+      groupKeys: () => account.auth?.groupKeys,
     });
     this.#resend = new ResendContent({
       findSentMessage: options.findSentMessage,
@@ -116,12 +117,12 @@ export class AccountConnection {
     this.#manager.breakOff(reason);
   }
 
-  /** The open socket; undefined while there is none. */
   /** What is known of groups, by JID. */
   get groups(): Pick<SocketMemory['groups'], 'get'> {
     return this.#memory.groups;
   }
 
+  /** The open socket; undefined while there is none. */
   get socket(): WASocket | undefined {
     return this.#isOpen ? this.#opened?.socket : undefined;
   }
@@ -140,6 +141,11 @@ export class AccountConnection {
   /** As ChatProvider.send. */
   async send(message: OutgoingMessage, content?: Uint8Array): Promise<void> {
     await this.#sender.send(message, content, this.openSocket());
+  }
+
+  /** As Sender.react. @throws {NotConnectedError} */
+  async react(chat: string, react: { text: string; key: WAMessageKey }): Promise<void> {
+    await this.#sender.react(chat, react, this.openSocket());
   }
 
   /** Ends the socket synchronously, so that Baileys cannot acknowledge or request again what was not stored. */

@@ -129,6 +129,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       ...(ignoredReason !== undefined && { ignoredReason }),
       ...(content.editOf !== undefined && { editOf: content.editOf }),
       ...(content.deletes !== undefined && { deletes: content.deletes }),
+      ...(content.reactsTo !== undefined && { reactsTo: content.reactsTo }),
     },
   };
 }

@@ -25,6 +25,8 @@ export interface MessageContent {
   editOf?: string;
   /** WhatsApp id of the message that this one deletes for everyone. */
   deletes?: string;
+  /** WhatsApp id of the message that this one reacts to; its text is the emoji, empty when the reaction was taken back. */
+  reactsTo?: string;
   /** Set when a person did something that is stored and never answered (see `IgnoredReason`). */
   ignoredReason?: ContentIgnoredReason;
 }
@@ -256,7 +258,9 @@ function readNode(node: Node, isViewOnce: boolean): MessageContent | { skip: str
   }
   for (const [key, kind, ignoredReason, paths] of IGNORED) {
     const inner = object(node[key]);
-    if (inner) return { kind, text: firstWords(inner, paths), ignoredReason };
+    if (!inner) continue;
+    const reactsTo = kind === 'reaction' ? words(object(inner.key)?.id, MAX_ID_CHARS) : '';
+    return { kind, text: firstWords(inner, paths), ignoredReason, ...(reactsTo && { reactsTo }) };
   }
   const protocol = object(node.protocolMessage);
   if (protocol) return readProtocol(protocol);

@@ -1,11 +1,13 @@
-import { isJidGroup, type WASocket } from '@whiskeysockets/baileys';
+import { isJidGroup, type WAMessageKey, type WASocket } from '@whiskeysockets/baileys';
 import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../../core/errors.ts';
+import { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import { orAbort, within } from '../../../core/time-limit.ts';
 import { field } from '../field.ts';
 import { specialToBaileys } from '../messages/special-to-baileys.ts';
 import { fileToBaileys, textToBaileys, toBaileys } from '../messages/to-baileys.ts';
+import type { AuthState } from '../signal/auth-state.ts';
 
 /** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
 const CONNECTION_CLOSED = 428;
@@ -18,12 +20,19 @@ export interface SenderOptions {
   clock: Clock;
   /** A send did not end: end its connection. */
   onSendTimeout(): void;
+  /** The account's record of who has the keys of groups. */
+  groupKeys(): AuthState['groupKeys'] | undefined;
 }
 
-/** Writes messages to an open socket. The caller sends one message of a chat at a time; chats may send in parallel. */
+/**
+ * Writes messages to an open socket. The caller sends one message of a chat at a time; chats may send in parallel. What is
+ * sent to a group is encrypted and written in the order of the calls, reactions too: the first message with a group key
+ * contains it, so members cannot read a later one that arrives earlier.
+ */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #running = new Set<AbortController>();
+  readonly #groups = new KeyedQueue();
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -36,19 +45,56 @@ export class Sender {
    * @throws {NotConnectedError} {SendUncertainError} {SendRefusedError} as ChatProvider.send
    */
   async send(message: OutgoingMessage, content: Uint8Array | undefined, socket: WASocket): Promise<void> {
+    try {
+      await this.#write(message.to, () => write(message, content, socket));
+    } catch (error) {
+      throw sendError(error, message.accountId);
+    }
+  }
+
+  /**
+   * Resolves when the bytes of a reaction are written.
+   * @throws what Baileys throws, and as `send` when the connection ends
+   */
+  async react(chat: string, react: { text: string; key: WAMessageKey }, socket: WASocket): Promise<void> {
+    await this.#write(chat, () => socket.sendMessage(chat, { react }));
+  }
+
+  async #write(to: string, write: () => Promise<unknown>): Promise<void> {
     const { clock, onSendTimeout } = this.#options;
     const closed = new AbortController();
     this.#running.add(closed);
+    const begin = () => {
+      closed.signal.throwIfAborted();
+      return orAbort(
+        write().then(() => true),
+        closed.signal,
+      );
+    };
     try {
-      const written = write(message, content, socket).then(() => true);
-      if (await within(clock, SEND_TIMEOUT_MS, orAbort(written, closed.signal))) return;
+      const written = isJidGroup(to)
+        ? orAbort(
+            this.#groups.run(to, () => this.#writeToGroup(to, begin)),
+            closed.signal,
+          )
+        : begin();
+      if (await within(clock, SEND_TIMEOUT_MS, written)) return;
       onSendTimeout();
       throw new SendUncertainError('Sending did not end within 3 minutes; the message may have been sent.');
-    } catch (error) {
-      if (isJidGroup(message.to)) forgetKeyRecipients(message.to, socket);
-      throw sendError(error, message.accountId);
     } finally {
       this.#running.delete(closed);
+    }
+  }
+
+  async #writeToGroup(group: string, write: () => Promise<boolean>): Promise<boolean> {
+    const { groupKeys } = this.#options;
+    try {
+      const isWritten = await write();
+      groupKeys()?.written(group);
+      return isWritten;
+    } catch (error) {
+      groupKeys()?.failed(group);
+      throw error;
     }
   }
 
@@ -76,16 +122,6 @@ async function write(
     const { jid, content: text, options } = toBaileys(message);
     await socket.sendMessage(jid, text, options);
   }
-}
-
-/**
- * Baileys records which members have the group key before it writes the message with the key. After a failed send some
- * members may not have it, so the next message contains it for all members again. Workaround:
- * refs/baileys-workarounds.md.
- */
-function forgetKeyRecipients(group: string, { authState }: WASocket): void {
-  // If this fails too, members without the key request the message again.
-  authState.keys.set({ 'sender-key-memory': { [group]: null } })?.catch(() => undefined);
 }
 
 function sendError(error: unknown, accountId: string): Wa2aiError {

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
 import { AccountKeys, type AccountKeysOptions } from './account-keys.ts';
 import { GroupCommit } from './group-commit.ts';
+import { GroupKeyRecipients } from './group-key-recipients.ts';
 import { decodeCreds, encodeCreds } from './key-encoding.ts';
 import { SignalSteps } from './signal-steps.ts';
 
@@ -13,6 +14,7 @@ export interface AuthState extends AuthenticationState {
   readonly commits: GroupCommit;
   readonly accountKeys: AccountKeys;
   readonly steps: SignalSteps;
+  readonly groupKeys: Pick<GroupKeyRecipients, 'written' | 'failed'>;
   /**
    * Call it before each connection. Checks that the store works, accepts units again after a failed commit, stores
    * credentials that could not be stored, and removes the identity of an unfinished pairing: WhatsApp would treat it as
@@ -45,6 +47,10 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
   const commits = new GroupCommit(store, scope, clock);
   const accountKeys = new AccountKeys({ ...options, commits });
   const steps = new SignalSteps(accountKeys);
+  const groupKeys = new GroupKeyRecipients({
+    get: (category, keyIds) => accountKeys.get(category, keyIds),
+    set: (data) => steps.step(async () => steps.keys.set(data)),
+  });
   /** Unit of the latest credentials; undefined when they are not stored. */
   let credsUnit: number | undefined = 0;
   commits.listen({
@@ -68,10 +74,8 @@ export async function openAuthState(options: AuthStateOptions): Promise<AuthStat
     commits,
     accountKeys,
     steps,
-    keys: {
-      get: (category, keyIds) => accountKeys.get(category, keyIds),
-      set: (data) => steps.step(async () => steps.keys.set(data)),
-    },
+    groupKeys,
+    keys: groupKeys.keys,
     saveCreds,
     isLinked: () => Boolean(creds.account),
     async prepare() {

@@ -129,12 +129,26 @@ describe('waiting for a status', () => {
 });
 
 describe('the stored state', () => {
+  const fresh: AccountRecord = { state: 'starting', generation: 1 };
+
+  it('keeps the linked account while the next process starts', async () => {
+    const { tracker, store } = setup();
+    tracker.set({ state: 'starting' });
+    await tracker.saved();
+    expect(store.saved).toEqual([]);
+    tracker.remember({ state: 'open', generation: 1, phone: '34600000001', lid: '900000000000001' });
+    await tracker.saved();
+    expect(store.saved).toEqual([{ state: 'starting', phone: '34600000001', lid: '900000000000001' }]);
+  });
+
   it('has the identity, and neither code nor time', async () => {
     const { tracker, store } = setup();
+    tracker.remember(fresh);
     tracker.set({ state: 'pairing', pairingBy: 'qr', qr: 'code', expiresAtMs: 1 });
     tracker.set({ state: 'open', isConnected: true }, { phone: '34600000001', name: 'Shop' });
     await tracker.saved();
     expect(store.saved).toEqual([
+      { state: 'starting' },
       { state: 'pairing' },
       { state: 'open', phone: '34600000001', pushName: 'Shop' },
     ]);
@@ -142,6 +156,8 @@ describe('the stored state', () => {
 
   it('is written once for equal states, and never for connecting', async () => {
     const { tracker, store } = setup();
+    tracker.set({ state: 'pairing' });
+    tracker.remember(fresh);
     for (const qr of ['first', 'second', 'third']) tracker.set({ state: 'pairing', qr });
     tracker.set({ state: 'connecting' });
     tracker.set({ state: 'pairing' });
@@ -151,6 +167,10 @@ describe('the stored state', () => {
 
   it('is written again after a failure', async () => {
     const { tracker, store, log } = setup();
+    tracker.set({ state: 'pairing' });
+    tracker.remember(fresh);
+    await tracker.saved();
+    store.saved.length = 0;
     store.fails = true;
     tracker.set({ state: 'open' });
     await tracker.saved();

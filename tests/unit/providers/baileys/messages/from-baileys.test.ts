@@ -272,6 +272,10 @@ describe('the kind of a message', () => {
 
   it('keeps the emoji of a reaction', () => {
     expect(read({ message: { reactionMessage: { text: '👍' } } }).text).toBe('👍');
+    expect(read({ message: { reactionMessage: { text: '', key: { id: 'X' } } } })).toMatchObject({
+      text: '',
+      reactsTo: 'X',
+    });
   });
 
   it('is other for an unknown kind of a newer WhatsApp', () => {

@@ -15,25 +15,30 @@ const GROUP = '120363000000000001@g.us';
 function setup() {
   const clock = new FakeClock();
   const running = new Map<string, { end(): void; fail(error: unknown): void }>();
-  const keys: unknown[] = [];
+  const keys: string[] = [];
   let timeouts = 0;
   const start = (name: string) =>
     new Promise<void>((end, fail) => {
       running.set(name, { end, fail });
     });
   const socket = {
-    sendMessage: (_: string, { text }: { text: string }) => start(text),
-    authState: { keys: { set: async (data: unknown) => void keys.push(data) } },
+    sendMessage: (_: string, { text, react }: { text: string; react?: { text: string } }) =>
+      start(react?.text ?? text),
   } as unknown as WASocket;
   const sender = new Sender({
     clock,
     onSendTimeout: () => {
       timeouts += 1;
     },
+    groupKeys: () => ({
+      written: (group) => void keys.push(`written ${group}`),
+      failed: (group) => void keys.push(`failed ${group}`),
+    }),
   });
   const send = (text: string, to = ANA) =>
     sender.send({ accountId: 'main', to, text, waMessageId: `id of ${text}` }, undefined, socket);
-  return { clock, running, keys, sender, send, timeouts: () => timeouts };
+  const react = (emoji: string, to = ANA) => sender.react(to, { text: emoji, key: { id: 'W1' } }, socket);
+  return { clock, running, keys, sender, send, react, timeouts: () => timeouts };
 }
 
 const boom = (statusCode: number, data?: unknown) =>
@@ -49,6 +54,33 @@ describe('Sender', () => {
     await sends[1];
     running.get('one')?.end();
     await sends[0];
+  });
+
+  it('writes to a group one after the other, reactions too, and to people at once', async () => {
+    const { send, react, running } = setup();
+    const all = [react('👀', GROUP), send('answer', GROUP), react('✅', GROUP), react('👍'), send('hello')];
+    await settle();
+    expect([...running.keys()]).toEqual(['👍', 'hello', '👀']);
+    running.get('👀')?.fail(new Error('no devices'));
+    await expect(all[0]).rejects.toThrow('no devices');
+    await settle();
+    expect([...running.keys()].slice(3)).toEqual(['answer']);
+    running.get('answer')?.end();
+    await all[1];
+    await settle();
+    for (const { end } of running.values()) end();
+    await Promise.all(all.slice(2));
+  });
+
+  it('begins no send of a group that waited when the connection closed', async () => {
+    const { send, sender, running } = setup();
+    const sends = [send('one', GROUP), send('two', GROUP)];
+    const ended = sends.map((sent) => expect(sent).rejects.toThrow(SendUncertainError));
+    await settle();
+    sender.connectionClosed();
+    await Promise.all(ended);
+    await settle();
+    expect([...running.keys()]).toEqual(['one']);
   });
 
   it('ends a send when the connection closes, without the minute that Baileys waits', async () => {
@@ -83,12 +115,16 @@ describe('Sender', () => {
     await sent;
   });
 
-  it('distributes the sender key again after a failed send to a group', async () => {
+  it('reports for groups whether the message, and with it the group key, was written', async () => {
     const { send, running, keys } = setup();
     const sent = expect(send('one', GROUP)).rejects.toThrow(SendUncertainError);
     await settle();
     running.get('one')?.fail(new Error('write EPIPE'));
     await sent;
-    expect(keys).toEqual([{ 'sender-key-memory': { [GROUP]: null } }]);
+    const others = [send('two', GROUP), send('three')];
+    await settle();
+    for (const { end } of running.values()) end();
+    await Promise.all(others);
+    expect(keys).toEqual([`failed ${GROUP}`, `written ${GROUP}`]);
   });
 });

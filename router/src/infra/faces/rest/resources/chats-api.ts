@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
@@ -20,9 +22,11 @@ import {
   timeQuery,
   timeView,
 } from '../fields.ts';
-import { pageOf, pageQuery, pageResponse } from '../paging.ts';
+import { pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
+import { exportLines } from './chat-export.ts';
+import { chatPage } from './chat-pages.ts';
 import { anyMessageView } from './log-schemas.ts';
 import { messagePage } from './message-pages.ts';
 
@@ -51,19 +55,30 @@ const positionField = z
     return { activeAtMs: Number(activeAtMs), id };
   });
 
+const claimField = z.enum(['true', 'false']).transform((text) => text === 'true');
+
 const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
   channelId: chatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
-  paused: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .describe('Only chats that are paused, or only those that are not.'),
+  paused: claimField.optional().describe('Only chats that are paused, or only those that are not.'),
   access: z
     .enum(['pending', 'approved', 'refused'])
     .optional()
     .describe('Only chats that wait for the owner, or that the owner approved or refused.'),
   tag: tagField.optional().describe('Only chats with this tag.'),
+  unanswered: claimField
+    .optional()
+    .describe('Only chats with messages whose turn has not ended, or only those without.'),
+  failed: claimField.optional().describe('Only chats with open dead letters, or only those without.'),
+  text: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(
+      'Only chats with this text in the name of the person or group, the number or a tag, in upper or lower case. 20,000 chats are searched at a time: continue with `next`, also when a page is empty.',
+    ),
   ...pageQuery(positionField, DEFAULT_PAGE),
 });
 
@@ -169,10 +184,23 @@ export const chatView = z
     isGroup: z.boolean(),
     phone: z.string().optional().describe('Number of the person.'),
     lid: z.string().optional().describe('LID of the person, a JID.'),
-    name: z.string().optional().describe('The name that the person chose. Absent for a group.'),
+    name: z.string().optional().describe('The name that the person chose, or that of the group.'),
     activeAt: timeView.describe('When a message was last worked on or sent. UTC, ISO 8601.'),
     lastReceivedAt: timeView.optional().describe('When the last message was received. UTC, ISO 8601.'),
     unanswered: z.int().describe('Messages whose turn has not ended.'),
+    failed: z.int().describe('Open dead letters of its messages and replies.'),
+    lastMessage: z
+      .object({
+        direction: z
+          .enum(['incoming', 'outgoing'])
+          .describe("`outgoing`: sent by wa2ai, or written on the owner's phone."),
+        text: z.string().describe('Its first 200 characters.'),
+        kind: z.string().describe('`text`, the kind of its file, or what else it is.'),
+        at: timeView.describe('When it was received or queued. UTC, ISO 8601.'),
+        state: z.string().describe('As in the list of messages.'),
+      })
+      .optional()
+      .describe('The newest message. Absent when there is none.'),
     pause: z
       .object({
         mode: z
@@ -212,6 +240,14 @@ export const chatView = z
         activeAt: '2026-01-31T12:00:01.204Z',
         lastReceivedAt: '2026-01-31T12:00:00.310Z',
         unanswered: 0,
+        failed: 0,
+        lastMessage: {
+          direction: 'outgoing',
+          text: 'It left our house this morning.',
+          kind: 'text',
+          at: '2026-01-31T12:00:01.204Z',
+          state: 'read',
+        },
         pause: { mode: 'listen-only', since: '2026-01-31T12:05:00.000Z', until: '2026-01-31T12:35:00.000Z' },
         tags: ['vip'],
       },
@@ -238,17 +274,17 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       description: 'A key that is restricted to some chats gets those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of chats.', schema: pageResponse(chatView) } },
-      handle: async ({ query: { cursor, limit, paused, ...filter }, caller }) => {
-        const { channelId, accountId = config.accountId } = filter;
+      handle: async ({ query: { cursor, paused, unanswered, failed, ...query }, caller }) => {
+        const { channelId, accountId = config.accountId } = query;
         if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
-        const found = await chatStore.list({
-          ...filter,
+        const page = await chatPage(chatStore, {
+          ...query,
           chats: allowedChats(caller),
           isPaused: paused,
+          hasUnanswered: unanswered,
+          hasFailed: failed,
           after: cursor,
-          limit: limit + 1,
         });
-        const page = pageOf(found, limit, ({ activeAt, id }) => `${activeAt.getTime()}-${id}`);
         return { status: 200, object: channelId, json: page };
       },
     }),
@@ -282,6 +318,34 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       handle: async ({ params, query, caller }) => {
         const { id: chatId } = await findChat(caller, params.id);
         return { status: 200, object: chatId, json: await messagePage(messageLog, { ...query, chatId }) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/chats/{id}/export',
+      operationId: 'exportChat',
+      scopes: ['messages:read'],
+      summary: 'Export a chat with all its messages, oldest first',
+      description:
+        'JSON lines: the first one is the chat, each other one a message received or sent, as `GET /api/chats/{id}/messages` has it, without `replies`: they follow as messages sent. `type` is `chat` or `message`. Files are not part of it. A response that ends early has no line with the type `end`.',
+      params,
+      responses: {
+        200: { description: 'One JSON object per line.', contentType: 'application/x-ndjson' },
+        404: notFound,
+      },
+      handle: async ({ params, caller, signal }) => {
+        const chat = await findChat(caller, params.id);
+        const lines = Readable.from(exportLines(messageLog, chat), { highWaterMark: 1 });
+        return {
+          status: 200,
+          object: chat.id,
+          stream: (response) => {
+            response.status(200).attachment(`chat-${chat.id}.jsonl`).type('application/x-ndjson');
+            // A reader that has left, or a database that does not answer: the response ends without its last line.
+            pipeline(lines, response, { signal }).catch(() => response.destroy());
+          },
+        };
       },
     }),
     endpoint({

@@ -7,11 +7,19 @@ import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/por
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { DeadLetterRow, MessageLog } from '../../../../core/ports/message-log.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, changedResponse, chatField, dataResponse, isRowId, rowIdField } from '../fields.ts';
+import {
+  accountIdField,
+  changedResponse,
+  chatField,
+  dataResponse,
+  isRowId,
+  listResponse,
+  rowIdField,
+} from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import { refuseAllChats, refuseOtherChat } from '../restrictions.ts';
-import { deadLetterView, logQuery } from './log-schemas.ts';
+import { deadLetterGroupView, deadLetterView, logQuery } from './log-schemas.ts';
 
 export interface DeadLettersApiDeps {
   messageLog: MessageLog;
@@ -30,6 +38,12 @@ const listQuery = z.strictObject({
   ...logQuery,
   state: z.enum(['open', 'replayed', 'closed']).optional().describe('Default: all.'),
   reason: reasonField.optional(),
+});
+
+const groupsQuery = z.strictObject({
+  accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+  channelId: chatField.optional().describe('Only this chat.'),
+  state: z.enum(['open', 'replayed', 'closed']).default('open').describe('Default: open.'),
 });
 
 const replayBody = z
@@ -63,6 +77,22 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         await refuseOthers(caller, filter);
         const page = { ...filter, chats: allowedChats(caller), before: cursor, limit: limit + 1 };
         return { status: 200, json: pageOf(await messageLog.deadLetters(page), limit, ({ id }) => id) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/dead-letters/groups',
+      operationId: 'listDeadLetterGroups',
+      scopes: ['messages:read'],
+      summary: 'Count dead letters by reason, the most frequent first',
+      description: 'A key that is restricted to some chats gets the dead letters of those only.',
+      query: groupsQuery,
+      responses: { 200: { description: 'The groups.', schema: listResponse(deadLetterGroupView) } },
+      handle: async ({ query, caller }) => {
+        await refuseOthers(caller, query);
+        const data = await messageLog.deadLetterGroups({ ...query, chats: allowedChats(caller) });
+        return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
     endpoint({

@@ -31,6 +31,13 @@ const ids = {
   chatId: z.string().describe('Id of the stored chat.'),
 };
 
+const hasFile = z
+  .literal(true)
+  .optional()
+  .describe(
+    '`GET /api/messages/{id}/file` loads its file. Absent: it has none, or it is not stored any more.',
+  );
+
 const SENT_EXAMPLE = {
   direction: 'outgoing',
   id: '4712',
@@ -60,6 +67,18 @@ export const sentMessageView = z
     waMessageId: z.string().describe("WhatsApp's id of the message."),
     text: z.string().describe('With a file, its caption.'),
     media: mediaView.optional(),
+    hasFile,
+    byHand: z.literal(true).optional().describe('A person wrote it, through the API.'),
+    special: z
+      .looseObject({ kind: z.enum(['location', 'contacts', 'poll', 'reaction', 'edit', 'deletion']) })
+      .optional()
+      .describe(
+        'What it is when it is neither text nor file. `of` of a reaction, an edit or a deletion is the `waMessageId` of the message that it is about.',
+      ),
+    quote: z
+      .object({ waMessageId: z.string(), from: z.string(), text: z.string() })
+      .optional()
+      .describe('The message that it quotes.'),
     state: z
       .enum(['draft', 'queued', 'sending', 'sent', 'acked', 'delivered', 'read', 'dead'])
       .describe(
@@ -95,7 +114,19 @@ export const messageView = z
     kind: z.string(),
     text: z.string(),
     quotedText: z.string().optional(),
+    editOf: z.string().optional().describe('The `waMessageId` of the message that it edits.'),
+    about: z.string().optional().describe('The `waMessageId` of the message that it deletes or reacts to.'),
+    edits: z
+      .int()
+      .optional()
+      .describe('How often it was edited before its answer; `text` is the last version. Absent: never.'),
+    card: z
+      .looseObject({ kind: z.string() })
+      .optional()
+      .describe('A location, contacts, a poll, an event, the preview of a link, or a choice.'),
+    viewOnce: z.string().optional().describe('The kind of a file that could be seen once; it is not stored.'),
     media: mediaView.optional().describe('Its file; `text` is then the caption.'),
+    hasFile,
     state: z.string().describe('received, answered, ignored, dead.'),
     reason: z.string().optional().describe('Why there is no answer.'),
     error: z.string().optional(),
@@ -141,6 +172,28 @@ export const messageView = z
 
 /** A message received or sent. */
 export const anyMessageView = z.discriminatedUnion('direction', [messageView, sentMessageView]);
+
+/** The dead letters with one reason. */
+export const deadLetterGroupView = z
+  .object({
+    reason: z.string(),
+    count: z.int(),
+    newestAt: timeView.describe('When the last of them failed.'),
+    oldestAt: timeView.describe('When the first of them failed.'),
+    error: z.string().describe('A sentence for an operator, of the newest.'),
+  })
+  .meta({
+    id: 'DeadLetterGroup',
+    examples: [
+      {
+        reason: 'AGENT_TIMEOUT',
+        count: 17,
+        newestAt: '2026-01-31T12:00:31.000Z',
+        oldestAt: '2026-01-31T11:02:10.000Z',
+        error: 'The agent did not answer within 30000 ms.',
+      },
+    ],
+  });
 
 /** A message without an answer, or a message that was not sent, and why. */
 export const deadLetterView = z

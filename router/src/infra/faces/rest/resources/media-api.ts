@@ -1,7 +1,13 @@
 import { z } from 'zod';
+import type { AliasesOf } from '../../../../core/access/caller.ts';
 import type { LinkedFile } from '../../../../core/ports/media-links.ts';
+import type { MessageLog } from '../../../../core/ports/message-log.ts';
+import type { PendingTurn } from '../../../../core/turns/turn.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
+import { isRowId } from '../fields.ts';
+import { fileResponse } from '../file-response.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
+import { refuseOtherChat } from '../restrictions.ts';
 
 export interface MediaApiDeps {
   /** The file that a link leads to. @throws {MediaError} */
@@ -9,13 +15,18 @@ export interface MediaApiDeps {
     token: string,
     signal: AbortSignal,
   ): Promise<{ file: LinkedFile; bytes: Uint8Array } | 'expired' | 'unknown'>;
+  messageLog: MessageLog;
+  /** The bytes of the file of a message received. @throws {MediaError} */
+  loadReceived(
+    message: Pick<PendingTurn, 'messageId' | 'accountId'>,
+    signal: AbortSignal,
+  ): Promise<Uint8Array>;
+  /** The bytes of the file of a message sent; undefined: they are not stored. */
+  sentFile(messageId: string): Promise<Uint8Array | undefined>;
+  aliasesOf: AliasesOf;
 }
 
-const MEDIA_TYPE = /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w.+-]+)?$/;
-
-const UNKNOWN_TYPE = 'application/octet-stream';
-
-/** Files of people for agents: `GET /api/media/{token}`. The link is the secret, so no key is needed. */
+/** Files of people: for agents by a link, which is the secret, and of stored messages for programs with a key. */
 export function mediaApi(deps: MediaApiDeps): Endpoint[] {
   return [
     endpoint({
@@ -41,28 +52,44 @@ export function mediaApi(deps: MediaApiDeps): Endpoint[] {
         if (loaded === 'unknown') throw new HttpProblem(404, 'NOT_FOUND', 'There is no such link.');
         if (loaded === 'expired') throw new HttpProblem(410, 'LINK_EXPIRED', 'The link has expired.');
         const { file, bytes } = loaded;
-        return {
-          status: 200,
-          stream: (response) => {
-            response.statusCode = 200;
-            // Not `set`, which adds the charset utf-8 to texts.
-            response.setHeader('Content-Type', MEDIA_TYPE.test(file.mimeType) ? file.mimeType : UNKNOWN_TYPE);
-            // No browser shows it as a page of wa2ai.
-            response.setHeader('Content-Disposition', disposition(file.fileName));
-            response.end(bytes);
-          },
-        };
+        return fileResponse(bytes, file);
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/api/messages/{id}/file',
+      operationId: 'getMessageFile',
+      tag: 'Messages',
+      summary: 'Load the file of a message',
+      description:
+        'While the message has `hasFile`. The file of a message received is loaded from WhatsApp, and can be loaded until its turn has ended: later it is not stored any more, except of a message that can be replayed.',
+      scopes: ['messages:read'],
+      params: { id: 'Id of a message received or sent.' },
+      responses: {
+        200: {
+          description: 'The bytes of the file, with the type that its sender named.',
+          contentType: 'application/octet-stream',
+          schema: z.string().meta({ format: 'binary' }),
+        },
+        404: { description: 'No such message, or it has no file that is stored.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller, signal }) => {
+        const row = isRowId(id)
+          ? ((await deps.messageLog.message(id)) ?? (await deps.messageLog.sentMessage(id)))
+          : undefined;
+        if (!row) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
+        await refuseOtherChat(caller, row, deps.aliasesOf);
+        const { accountId, media, hasFile, direction } = row;
+        const load = () =>
+          direction === 'incoming'
+            ? deps.loadReceived({ messageId: id, accountId }, signal)
+            : deps.sentFile(id);
+        const bytes = media && hasFile ? await load() : undefined;
+        if (!media || !bytes) {
+          throw new HttpProblem(404, 'NOT_FOUND', 'The message has no file, or it is not stored any more.');
+        }
+        return fileResponse(bytes, media);
       },
     }),
   ];
-}
-
-/** RFC 6266, with the name in UTF-8. */
-function disposition(fileName: string | undefined): string {
-  if (fileName === undefined) return 'attachment';
-  const encoded = encodeURIComponent(fileName).replace(
-    /['()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16)}`,
-  );
-  return `attachment; filename*=UTF-8''${encoded}`;
 }

@@ -2,7 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TurnResult } from '../../../../../../router/src/core/turns/turn.ts';
 import { aMessage, aPerson } from '../../../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import {
+  ADMIN_KEY,
+  aReceivedMessage,
+  aSentMessage,
+  type HttpApi,
+  startHttpApi,
+} from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -44,6 +50,30 @@ describe('GET /api/chats', () => {
       expect((await call('GET', `/api/chats?${query}`)).body.data).toMatchObject([{ id: chat.id }]);
     }
     expect((await call('GET', '/api/chats?paused=false')).body.data).toMatchObject([{ accountId: 'sales' }]);
+  });
+
+  it('searches by text, and continues after the chats that were read', async () => {
+    const chat = await aChat();
+    expect((await call('GET', `/api/chats?text=${chat.phone.slice(3)}`)).body.data).toMatchObject([
+      { id: chat.id, lastMessage: { direction: 'incoming', kind: 'text' } },
+    ]);
+    const none = await call('GET', '/api/chats?text=nobody');
+    expect(none.body).toEqual({ success: true, data: [], count: 0 });
+    const end = { activeAtMs: 5, id: '7' };
+    api.deps.chatStore.searchEnd = async () => end;
+    expect((await call('GET', '/api/chats?text=nobody')).body).toMatchObject({ data: [], next: '5-7' });
+    expect((await call('GET', '/api/chats?text=%20')).status).toBe(400);
+  });
+
+  it('filters by unanswered messages and open dead letters', async () => {
+    const chat = await aChat();
+    const ids = async (query: string) =>
+      (await call('GET', `/api/chats?${query}`)).body.data.map(({ id }: { id: string }) => id);
+    expect(await ids('unanswered=true')).toEqual([chat.id]);
+    expect(await ids('unanswered=false')).toEqual([]);
+    expect(await ids('failed=true')).toEqual([]);
+    expect(await ids('failed=false')).toEqual([chat.id]);
+    expect((await call('GET', '/api/chats?failed=maybe')).status).toBe(400);
   });
 
   it.each(['x', '1', '1-', '-1', '1-0', '1-x'])('refuses the cursor %s', async (cursor) => {
@@ -286,5 +316,42 @@ describe('PUT /api/chats/{id}/tags and /notes', () => {
       const refused = await api.call('PUT', `/api/chats/${id}/${what}`, body, { 'x-api-key': key });
       expect(refused.body.code).toBe('CHAT_NOT_ALLOWED');
     }
+  });
+});
+
+describe('GET /api/chats/{id}/export', () => {
+  it('writes the chat and its messages as JSON lines, oldest first', async () => {
+    const chat = await aChat();
+    const channelId = chat.phone;
+    api.messageLog.rows = [aReceivedMessage({ id: '2', channelId })];
+    api.messageLog.sentRows = [aSentMessage({ id: '3', channelId })];
+    const response = await call('GET', `/api/chats/${chat.id}/export`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
+    expect(response.headers.get('content-disposition')).toBe(`attachment; filename=chat-${chat.id}.jsonl`);
+    const lines = response.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { type: 'chat', id: chat.id },
+      { type: 'message', id: '2', direction: 'incoming' },
+      { type: 'message', id: '3', direction: 'outgoing' },
+      { type: 'end', messages: 2 },
+    ]);
+    expect(lines[1]).not.toHaveProperty('replies');
+  });
+
+  it('ends without its last line when the database fails meanwhile', async () => {
+    const chat = await aChat();
+    api.messageLog.failure = new Error('away');
+    await expect(call('GET', `/api/chats/${chat.id}/export`)).rejects.toThrow();
+  });
+
+  it('is not for a key of other chats', async () => {
+    const chat = await aChat();
+    const key = await api.addKey({ scopes: ['messages:read'], chats: ['34600000001'] });
+    const answer = await api.call('GET', `/api/chats/${chat.id}/export`, undefined, { 'x-api-key': key });
+    expect(answer.body.code).toBe('CHAT_NOT_ALLOWED');
   });
 });

@@ -144,3 +144,23 @@ describe('POST /api/dead-letters/replay', () => {
     expect(answer.body.error).toBe(sentence);
   });
 });
+
+describe('GET /api/dead-letters/groups', () => {
+  const at = new Date('2026-01-02T03:04:05.000Z');
+  const group = { reason: 'AGENT_TIMEOUT', count: 2, newestAt: at, oldestAt: at, error: 'It took too long.' };
+
+  it('counts open dead letters by reason', async () => {
+    api.messageLog.groups = [group];
+    const { body } = await api.call('GET', '/api/dead-letters/groups');
+    expect(body).toMatchObject({ count: 1, data: [{ reason: 'AGENT_TIMEOUT', count: 2 }] });
+    await api.call('GET', '/api/dead-letters/groups?state=closed&accountId=sales');
+    expect(api.messageLog.groupQueries).toMatchObject([
+      { state: 'open' },
+      { state: 'closed', accountId: 'sales' },
+    ]);
+  });
+
+  it('refuses an unknown state', async () => {
+    expect((await api.call('GET', '/api/dead-letters/groups?state=all')).status).toBe(400);
+  });
+});

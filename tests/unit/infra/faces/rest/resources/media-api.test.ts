@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MediaError } from '../../../../../../router/src/core/errors.ts';
-import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import {
+  aReceivedMessage,
+  aSentMessage,
+  type HttpApi,
+  startHttpApi,
+} from '../../../../../support/http-api.ts';
 import { PNG } from '../../../../../support/sounds.ts';
 
 let api: HttpApi;
@@ -51,5 +56,44 @@ describe('GET /api/media/{token}', () => {
     expect((await fetch(`${api.url}/api/media`, { headers: { 'x-api-key': 'x'.repeat(32) } })).status).toBe(
       404,
     );
+  });
+});
+
+describe('GET /api/messages/{id}/file', () => {
+  const asAdmin = { headers: { 'x-api-key': 'x'.repeat(32) } };
+  const fileOf = (id: string) => fetch(`${api.url}/api/messages/${id}/file`, asAdmin);
+  const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: PNG.length };
+
+  it('answers with the file of a message received or sent', async () => {
+    api.messageLog.rows = [aReceivedMessage({ id: '2', media, hasFile: true })];
+    api.messageLog.sentRows = [aSentMessage({ id: '3', media, hasFile: true })];
+    api.deps.loadReceived = async ({ messageId }) => (messageId === '2' ? PNG : new Uint8Array());
+    api.deps.sentFile = async (messageId) => (messageId === '3' ? PNG : undefined);
+    for (const id of ['2', '3']) {
+      const response = await fileOf(id);
+      expect(response.headers.get('content-type')).toBe('image/png');
+      expect(response.headers.get('content-disposition')).toBe('attachment');
+      expect(Buffer.from(await response.arrayBuffer())).toEqual(PNG);
+    }
+  });
+
+  it('answers 404 without a message, and without a file', async () => {
+    api.messageLog.rows = [aReceivedMessage({ id: '2', media }), aReceivedMessage({ id: '4' })];
+    api.messageLog.sentRows = [aSentMessage({ id: '3', media, hasFile: true })];
+    for (const id of ['2', '3', '4', '9', 'x']) expect((await fileOf(id)).status, id).toBe(404);
+  });
+
+  it('says that WhatsApp does not have the file any more', async () => {
+    api.messageLog.rows = [aReceivedMessage({ id: '2', media, hasFile: true })];
+    const response = await fileOf('2');
+    expect(await response.json()).toMatchObject({ code: 'MEDIA_GONE' });
+  });
+
+  it('is not for a key of other chats, nor without a key', async () => {
+    api.messageLog.rows = [aReceivedMessage({ id: '2', media, hasFile: true })];
+    const key = await api.addKey({ scopes: ['messages:read'], chats: ['34600000001'] });
+    const get = (headers: Record<string, string>) => fetch(`${api.url}/api/messages/2/file`, { headers });
+    expect((await get({ 'x-api-key': key })).status).toBe(403);
+    expect((await get({})).status).toBe(401);
   });
 });

@@ -1,0 +1,45 @@
+import type { Route } from '../models.ts';
+import { NOT_ADDRESSED } from '../policies/group.ts';
+import type { ChatPolicy, Decision, TurnView } from '../policies/policy.ts';
+import type { Conversation } from '../policies/settings.ts';
+import { languageOf, phoneOf } from '../policies/texts.ts';
+import { type TranscribeDeps, transcribeVoice } from './transcribe-voice.ts';
+import type { PendingTurn } from './turn.ts';
+import { decide, type TurnTalk } from './turn-talk.ts';
+
+export interface DecideTurnDeps extends TranscribeDeps {
+  /** In the order of their evaluation. */
+  policies: readonly ChatPolicy[];
+}
+
+/** What policies and agents see of a turn. */
+export function viewOf(turn: PendingTurn, route: Route, conversation: Conversation, nowMs: number): TurnView {
+  return { turn, route, conversation, language: languageOf(turn.message.text, phoneOf(turn.message)), nowMs };
+}
+
+/**
+ * Evaluates the policies; then a voice message becomes text, and they are evaluated again if its words could change that they
+ * end the turn.
+ * @returns how a policy ends the turn or lets it wait; undefined: the agent is asked
+ * @throws {StorageUnavailableError}
+ */
+export async function decideTurn(
+  deps: DecideTurnDeps,
+  route: Route,
+  talk: TurnTalk,
+): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
+  const stop = await decide(deps, talk);
+  if (stop?.kind === 'wait') return stop;
+  const { turn, conversation, nowMs } = talk.view;
+  if (stop && !mayBeAddressed(stop, conversation)) return stop;
+  const { turn: heard, step } = await transcribeVoice(deps, turn, route.config.media?.transcribe);
+  if (step) talk.steps.push(step);
+  if (heard === turn) return stop;
+  talk.view = viewOf(heard, route, conversation, nowMs);
+  return stop && decide(deps, talk);
+}
+
+/** Whether the words of a voice message could change that it is not addressed to the account. */
+function mayBeAddressed({ reason }: { reason: string }, { group }: Conversation): boolean {
+  return reason === NOT_ADDRESSED && group.patterns.length > 0;
+}

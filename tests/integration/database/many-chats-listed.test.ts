@@ -1,0 +1,96 @@
+import sql from 'sql-template-tag';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chatPage } from '../../../router/src/infra/faces/rest/resources/chat-pages.ts';
+import { messagePage } from '../../../router/src/infra/faces/rest/resources/message-pages.ts';
+import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
+import { PostgresChatStore } from '../../../router/src/infra/storage/stores/postgres-chat-store.ts';
+import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { seedChats } from '../../support/seed-chats.ts';
+
+const CHATS = 10_000;
+const MESSAGES = 100_000;
+const PAGE = 50;
+
+let database: TestDatabase;
+let postgres: Postgres;
+let chats: PostgresChatStore;
+let log: PostgresMessageLog;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  postgres = database.open({ poolSize: 1 });
+  chats = new PostgresChatStore(postgres);
+  log = new PostgresMessageLog(postgres);
+  await seedChats(postgres, { chats: CHATS, messages: MESSAGES });
+  await list({});
+}, 120_000);
+afterAll(() => database.drop());
+
+const list = (query: Partial<Parameters<typeof chatPage>[1]>) =>
+  chatPage(chats, { accountId: 'default', limit: PAGE, ...query });
+
+/** Rows of these tables that `work` reads, by sequential scans and by indexes, and how long it takes. */
+async function costOf(work: () => Promise<unknown>, tables: string[]) {
+  const before = await rowsRead(tables);
+  const beganAt = performance.now();
+  await work();
+  const ms = Math.round(performance.now() - beganAt);
+  return { rows: (await rowsRead(tables)) - before, ms };
+}
+
+async function rowsRead(tables: string[]): Promise<number> {
+  await postgres.execute(sql`SELECT pg_stat_force_next_flush()`);
+  const [{ rows } = { rows: 0 }] = await postgres.query<{ rows: number }>(sql`
+    SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname = ANY(${tables}))::float8
+         + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = ANY(${tables}))::float8 AS rows`);
+  return rows;
+}
+
+it('reads the first view of many chats without reading their messages', async () => {
+  const cost = await costOf(() => list({}), ['message', 'outbox']);
+  console.log(`first view: ${cost.rows} rows of messages, ${cost.ms} ms`);
+  // At most 5 messages of each state, and one reply, of each chat of the page. (PostgreSQL reads the few dead letters whole.)
+  expect(cost.rows).toBeLessThan(PAGE * 40);
+  const { data } = await list({});
+  expect(data).toHaveLength(PAGE);
+  expect(data[0]).toMatchObject({ lastMessage: { text: expect.any(String) }, name: expect.any(String) });
+});
+
+it('reads unanswered and failed messages only for their filters', async () => {
+  for (const query of [{ hasUnanswered: true }, { hasFailed: true }]) {
+    const cost = await costOf(() => list(query), ['message', 'outbox']);
+    console.log(`${JSON.stringify(query)}: ${cost.rows} rows of messages, ${cost.ms} ms`);
+    expect(cost.rows).toBeLessThan(PAGE * 40 + CHATS / 10);
+  }
+});
+
+it('searches all chats with at most one message of each state read for a chat', async () => {
+  const cost = await costOf(() => list({ text: 'nobody has this name' }), ['message', 'outbox']);
+  console.log(`search: ${cost.rows} rows of messages, ${cost.ms} ms`);
+  expect(cost.rows).toBeLessThan(CHATS * 4);
+  const found = await list({ text: 'Person 4321' });
+  expect(found.data).toMatchObject([{ name: 'Person 4321' }]);
+});
+
+it('reads a page of one conversation without reading other chats', async () => {
+  const [chat] = (await list({ limit: 1 })).data;
+  const page = { direction: 'all' as const, chatId: chat?.id, limit: PAGE };
+  const cost = await costOf(
+    () => messagePage(log, page),
+    ['message', 'outbox', 'outbox_file', 'dead_letter'],
+  );
+  console.log(`conversation: ${cost.rows} rows of messages, ${cost.ms} ms`);
+  expect(cost.rows).toBeLessThan(1_000);
+});
+
+it('visits each chat once, page by page', async () => {
+  const seen = new Set<string>();
+  let after: { activeAtMs: number; id: string } | undefined;
+  for (let pages = 0; pages < 40; pages += 1) {
+    const rows = await chats.list({ accountId: 'default', limit: 250, after });
+    for (const { id } of rows) seen.add(id);
+    const last = rows.at(-1);
+    after = last && { activeAtMs: last.activeAt.getTime(), id: last.id };
+  }
+  expect(seen.size).toBe(CHATS);
+});
