@@ -22,6 +22,7 @@ import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { KeyWatch } from '../infra/faces/access/key-watch.ts';
 import { SignIn } from '../infra/faces/access/sign-in.ts';
 import { UserPresence } from '../infra/faces/access/user-presence.ts';
+import { consoleFace } from '../infra/faces/console/console-face.ts';
 import { mcpFace } from '../infra/faces/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
@@ -223,6 +224,7 @@ export async function openApi(
     // One line per face. Express looks for the endpoint of a request from the first to the last.
     endpoints: [...npcFace(npc), ...pages(faces), ...rest, ...docsPages()],
     faces: [
+      consoleFace(),
       ...a2aFace({
         ...served,
         hooks: parts.taskHooks,

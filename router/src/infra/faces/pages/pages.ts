@@ -16,7 +16,7 @@ import { html } from './html.ts';
 import { type LoginPagesDeps, loginPage, loginPages } from './login-pages.ts';
 import { ownPath } from './own-path.ts';
 import { page } from './page-frame.ts';
-import { MOODS, qrPage, REFRESH_SCRIPT } from './qr-page.ts';
+import { qrPage } from './qr-page.ts';
 
 export interface PagesDeps extends LoginPagesDeps {
   accounts: AccountControl;
@@ -68,7 +68,7 @@ type AccountQuery = z.output<typeof accountQuery>;
 const htmlPage = { description: 'The page.', contentType: 'text/html' };
 
 /**
- * Pages for people: `/`, `/login`, `/qr` with its picture and status. With an admin key set, everybody but admins sees a
+ * Pages for people: `/`, which leads to the console, `/login`, `/qr` with its picture and status. With an admin key set, everybody but admins sees a
  * login form only.
  */
 export function pages(deps: PagesDeps): Endpoint[] {
@@ -81,10 +81,16 @@ export function pages(deps: PagesDeps): Endpoint[] {
       path: '/',
       operationId: 'showOverview',
       scopes: 'public',
-      summary: 'Overview of accounts and pages',
-      responses: { 200: htmlPage },
+      summary: 'Leads to the console, or to the login form',
+      responses: {
+        303: { description: 'Logged in. Redirects to the console.' },
+        401: { description: 'A login form.', contentType: 'text/html' },
+      },
+      // Relative, so that it also works behind a path prefix.
       handle: ({ caller }) =>
-        maySee(caller, 'accounts:read') ? indexPage(accounts.list(), caller) : refusedPage(caller, '/'),
+        maySee(caller, 'accounts:read')
+          ? { status: 303, headers: { location: 'console/' } }
+          : refusedPage(caller, '/'),
     }),
     ...loginPages(deps),
     endpoint({
@@ -183,34 +189,4 @@ function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
   return { accountId, ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
 }
 
-const FIRST_RUN = html`<p class="faint">Everybody on this machine can open this page. <a href="/first-run">Set up a login</a></p>`;
-
 const LOG_OUT = html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`;
-
-function indexPage(accounts: readonly AccountStatus[], caller: Caller): ApiResponse {
-  return page({
-    status: 200,
-    title: 'WhatsApp accounts',
-    reloadSeconds: 5,
-    script: REFRESH_SCRIPT,
-    main: html`
-<h1>WhatsApp accounts</h1>
-<ul class="plain" data-part="accounts" aria-live="polite">${accounts.map(
-      ({ accountId, state, nextAction }) => html`
-<li><p class="state ${MOODS[state]}"><a href="/qr?account=${encodeURIComponent(accountId)}">${accountId}</a> ${state}</p>
-<p>${nextAction}</p></li>`,
-    )}
-</ul>
-<p role="alert"></p>
-<h2>Look up</h2>
-<ul>
-<li><a href="/api/routes">Routes</a></li>
-<li><a href="/api/messages">Messages</a> and <a href="/api/dead-letters">dead letters</a></li>
-<li><a href="/health/ready">Readiness</a> and <a href="/metrics">metrics</a></li>
-<li><a href="/openapi.json">Description of the API</a> (OpenAPI 3.1)</li>
-<li><a href="/docs/README.md">Documentation</a></li>
-</ul>
-${caller.kind === 'session' && LOG_OUT}
-${caller.kind === 'loopback' && FIRST_RUN}`,
-  });
-}

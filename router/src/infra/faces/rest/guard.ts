@@ -11,6 +11,7 @@ import { isForm } from './form.ts';
 import { limitRequest } from './limits.ts';
 import { HttpProblem } from './problem.ts';
 import { sessionTokenOf } from './session-cookie.ts';
+import { isYaml } from './yaml.ts';
 
 export interface GuardDeps {
   config: Pick<Config, 'host'>;
@@ -43,8 +44,9 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
       }
       if (caller.kind === 'key' && !isPublic) await limitRequest(limiter, caller.key, response);
       if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
-        const takesForms = operation?.form !== undefined;
-        if (!takesForms || !isForm(request)) refuseOtherThanJson(request);
+        const isOther =
+          (operation?.form !== undefined && isForm(request)) || (operation?.takesYaml && isYaml(request));
+        if (!isOther) refuseOtherThanJson(request);
       }
       next();
     };

@@ -25,7 +25,9 @@ import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts'
 import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
+import { type RouteFilesApiDeps, routeFilesApi } from './resources/route-files-api.ts';
 import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
+import { type RouteOrderApiDeps, routeOrderApi } from './resources/route-order-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
 import { sessionsApi } from './resources/sessions-api.ts';
@@ -54,7 +56,9 @@ export interface RestApiDeps
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
     RepliesApiDeps,
+    RouteFilesApiDeps,
     RouteHistoryApiDeps,
+    RouteOrderApiDeps,
     RoutesApiDeps,
     Omit<SessionApiDeps, 'users' | 'sessions' | 'passwords'>,
     SettingsApiDeps,
@@ -72,6 +76,8 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     // Before `/api/routes/{id}`, which would match `explain` as an id.
     ...explainApi(deps),
     ...routeHistoryApi(deps),
+    ...routeFilesApi(deps),
+    ...routeOrderApi(deps),
     ...routesApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),
