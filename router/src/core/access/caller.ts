@@ -10,11 +10,12 @@ export interface CallerSession {
 }
 
 /**
- * Who a request comes from: a program with the admin key or with a key of the API, a browser that is
- * signed in, this machine (neither an admin key nor users), or nobody known. `refusal` says why the key that a stranger sent is refused.
+ * Who a request comes from: a program with the admin key or with a key of the API, a browser that is signed in, this
+ * machine (neither an admin key nor users), the user of the service (over its socket file), or nobody known. `refusal` says
+ * why the key that a stranger sent is refused.
  */
 export type Caller =
-  | { kind: 'admin-key' | 'loopback' }
+  | { kind: 'admin-key' | 'loopback' | 'local-socket' }
   | { kind: 'session'; session: CallerSession }
   | { kind: 'key'; key: ApiKey }
   | { kind: 'stranger'; refusal?: 'unknown' | 'expired' };

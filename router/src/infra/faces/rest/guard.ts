@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../../config/config.ts';
 import { isLoopbackHost } from '../../../config/config-fields.ts';
@@ -17,22 +18,31 @@ export interface GuardDeps {
   config: Pick<Config, 'host'>;
   access: Access;
   limiter: RateLimiter;
+  /** Whether a connection came over the socket file, which only the user of the service can open. */
+  isLocal(socket: Socket): boolean;
 }
 
 /**
  * Determines the caller of each request and refuses those that must not reach a handler. Always: a wrong key, and writes
  * under /api whose body is not JSON, which a cross-site form could send. With an admin key or users: every request without
- * a key or a session, except to public paths. With a session: what a page of wa2ai did not send. Without any login, on loopback: a foreign Host (DNS rebinding), a foreign Origin and
- * cross-site writes (a web page in the same browser). A request of a key over its limits.
+ * a key or a session, except to public paths. With a session: a change that no page of wa2ai sends. Without any login, on
+ * loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page in the same browser). A
+ * request of a key over its limits. A request over the socket file needs no key; with one it has that key's rights.
  */
 export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => RequestHandler {
   const { config, access, limiter } = deps;
+  const callerOf = async (request: Request, key: string | undefined): Promise<Caller> => {
+    if (key !== undefined) return access.callerOf(key, connectionOf(request));
+    if (deps.isLocal(request.socket)) return { kind: 'local-socket' };
+    const token = sessionTokenOf(request);
+    const session = token === undefined ? undefined : await access.callerOfSession(token);
+    if (session) return session;
+    return access.callerOf(undefined, connectionOf(request));
+  };
   return ({ isPublic }) =>
     async (request, response, next) => {
       const key = keyOf(request);
-      const token = key === undefined ? sessionTokenOf(request) : undefined;
-      const session = token === undefined ? undefined : await access.callerOfSession(token);
-      const caller: Caller = session ?? (await access.callerOf(key, connectionOf(request)));
+      const caller = await callerOf(request, key);
       response.locals.caller = caller;
       const operation = response.locals.operation as Endpoint | undefined;
       if (caller.kind === 'loopback') refuseForeignHost(request, config);

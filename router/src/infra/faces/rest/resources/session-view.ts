@@ -9,9 +9,9 @@ import { timeView } from '../fields.ts';
 export const callerView = z
   .object({
     kind: z
-      .enum(['admin-key', 'user', 'key', 'loopback'])
+      .enum(['admin-key', 'user', 'key', 'loopback', 'local-socket'])
       .describe(
-        '`admin-key`: WA2AI_API_KEY, also by a session. `user`: a session of a user. `key`: a key of the API. `loopback`: this machine, while no login is set up.',
+        '`admin-key`: WA2AI_API_KEY, also by a session. `user`: a session of a user. `key`: a key of the API. `loopback`: this machine, while no login is set up. `local-socket`: the user of the service, over its socket file.',
       ),
     name: z.string().optional().describe('Of the user or the key.'),
     role: z.enum(ROLES).optional().describe('Of the user.'),
@@ -57,7 +57,8 @@ export function callerViewOf(caller: Caller, csrfHeader: string): z.input<typeof
         : { kind: 'admin-key', sessionId: id, ...common };
     }
     default:
-      return { kind: caller.kind === 'loopback' ? 'loopback' : 'admin-key', ...common };
+      if (caller.kind === 'stranger') throw new TypeError('a stranger has no view');
+      return { kind: caller.kind, ...common };
   }
 }
 
