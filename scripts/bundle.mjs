@@ -30,6 +30,8 @@ const EXTERNAL = [
   'sharp',
   // loads native modules of its dependencies; used from the first container on
   'dockerode',
+  // a native module; loaded with the first password
+  '@node-rs/argon2',
   // reads its tables, 60 MB of garbage, when it is loaded: with the first route that has `languages`
   'tinyld',
   // for files of routes

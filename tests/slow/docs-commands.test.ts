@@ -81,6 +81,10 @@ const NOT_HERE: Record<string, string> = {
     'it needs a picture; tests/slow/send-files.test.ts sends one',
   'curl -X POST http://localhost:3000/api/agents \\':
     'it needs a container engine; tests/e2e/hosted-agents.test.ts talks to an agent of the API',
+  'curl -X POST http://localhost:3000/api/users \\':
+    'the other commands need a key from then on; tests/contracts/console-users.test.ts adds users',
+  'curl -X PATCH http://localhost:3000/api/users/ana \\':
+    'it needs the user; tests/contracts/console-users.test.ts changes users',
   'node scripts/bundle-shell-runtime.mjs': 'tests/integration/shell-runtime.test.ts runs it',
   'docker build -f runtime-server/Dockerfile -t wa2ai-shell dist/service':
     'tests/containers/with-engine.sh builds it without an image registry',

@@ -4,18 +4,28 @@ import type { Clock } from '../../router/src/core/ports/clock.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { Argon2Passwords } from '../../router/src/infra/faces/access/argon2-passwords.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
+import { SignIn } from '../../router/src/infra/faces/access/sign-in.ts';
+import { UserPresence } from '../../router/src/infra/faces/access/user-presence.ts';
 import { auditApi } from '../../router/src/infra/faces/rest/resources/audit-api.ts';
 import { keysApi } from '../../router/src/infra/faces/rest/resources/keys-api.ts';
 import { nodesApi } from '../../router/src/infra/faces/rest/resources/nodes-api.ts';
 import { routeHistoryApi } from '../../router/src/infra/faces/rest/resources/route-history-api.ts';
 import { routesApi } from '../../router/src/infra/faces/rest/resources/routes-api.ts';
+import { sessionApi } from '../../router/src/infra/faces/rest/resources/session-api.ts';
+import { sessionsApi } from '../../router/src/infra/faces/rest/resources/sessions-api.ts';
+import { usersApi } from '../../router/src/infra/faces/rest/resources/users-api.ts';
 import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
 import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
 import { CachedApiKeyStore } from '../../router/src/infra/storage/stores/cached-api-key-store.ts';
+import { CachedConsoleSessions } from '../../router/src/infra/storage/stores/cached-console-sessions.ts';
 import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
 import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../../router/src/infra/storage/stores/postgres-audit-log.ts';
+import { PostgresConsoleSessions } from '../../router/src/infra/storage/stores/postgres-console-sessions.ts';
+import { PostgresConsoleUsers } from '../../router/src/infra/storage/stores/postgres-console-users.ts';
+import { PostgresLoginAttempts } from '../../router/src/infra/storage/stores/postgres-login-attempts.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
@@ -51,7 +61,16 @@ export async function startApiNode(
   await bus.transport.start();
   onTestFinished(() => bus.transport.close());
   const keys = new CachedApiKeyStore(new PostgresApiKeyStore(database.open()), bus, clock);
-  const access = new Access({ adminKey: ADMIN_KEY, keys, clock, log: quietLog });
+  const sessions = new CachedConsoleSessions(new PostgresConsoleSessions(database.open()), bus, clock);
+  const users = new PostgresConsoleUsers(database.open());
+  const presence = new UserPresence({ users, clock, log: quietLog });
+  await presence.refresh();
+  bus.on('users-changed', () => void presence.refresh());
+  const access = new Access({ adminKey: ADMIN_KEY, keys, sessions, presence, clock, log: quietLog });
+  const passwords = new Argon2Passwords();
+  const attempts = new PostgresLoginAttempts(database.open());
+  const of = { adminKey: ADMIN_KEY, access, users, sessions, attempts, passwords, log: quietLog };
+  const signIn = new SignIn(of);
   const auditLog = new PostgresAuditLog(database.open());
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: quietLog });
   onTestFinished(() => recorder.stop());
@@ -73,6 +92,9 @@ export async function startApiNode(
     limiter: new PostgresRateLimiter(database.open()),
     recorder,
     endpoints: [
+      ...sessionApi({ config: { publicUrl: undefined }, signIn, sessions, users, passwords }),
+      ...sessionsApi({ sessions }),
+      ...usersApi({ users, sessions, presence, passwords, log: quietLog }),
       ...keysApi({ keys, now: () => clock.now(), log: quietLog }),
       ...auditApi({ auditLog }),
       ...routeHistoryApi(routesDeps),

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { loadConfig } from '../../router/src/config/config.ts';
+import type { Role } from '../../router/src/core/access/roles.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
@@ -51,9 +52,17 @@ import { type HostedSettings, hostedAgentOf } from '../../router/src/infra/agent
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
+import { Argon2Passwords } from '../../router/src/infra/faces/access/argon2-passwords.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
 import { KeyWatch } from '../../router/src/infra/faces/access/key-watch.ts';
+import {
+  adminKeyMac,
+  newSessionToken,
+  sessionTokenHash,
+} from '../../router/src/infra/faces/access/session-token.ts';
+import { SignIn } from '../../router/src/infra/faces/access/sign-in.ts';
+import { UserPresence } from '../../router/src/infra/faces/access/user-presence.ts';
 import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
 import { NpcTaskFeed } from '../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
@@ -69,10 +78,13 @@ import { FilesToSend } from '../../router/src/infra/media/files-to-send.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
+import { MemoryConsoleSessions } from '../doubles/memory-console-sessions.ts';
+import { MemoryConsoleUsers } from '../doubles/memory-console-users.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryDrafts } from '../doubles/memory-drafts.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
+import { MemoryLoginAttempts } from '../doubles/memory-login-attempts.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
@@ -328,6 +340,10 @@ export interface HttpApi {
   keys: MemoryApiKeyStore;
   auditLog: MemoryAuditLog;
   recorder: AuditRecorder;
+  users: MemoryConsoleUsers;
+  sessions: MemoryConsoleSessions;
+  /** Signs in as a new user with this role, or without one with the admin key. @returns headers of a page */
+  openSession(role?: Role): Promise<Record<string, string>>;
   /** Creates a key. @returns its text */
   addKey(given: Partial<NewApiKey> & Pick<NewApiKey, 'scopes'>): Promise<string>;
   /** The other channelIds of a person, by channelId. */
@@ -380,6 +396,7 @@ export async function startHttpApi(
   options: {
     apiKey?: string;
     agentKinds?: readonly AgentKind[];
+    publicUrl?: string;
     routeProbe?: RestApiDeps['routeProbe'];
     hasWalletKey?: boolean;
     limits?: HttpServerOptions['limits'];
@@ -423,11 +440,17 @@ export async function startHttpApi(
     accountId: 'default',
     environment: 'lab' as const,
     apiKey: options.apiKey,
+    publicUrl: options.publicUrl,
     settings: loadConfig({}, false).settings,
   };
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
   const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
+  const users = new MemoryConsoleUsers(() => clock.nowMs);
+  const sessions = new MemoryConsoleSessions(users, () => clock.nowMs);
+  const presence = new UserPresence({ users, clock: { monotonicMs: () => clock.nowMs }, log });
+  await presence.refresh();
+  const keyWatch = new KeyWatch({ keys, sessions, clock: feedClock, log });
   const changes = new Changes();
   const stats = new MemoryStats();
   const liveClock = new FakeClock();
@@ -439,7 +462,6 @@ export async function startHttpApi(
     newRun: () => `r${++runs}`,
     clock: liveClock,
   });
-  const keyWatch = new KeyWatch({ keys, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
   const replyShaping = {
@@ -490,6 +512,8 @@ export async function startHttpApi(
   const access = new Access({
     adminKey: options.apiKey,
     keys,
+    sessions,
+    presence,
     clock: {
       now: () => clock.nowMs,
       monotonicMs: () => clock.nowMs,
@@ -497,6 +521,9 @@ export async function startHttpApi(
     },
     log,
   });
+  const passwords = new Argon2Passwords();
+  const attempts = new MemoryLoginAttempts(() => clock.nowMs);
+  const signIn = new SignIn({ adminKey: options.apiKey, access, users, sessions, attempts, passwords, log });
   const chatStore = new MemoryChatStore(state);
   const explainDeps: ExplainDeps = {
     routes,
@@ -512,7 +539,7 @@ export async function startHttpApi(
   };
   const deps: RestApiDeps & PagesDeps = {
     config,
-    access,
+    ...{ users, sessions, presence, passwords, signIn },
     keys,
     auditLog,
     aliasesOf,
@@ -633,6 +660,8 @@ export async function startHttpApi(
     view,
     clock,
     keys,
+    users,
+    sessions,
     auditLog,
     recorder,
     aliases,
@@ -660,6 +689,21 @@ export async function startHttpApi(
           await setImmediate();
       },
       agent,
+    },
+    openSession: async (role) => {
+      const { id, token } = newSessionToken();
+      const name = role && `${role}-${users.byKey.size}`;
+      if (name && users.byKey.size === 0) {
+        await users.create({ name: 'first', role: 'owner', passwordHash: 'none' });
+      }
+      if (name) await users.create({ name, role, passwordHash: 'none' });
+      await presence.refresh();
+      await sessions.create({
+        id,
+        tokenHash: sessionTokenHash(token),
+        ...(name ? { userName: name } : { adminKeyMac: adminKeyMac(options.apiKey ?? '', token) }),
+      });
+      return { cookie: `wa2ai_session=${token}`, origin: server.url, 'x-wa2ai-csrf': '1' };
     },
     addKey: async (given) => {
       const { id, text, secretHash } = newKey();

@@ -46,10 +46,9 @@ export async function callAny(operation: string, args: Args = {}): Promise<unkno
   const response = await fetch(urlOf(operation, args), {
     method: operation.slice(0, operation.indexOf(' ')),
     credentials: 'same-origin',
-    ...(body !== undefined && {
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json' },
-    }),
+    // The service refuses changes with a session that do not have the header.
+    headers: { 'x-wa2ai-csrf': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(signal && { signal }),
   });
   const text = await response.text();

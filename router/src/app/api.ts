@@ -17,8 +17,11 @@ import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
+import { Argon2Passwords } from '../infra/faces/access/argon2-passwords.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { KeyWatch } from '../infra/faces/access/key-watch.ts';
+import { SignIn } from '../infra/faces/access/sign-in.ts';
+import { UserPresence } from '../infra/faces/access/user-presence.ts';
 import { consoleFace } from '../infra/faces/console/console-face.ts';
 import { mcpFace } from '../infra/faces/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
@@ -33,7 +36,9 @@ import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
+import { PostgresConsoleUsers } from '../infra/storage/stores/postgres-console-users.ts';
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
+import { PostgresLoginAttempts } from '../infra/storage/stores/postgres-login-attempts.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteHistory } from '../infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -62,16 +67,27 @@ export async function openApi(
     WebhookParts,
   log: Logger,
 ): Promise<Part<{ url: string }>> {
-  const { postgres, nodeId, storage, bus, keys, accounts, replay, tasks } = parts;
+  const { postgres, nodeId, storage, bus, keys, sessions, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const { feed, npcSettings, faceSettings } = parts;
   const httpLog = log.child({ mod: 'http' });
   const auditLog = new PostgresAuditLog(postgres);
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
-  const keyWatch = new KeyWatch({ keys, clock: systemClock, log: httpLog });
+  const keyWatch = new KeyWatch({ keys, sessions, clock: systemClock, log: httpLog });
   // After the handler of the keys, which clears their copy.
   bus.on('keys-changed', () => void keyWatch.check());
-  const access = new Access({ adminKey: config.apiKey, keys, clock: systemClock, log: httpLog });
+  const users = new PostgresConsoleUsers(postgres);
+  const presence = new UserPresence({ users, clock: systemClock, log: httpLog });
+  await presence.refresh();
+  bus.on('users-changed', () => {
+    void presence.refresh();
+    void keyWatch.check();
+  });
+  const adminKey = config.apiKey;
+  const access = new Access({ adminKey, keys, sessions, presence, clock: systemClock, log: httpLog });
+  const passwords = new Argon2Passwords();
+  const attempts = new PostgresLoginAttempts(postgres);
+  const signIn = new SignIn({ adminKey, access, users, sessions, attempts, passwords, log: httpLog });
   const aliases: AliasesOf = (accountId, channelId) => aliasesOf(postgres, accountId, channelId);
   const chatStore = new PostgresChatStore(postgres);
   const { conversation } = parts.shaping;
@@ -98,8 +114,8 @@ export async function openApi(
   const faces: RestApiDeps & PagesDeps = {
     config,
     log: httpLog,
-    access,
     keys,
+    ...{ users, sessions, presence, passwords, signIn },
     auditLog,
     faceSettings,
     now: () => systemClock.now(),

@@ -12,9 +12,11 @@ import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/storage/connections/node-connection.ts';
 import { CachedApiKeyStore } from '../infra/storage/stores/cached-api-key-store.ts';
+import { CachedConsoleSessions } from '../infra/storage/stores/cached-console-sessions.ts';
 import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
 import { PostgresApiKeyStore } from '../infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresCluster } from '../infra/storage/stores/postgres-cluster.ts';
+import { PostgresConsoleSessions } from '../infra/storage/stores/postgres-console-sessions.ts';
 import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import type { DatabaseParts } from './database.ts';
 import type { Part } from './part.ts';
@@ -31,6 +33,8 @@ export interface ClusterParts {
   liveFeed: LiveFeed;
   /** Keys of the API; a change applies on all nodes. */
   keys: CachedApiKeyStore;
+  /** Sessions of the console; a change applies on all nodes. */
+  sessions: CachedConsoleSessions;
   /** What admins change while wa2ai runs; a change applies on all nodes. */
   faceSettings: FaceSettings;
 }
@@ -82,6 +86,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
       accounts,
       liveFeed,
       keys: new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock),
+      sessions: new CachedConsoleSessions(new PostgresConsoleSessions(postgres), bus, systemClock),
       faceSettings: new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock),
     },
     start: () => bus.transport.start(),

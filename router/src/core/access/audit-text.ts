@@ -8,9 +8,12 @@ export function auditText(seq: bigint | string, event: AuditEvent): string {
   return `${seq} ${auditFields(event)}`;
 }
 
-/** The part of `auditText` that is known before the entry has its position. */
+/**
+ * The part of `auditText` that is known before the entry has its position. The name of a user is at the end, and only in
+ * entries that have one: entries that older versions wrote keep their text.
+ */
 export function auditFields(event: AuditEvent): string {
-  const { at, face, caller, keyId, action, object, outcome, requestId, address } = event;
+  const { at, face, caller, keyId, user, action, object, outcome, requestId, address } = event;
   const optional = (text: string | undefined) => text ?? null;
   return JSON.stringify([
     at.toISOString(),
@@ -22,5 +25,6 @@ export function auditFields(event: AuditEvent): string {
     outcome,
     requestId,
     optional(address),
+    ...(user === undefined ? [] : [user]),
   ]);
 }

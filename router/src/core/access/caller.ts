@@ -1,19 +1,36 @@
 import type { ApiKey } from '../ports/api-key-store.ts';
-import { contains, type Scope } from './scopes.ts';
+import { type Role, scopesOfRole } from './roles.ts';
+import { contains, SCOPES, type Scope } from './scopes.ts';
+
+/** A browser that is signed in, as a user or with the admin key. */
+export interface CallerSession {
+  id: string;
+  /** Absent: signed in with the admin key. */
+  user?: { name: string; role: Role };
+}
 
 /**
- * Who a request comes from: a program with the admin key or with a key of the API, a logged-in browser, this machine (no
- * admin key configured), the user of the service (over its socket file), or nobody known. `refusal` says why the key that a stranger sent is refused.
+ * Who a request comes from: a program with the admin key or with a key of the API, a browser that is signed in, this
+ * machine (neither an admin key nor users), the user of the service (over its socket file), or nobody known. `refusal` says
+ * why the key that a stranger sent is refused.
  */
 export type Caller =
-  | { kind: 'admin-key' | 'session' | 'loopback' | 'local-socket' }
+  | { kind: 'admin-key' | 'loopback' | 'local-socket' }
+  | { kind: 'session'; session: CallerSession }
   | { kind: 'key'; key: ApiKey }
   | { kind: 'stranger'; refusal?: 'unknown' | 'expired' };
 
-/** Whether the caller has the scope. All but keys and strangers have every scope. */
+/** What the caller may do. Only keys and users have less than every scope. */
+export function scopesOf(caller: Caller): readonly Scope[] {
+  if (caller.kind === 'stranger') return [];
+  if (caller.kind === 'key') return caller.key.scopes;
+  const user = caller.kind === 'session' ? caller.session.user : undefined;
+  return user ? scopesOfRole(user.role) : SCOPES;
+}
+
+/** Whether the caller has the scope. */
 export function mayDo(caller: Caller, scope: Scope): boolean {
-  if (caller.kind === 'stranger') return false;
-  return caller.kind !== 'key' || contains(caller.key.scopes, scope);
+  return contains(scopesOf(caller), scope);
 }
 
 /** Canonical channelIds of the only chats that the caller may use; undefined: all. */

@@ -1,3 +1,5 @@
+import { networkOf } from './network-of.ts';
+
 /** Failures of an address that have no effect: a person may mistype a key. */
 const FREE_FAILURES = 3;
 const FIRST_DELAY_MS = 250;
@@ -43,16 +45,4 @@ export class FailedKeys {
     const failures = this.#failures.get(name);
     return failures && this.#monotonicMs() - failures.lastMs < FORGET_AFTER_MS ? failures.count : 0;
   }
-}
-
-/** The first four groups of an IPv6 address; any other address as it is. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length);
-  const all = [...groups, ...Array.from({ length: missing }, () => '0'), ...(tail ? tail.split(':') : [])];
-  return all.slice(0, 4).join(':');
 }

@@ -31,6 +31,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `stop-turn`: the claim's node ends the call of the agent that runs in the chat
  * - `status`, `status-request`: the status of an account; a node that started asks for all of them
  * - `routes-changed`, `keys-changed`: PostgreSQL sends it after every change of a route or of a key of the API; `from` is empty
+ * - `users-changed`: likewise for users of the console and their sessions
  * - `settings-changed`, `served-task-changed`, `question-changed`: likewise for settings of faces, tasks for programs, and
  *   questions to people; `npc-task`: for tasks of the NPC face
  * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
@@ -58,6 +59,7 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('status-request') }),
   z.object({ kind: z.literal('routes-changed') }),
   z.object({ kind: z.literal('keys-changed') }),
+  z.object({ kind: z.literal('users-changed') }),
   z.object({ kind: z.literal('settings-changed') }),
   z.object({ kind: z.literal('webhooks-changed') }),
   z.object({ kind: z.literal('webhook-event') }),

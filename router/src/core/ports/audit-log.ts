@@ -10,6 +10,8 @@ export interface AuditEvent {
   caller: Caller['kind'] | 'person';
   /** Of a key of the API. */
   keyId?: string;
+  /** Name of the user whose session it was. */
+  user?: string;
   /** The operation: `createRoute`. */
   action: string;
   /** Id of what was read, created or changed. */
@@ -48,6 +50,7 @@ export interface AuditQuery {
   until?: Date;
   caller?: AuditEvent['caller'];
   keyId?: string;
+  user?: string;
   action?: string;
   object?: string;
   outcome?: string;

@@ -20,8 +20,13 @@ const unknownAliases = () => Promise.reject(new Error('not needed'));
 const chat = { accountId: 'main', channelId: '5493777239922' };
 
 describe('mayDo', () => {
-  it.each(['admin-key', 'session', 'loopback'] as const)('allows everything to %s', (kind) => {
-    expect(mayDo({ kind }, 'admin')).toBe(true);
+  it.each<Caller>([
+    { kind: 'admin-key' },
+    { kind: 'loopback' },
+    { kind: 'session', session: { id: 's' } },
+    { kind: 'session', session: { id: 's', user: { name: 'ana', role: 'owner' } } },
+  ])('allows everything to %j', (caller) => {
+    expect(mayDo(caller, 'admin')).toBe(true);
   });
 
   it('allows nothing to a stranger', () => {
@@ -40,9 +45,12 @@ describe('restrictions', () => {
     expect([allowedChats(caller), allowedRoutes(caller)]).toEqual([['1'], ['r']]);
   });
 
-  it.each<Caller>([{ kind: 'session' }, keyCaller({})])('are absent for %j', (caller) => {
-    expect([allowedChats(caller), allowedRoutes(caller)]).toEqual([undefined, undefined]);
-  });
+  it.each<Caller>([{ kind: 'session', session: { id: 's' } }, keyCaller({})])(
+    'are absent for %j',
+    (caller) => {
+      expect([allowedChats(caller), allowedRoutes(caller)]).toEqual([undefined, undefined]);
+    },
+  );
 });
 
 describe('mayUseChat', () => {

@@ -7,6 +7,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { auditedCaller } from '../../../core/access/audited-caller.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -335,8 +336,7 @@ export class A2aHandler implements A2ARequestHandler {
     const event = {
       at: new Date(this.#deps.clock.now()),
       face: 'a2a',
-      caller: caller.kind,
-      ...(caller.kind === 'key' && { keyId: caller.key.id }),
+      ...auditedCaller(caller),
       action,
       outcome,
       requestId,

@@ -1,15 +1,21 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { Caller } from '../../../core/access/caller.ts';
 import { FailedKeys } from '../../../core/access/failed-keys.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { ApiKeyStore, KeyLookup } from '../../../core/ports/api-key-store.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { ConsoleSessions, SessionLookup } from '../../../core/ports/console-sessions.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { hasHash, isSame, keyIdIn } from './key-text.ts';
+import { adminKeyMac, isSessionToken, sessionTokenHash } from './session-token.ts';
+import type { UserPresence } from './user-presence.ts';
 
 export interface AccessDeps {
-  /** WA2AI_API_KEY. Absent: wa2ai listens on loopback only, and a call without a key comes from this machine. */
+  /** WA2AI_API_KEY. Absent: wa2ai listens on loopback only, and without users a call without a key comes from this machine. */
   adminKey: string | undefined;
   keys: KeyLookup & Pick<ApiKeyStore, 'markUsed'>;
+  sessions: SessionLookup & Pick<ConsoleSessions, 'markSeen'>;
+  presence: Pick<UserPresence, 'hasUsers'>;
   clock: Clock;
   log: Logger;
 }
@@ -43,8 +49,9 @@ export class Access {
    * @throws {StorageUnavailableError} the keys cannot be read; the admin key works all the same
    */
   async callerOf(key: string | undefined, from: Connection): Promise<Caller> {
-    const { adminKey } = this.#deps;
-    const none: Caller = { kind: adminKey === undefined ? 'loopback' : 'stranger' };
+    const { adminKey, presence } = this.#deps;
+    const needsLogin = adminKey !== undefined || presence.hasUsers;
+    const none: Caller = { kind: needsLogin ? 'stranger' : 'loopback' };
     if (key === undefined) return none;
     const id = keyIdIn(key);
     // Not a key of the API: without an admin key it means nothing.
@@ -53,6 +60,21 @@ export class Access {
     if (known?.kind === 'key') return known;
     if (await this.isAdminKey(key, from)) return { kind: 'admin-key' };
     return known ?? { kind: 'stranger', refusal: 'unknown' };
+  }
+
+  /**
+   * The browser whose cookie has this token; undefined when its session has ended, or began with another admin key.
+   * @throws {StorageUnavailableError} the sessions cannot be read
+   */
+  async callerOfSession(token: string): Promise<Extract<Caller, { kind: 'session' }> | undefined> {
+    const { adminKey, sessions, clock, log } = this.#deps;
+    if (!isSessionToken(token)) return undefined;
+    const found = await sessions.find(sessionTokenHash(token));
+    if (!found || found.expiresAt.getTime() <= clock.now()) return undefined;
+    const { id, user } = found;
+    if (!user && !isOfAdminKey(found.adminKeyMac, adminKey, token)) return undefined;
+    sessions.markSeen(id).catch((error: unknown) => log.debug({ err: error }, 'session use not recorded'));
+    return { kind: 'session', session: { id, ...(user && { user }) } };
   }
 
   /** Whether it is the admin key, at once or, after failures of the address, later. Counts a wrong one. */
@@ -99,4 +121,10 @@ export class Access {
       socket.off('close', onClose);
     }
   }
+}
+
+function isOfAdminKey(mac: Uint8Array | undefined, adminKey: string | undefined, token: string): boolean {
+  if (mac === undefined || adminKey === undefined) return false;
+  const expected = adminKeyMac(adminKey, token);
+  return mac.length === expected.length && timingSafeEqual(mac, expected);
 }

@@ -13,6 +13,7 @@ const entrySchema = markSchema.extend({
   face: z.string(),
   caller: z.enum(['admin-key', 'key', 'session', 'loopback', 'local-socket', 'stranger', 'person']),
   keyId: z.string().optional(),
+  user: z.string().optional(),
   action: z.string(),
   object: z.string().optional(),
   outcome: z.string(),

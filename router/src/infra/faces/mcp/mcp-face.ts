@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { isFaceOn } from '../face-switch.ts';
+import { refuseForeignOrigin } from '../rest/cross-site.ts';
 import type { Face } from '../rest/face.ts';
-import { refuseForeignOrigin } from '../rest/guard.ts';
 import type { McpServerDeps } from './mcp-server.ts';
 
 export interface McpFaceDeps extends McpServerDeps {

@@ -1,4 +1,5 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { auditedCaller } from '../../../core/access/audited-caller.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import type { AuditEvent } from '../../../core/ports/audit-log.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
@@ -33,8 +34,7 @@ export async function recorded<Result>(
     const event: AuditEvent = {
       at: new Date(deps.clock.now()),
       face: 'mcp',
-      caller: by.caller.kind,
-      ...(by.caller.kind === 'key' && { keyId: by.caller.key.id }),
+      ...auditedCaller(by.caller),
       action,
       ...(object !== undefined && { object }),
       outcome,

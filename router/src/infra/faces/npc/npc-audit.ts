@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { auditedCaller } from '../../../core/access/audited-caller.ts';
 import type { Caller } from '../../../core/access/caller.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { LogThrottle } from '../../../core/log-throttle.ts';
@@ -50,8 +51,7 @@ export class NpcAudit {
     const event: AuditEvent = {
       at: new Date(this.#deps.now()),
       face: 'npc',
-      caller: caller.kind,
-      ...(caller.kind === 'key' && { keyId: caller.key.id }),
+      ...auditedCaller(caller),
       action: method.slice(0, MAX_ACTION_CHARS) || 'unknown',
       ...(taskId !== undefined && { object: taskId.slice(0, MAX_OBJECT_CHARS) }),
       outcome,

@@ -2,29 +2,27 @@ import { toBuffer } from 'qrcode';
 import { z } from 'zod';
 import type { Config } from '../../../config/config.ts';
 import { type Caller, mayDo } from '../../../core/access/caller.ts';
+import type { Scope } from '../../../core/access/scopes.ts';
 import type { AccountControl } from '../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
 import type { RouteStore } from '../../../core/ports/route-store.ts';
 import { firstRouteCommand } from '../../../core/routing/first-route.ts';
-import type { Access } from '../access/access.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
-import { connectionOf, ENDED_SESSION_COOKIE, refuseForeignOrigin, sessionCookie } from '../rest/guard.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
 import { type ApiResponse, requestOf } from '../rest/response.ts';
 import { html } from './html.ts';
+import { type LoginPagesDeps, loginPage, loginPages } from './login-pages.ts';
+import { ownPath } from './own-path.ts';
 import { page } from './page-frame.ts';
 import { qrPage } from './qr-page.ts';
 
-export interface PagesDeps {
+export interface PagesDeps extends LoginPagesDeps {
   accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'apiKey' | 'environment'>;
+  config: Pick<Config, 'accountId' | 'environment' | 'publicUrl'>;
   routes: Pick<RouteStore, 'list'>;
-  access: Pick<Access, 'isAdminKey'>;
   now(): number;
-  log: Logger;
 }
 
 /** A whole number of pixels per module, so that all have one size. */
@@ -52,8 +50,6 @@ const statusView = z
   })
   .meta({ id: 'PairingStatus' });
 
-const loginBody = z.object({ key: z.string().optional(), page: z.enum(['/', '/qr']).optional() });
-
 const accountQuery = z
   .object({
     account: z.string().optional().describe("Account to show. Default: the service's own."),
@@ -75,7 +71,8 @@ const htmlPage = { description: 'The page.', contentType: 'text/html' };
  * Pages for people: `/`, which leads to the console, `/login`, `/qr` with its picture and status. With an admin key set, everybody but admins sees a
  * login form only.
  */
-export function pages({ accounts, config, routes, access, now, log }: PagesDeps): Endpoint[] {
+export function pages(deps: PagesDeps): Endpoint[] {
+  const { accounts, config, routes, now } = deps;
   const common = { tag: 'Pairing' as const, method: 'get' as const };
 
   return [
@@ -91,49 +88,11 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
       },
       // Relative, so that it also works behind a path prefix.
       handle: ({ caller }) =>
-        isAdmin(caller) ? { status: 303, headers: { location: 'console/' } } : loginPage('/'),
+        maySee(caller, 'accounts:read')
+          ? { status: 303, headers: { location: 'console/' } }
+          : refusedPage(caller, '/'),
     }),
-    endpoint({
-      tag: 'Pairing',
-      method: 'post',
-      path: '/login',
-      operationId: 'login',
-      scopes: 'public',
-      summary: 'Log a browser in with the admin key',
-      body: loginBody,
-      bodyType: 'application/x-www-form-urlencoded',
-      isBodyOptional: true,
-      responses: {
-        303: { description: 'Logged in. Redirects to the page.' },
-        401: { description: 'A wrong key.', contentType: 'text/html' },
-      },
-      handle: async (call) => {
-        const { body } = call;
-        const request = requestOf(call);
-        refuseForeignOrigin(request);
-        const { page: location = '/qr' } = body;
-        if (config.apiKey === undefined) return { status: 303, headers: { location } };
-        if (!(await access.isAdminKey(body.key?.trim() ?? '', connectionOf(request)))) {
-          log.warn({}, 'login with a wrong key');
-          return loginPage(location, 'This is not the admin key.');
-        }
-        const cookie = sessionCookie(config.apiKey, now());
-        return { status: 303, headers: { location, 'set-cookie': cookie } };
-      },
-    }),
-    endpoint({
-      tag: 'Pairing',
-      method: 'post',
-      path: '/logout',
-      operationId: 'logout',
-      scopes: 'public',
-      summary: 'Log a browser out',
-      responses: { 303: { description: 'Logged out. Redirects to the login form.' } },
-      handle: (call) => {
-        refuseForeignOrigin(requestOf(call));
-        return { status: 303, headers: { location: '/', 'set-cookie': ENDED_SESSION_COOKIE } };
-      },
-    }),
+    ...loginPages(deps),
     endpoint({
       ...common,
       path: '/qr',
@@ -144,7 +103,7 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
       responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
       handle: async (call) => {
         const { query, caller } = call;
-        if (!isAdmin(caller)) return loginPage('/qr');
+        if (!maySee(caller, 'accounts:manage')) return refusedPage(caller, requestOf(call).originalUrl);
         const shown = statusOf(query);
         const others = accounts.list().filter(({ accountId }) => accountId !== shown.accountId);
         const request = requestOf(call);
@@ -200,9 +159,19 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
   }
 }
 
-/** Pages show what a key with fewer scopes may not see, such as QR codes. */
-function isAdmin(caller: Caller): boolean {
-  return mayDo(caller, 'admin');
+/** Pages show what a key with fewer scopes may not see, such as QR codes; a user may see what the role allows. */
+function maySee(caller: Caller, scope: Scope): boolean {
+  return mayDo(caller, caller.kind === 'session' ? scope : 'admin');
+}
+
+/** For a caller who may not see the page: a form, or why a login would not help. */
+function refusedPage(caller: Caller, path: string): ApiResponse {
+  if (caller.kind !== 'session') return loginPage(ownPath(path, '/'));
+  return page({
+    status: 403,
+    title: 'Not allowed',
+    main: html`<h1>Not allowed</h1><p>Your role does not allow this page.</p><p><a href="/">Overview</a></p>${LOG_OUT}`,
+  });
 }
 
 function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
@@ -220,19 +189,4 @@ function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
   return { accountId, ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
 }
 
-function loginPage(location: '/' | '/qr', problem?: string): ApiResponse {
-  return page({
-    status: 401,
-    title: 'Log in',
-    main: html`
-<h1>Log in</h1>
-<p>Enter the admin key: the value of WA2AI_API_KEY, or what is in its file.</p>
-<form method="post" action="/login">
-<label for="key">Admin key</label>
-<input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
-<input type="hidden" name="page" value="${location}">
-<button>Log in</button>
-</form>
-<p role="alert">${problem}</p>`,
-  });
-}
+const LOG_OUT = html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`;

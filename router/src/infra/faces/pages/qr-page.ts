@@ -68,7 +68,7 @@ document.addEventListener('submit', async (event) => {
   if (!path) return;
   event.preventDefault();
   const body = JSON.stringify(Object.fromEntries(new FormData(event.target)));
-  const headers = { 'content-type': 'application/json' };
+  const headers = { 'content-type': 'application/json', 'x-wa2ai-csrf': '1' };
   alertBox.textContent = '';
   try {
     const answer = await fetch(path, { method: 'POST', headers, body });

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { auditedCaller } from '../../../core/access/audited-caller.ts';
 import type { Caller } from '../../../core/access/caller.ts';
 import { LogThrottle } from '../../../core/log-throttle.ts';
 import type { AuditEvent } from '../../../core/ports/audit-log.ts';
@@ -8,6 +9,7 @@ import { connectionOf } from './guard.ts';
 
 /** Refusals that cost a caller nothing, so that it can repeat them as fast as it can send. */
 const REPEATABLE: ReadonlySet<string> = new Set([
+  'CSRF_HEADER_MISSING',
   'FOREIGN_HOST',
   'FOREIGN_ORIGIN',
   'RATE_LIMITED',
@@ -29,6 +31,8 @@ export interface CallOutcome {
   outcome: string;
   /** Id of what it read, created or changed. Default: the one in the path. */
   object?: string;
+  /** Who called, when the guard could not know. */
+  caller?: Caller;
 }
 
 /**
@@ -45,19 +49,22 @@ export class RestAudit {
   }
 
   /** Records the call of a request, if it is one to record. A change is stored when this resolves. Never rejects. */
-  async record(request: Request, response: Response, { outcome, object }: CallOutcome): Promise<void> {
+  async record(
+    request: Request,
+    response: Response,
+    { outcome, object, caller: found }: CallOutcome,
+  ): Promise<void> {
     const { operation, requestId } = response.locals as { operation?: Endpoint; requestId: string };
     if (!operation || operation.recordsItself) return;
-    const caller: Caller = response.locals.caller ?? { kind: 'stranger' };
+    const caller: Caller = found ?? response.locals.caller ?? { kind: 'stranger' };
     const { address } = connectionOf(request);
     const isRead = operation.method === 'get';
     if (!this.#isRecorded(operation, caller, outcome, address)) return;
-    const named = object ?? request.params.id ?? response.locals.objectId;
+    const named = object ?? request.params.id ?? request.params.name ?? response.locals.objectId;
     const event: AuditEvent = {
       at: new Date(this.#deps.now()),
       face: 'rest',
-      caller: caller.kind,
-      ...(caller.kind === 'key' && { keyId: caller.key.id }),
+      ...auditedCaller(caller),
       action: operation.operationId,
       ...(named !== undefined && { object: String(named).slice(0, MAX_OBJECT_CHARS) }),
       outcome,

@@ -16,6 +16,7 @@ export const TAGS = {
   Nodes: 'The processes that share this database.',
   'Hosted agents': 'Agents that wa2ai runs: add, start, stop, talk to, read files and logs, delete.',
   Keys: 'Keys of this API, with scopes and restrictions.',
+  Users: 'People who sign in to the console, and their sessions.',
   Agents: 'wa2ai as an agent of other agents: the NPC face.',
   Audit: 'Who called what.',
   Settings: 'Protocols spoken to wa2ai.',
@@ -50,6 +51,8 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   body?: z.ZodType<Body>;
   /** Default: application/json. */
   bodyType?: 'application/x-www-form-urlencoded';
+  /** A form of a page, which cannot send headers, calls it. */
+  isPageForm?: true;
   /** Largest body, in bytes; default: 1 MB. */
   maxBodyBytes?: number;
   /** The body may be YAML too. */

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../../config/config.ts';
@@ -7,42 +6,37 @@ import { type Caller, mayDo } from '../../../core/access/caller.ts';
 import type { Scope } from '../../../core/access/scopes.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from '../access/access.ts';
-import { isSame } from '../access/key-text.ts';
+import { refuseForeignOrigin, requireOwnPage, WRITES } from './cross-site.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isForm } from './form.ts';
 import { limitRequest } from './limits.ts';
 import { HttpProblem } from './problem.ts';
+import { sessionTokenOf } from './session-cookie.ts';
 import { isYaml } from './yaml.ts';
 
-const SESSION_COOKIE = 'wa2ai_session';
-const SESSION_HOURS = 12;
-const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-
 export interface GuardDeps {
-  config: Pick<Config, 'host' | 'apiKey'>;
+  config: Pick<Config, 'host'>;
   access: Access;
   limiter: RateLimiter;
-  /** Epoch milliseconds. */
-  now(): number;
   /** Whether a connection came over the socket file, which only the user of the service can open. */
   isLocal(socket: Socket): boolean;
 }
 
 /**
  * Determines the caller of each request and refuses those that must not reach a handler. Always: a wrong key, and writes
- * under /api whose body is not JSON, which a cross-site form could send. With an admin key configured: every request
- * without a key, except to public paths. Without one, on loopback: a foreign Host (DNS rebinding), a foreign Origin and
- * cross-site writes (a web page in the same browser). A request of a key over its limits. A request over the socket file
- * needs no key; with one it has that key's rights.
+ * under /api whose body is not JSON, which a cross-site form could send. With an admin key or users: every request without
+ * a key or a session, except to public paths. With a session: a change that no page of wa2ai sends. Without any login, on
+ * loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page in the same browser). A
+ * request of a key over its limits. A request over the socket file needs no key; with one it has that key's rights.
  */
 export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => RequestHandler {
   const { config, access, limiter } = deps;
   const callerOf = async (request: Request, key: string | undefined): Promise<Caller> => {
     if (key !== undefined) return access.callerOf(key, connectionOf(request));
     if (deps.isLocal(request.socket)) return { kind: 'local-socket' };
-    if (config.apiKey !== undefined && hasSession(request, config.apiKey, deps.now())) {
-      return { kind: 'session' };
-    }
+    const token = sessionTokenOf(request);
+    const session = token === undefined ? undefined : await access.callerOfSession(token);
+    if (session) return session;
     return access.callerOf(undefined, connectionOf(request));
   };
   return ({ isPublic }) =>
@@ -50,15 +44,16 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
       const key = keyOf(request);
       const caller = await callerOf(request, key);
       response.locals.caller = caller;
+      const operation = response.locals.operation as Endpoint | undefined;
       if (caller.kind === 'loopback') refuseForeignHost(request, config);
       if (caller.kind === 'loopback' || caller.kind === 'session') refuseForeignOrigin(request);
+      if (caller.kind === 'session') requireOwnPage(request, { isForm: operation?.isPageForm === true });
       if (caller.kind === 'stranger' && !isPublic) {
         response.set('WWW-Authenticate', 'Bearer realm="wa2ai"');
         throw new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[caller.refusal ?? 'none']);
       }
       if (caller.kind === 'key' && !isPublic) await limitRequest(limiter, caller.key, response);
       if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
-        const operation = response.locals.operation as Endpoint | undefined;
         const isOther =
           (operation?.form !== undefined && isForm(request)) || (operation?.takesYaml && isYaml(request));
         if (!isOther) refuseOtherThanJson(request);
@@ -69,7 +64,7 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
 
 /** Why a stranger is refused, as a sentence. */
 export const REFUSALS = {
-  none: 'Send a key as X-API-Key or as Authorization: Bearer.',
+  none: 'Sign in, or send a key as X-API-Key or as Authorization: Bearer.',
   unknown: 'The key is not known: it is wrong, or it was revoked.',
   expired: 'The key has expired. Ask an admin for a new one.',
 };
@@ -86,7 +81,8 @@ export function authorize(scopes: readonly Scope[]): RequestHandler {
 export function refuseWithoutScopes(caller: Caller, scopes: readonly Scope[]): void {
   const missing = scopes.find((scope) => !mayDo(caller, scope));
   if (missing === undefined) return;
-  throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${missing}.`);
+  const who = caller.kind === 'session' ? 'Your role' : 'The key';
+  throw new HttpProblem(403, 'SCOPE_MISSING', `${who} lacks the scope ${missing}.`);
 }
 
 /** Where a request comes from: the address of the proxy, if there is one. */
@@ -109,15 +105,6 @@ function refuseForeignHost(request: Request, config: Pick<Config, 'host'>): void
   );
 }
 
-/** Refuses requests made by a page of another site, or of another port of this machine. */
-export function refuseForeignOrigin(request: Request): void {
-  const origin = request.get('origin');
-  const isOwn = origin === undefined || originHost(origin) === request.get('host')?.toLowerCase();
-  const isCrossSiteWrite = WRITES.has(request.method) && request.get('sec-fetch-site') === 'cross-site';
-  if (isOwn && !isCrossSiteWrite) return;
-  throw new HttpProblem(403, 'FOREIGN_ORIGIN', 'Pages of other sites may not call wa2ai.');
-}
-
 function refuseOtherThanJson(request: Request): void {
   const type = request.get('content-type');
   const hasBody =
@@ -132,33 +119,4 @@ function refuseOtherThanJson(request: Request): void {
 
 function hostnameOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname.toLowerCase() : undefined;
-}
-
-function originHost(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host.toLowerCase() : undefined;
-}
-
-/** The `Set-Cookie` value that logs a browser in: an end time with a MAC under the key. A new key ends all sessions. */
-export function sessionCookie(apiKey: string, nowMs: number): string {
-  const endsAt = String(nowMs + SESSION_HOURS * 3_600_000);
-  const value = `${endsAt}.${macOf(apiKey, endsAt)}`;
-  return `${SESSION_COOKIE}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${SESSION_HOURS * 3600}`;
-}
-
-/** The `Set-Cookie` value that logs a browser out. */
-export const ENDED_SESSION_COOKIE = `${SESSION_COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`;
-
-function hasSession(request: Request, apiKey: string, nowMs: number): boolean {
-  const cookies = (request.get('cookie') ?? '').split(';').map((cookie) => cookie.trim());
-  const value = cookies
-    .find((cookie) => cookie.startsWith(`${SESSION_COOKIE}=`))
-    ?.slice(SESSION_COOKIE.length + 1);
-  const [, endsAt, mac] = /^(\d{1,15})\.([\w-]+)$/.exec(value ?? '') ?? [];
-  return (
-    endsAt !== undefined && mac !== undefined && isSame(mac, macOf(apiKey, endsAt)) && Number(endsAt) > nowMs
-  );
-}
-
-function macOf(apiKey: string, endsAt: string): string {
-  return createHmac('sha256', apiKey).update(`wa2ai page session ${endsAt}`).digest('base64url');
 }

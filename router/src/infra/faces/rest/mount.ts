@@ -115,7 +115,7 @@ function operationOf(definitions: readonly Endpoint[]): RequestHandler {
   return (request, response, next) => {
     const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
     response.locals.operation = definitions.find((definition) => definition.method === method);
-    response.locals.objectId = request.params.id;
+    response.locals.objectId = request.params.id ?? request.params.name;
     next();
   };
 }
@@ -137,7 +137,11 @@ function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
       signal: gone.signal,
       request,
     });
-    await audit.record(request, response, { outcome: outcomeOf(result), object: result.object });
+    await audit.record(request, response, {
+      outcome: outcomeOf(result),
+      object: result.object,
+      ...(result.caller && { caller: result.caller }),
+    });
     write(response, result);
   };
 }

@@ -11,6 +11,7 @@ export const PROBLEM_CODES = [
   'CHAIN_SETTINGS',
   'CHAIN_UNAVAILABLE',
   'CHAT_NOT_ALLOWED',
+  'CSRF_HEADER_MISSING',
   'FILE_REFUSED',
   'FOREIGN_HOST',
   'FOREIGN_ORIGIN',
@@ -21,7 +22,10 @@ export const PROBLEM_CODES = [
   'INVALID_JSON',
   'INVALID_QUERY',
   'INVALID_REGEX_PATTERN',
+  'LAST_OWNER',
   'LINK_EXPIRED',
+  'LOGIN_DELAYED',
+  'LOGIN_FAILED',
   'METHOD_NOT_ALLOWED',
   'NOT_DEAD',
   'NOT_FOUND',
@@ -40,6 +44,7 @@ export const PROBLEM_CODES = [
   'TRADE_ENDED',
   'UNAUTHORIZED',
   'UNSUPPORTED_MEDIA_TYPE',
+  'USER_EXISTS',
 ] as const;
 
 export type ProblemCode = (typeof PROBLEM_CODES)[number];
@@ -70,6 +75,18 @@ export class RateLimitProblem extends HttpProblem {
     const wait = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
     super(429, 'RATE_LIMITED', `The key has used its requests of this ${window}. Try again in ${wait}.`);
     this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** A password that is not checked yet, because several were wrong or too many wait. */
+export class LoginDelayedProblem extends HttpProblem {
+  readonly retryAfterSeconds: number;
+
+  constructor(retryAfterMs: number) {
+    const seconds = Math.max(Math.ceil(retryAfterMs / 1_000), 1);
+    const wait = `${seconds} second${seconds === 1 ? '' : 's'}`;
+    super(429, 'LOGIN_DELAYED', `Too many attempts to sign in. Try again in ${wait}.`);
+    this.retryAfterSeconds = seconds;
   }
 }
 
@@ -136,7 +153,7 @@ const PARSER_PROBLEMS: Record<string, [status: number, code: ProblemCode, senten
  * and everything else one constant 500 whose cause is only in the log.
  */
 export function problemOf(error: unknown): ProblemResponse {
-  if (error instanceof RateLimitProblem) return rateLimited(error);
+  if (error instanceof RateLimitProblem || error instanceof LoginDelayedProblem) return rateLimited(error);
   if (error instanceof HttpProblem) {
     return problem(error.status, error.code, error.message, error.details);
   }
@@ -166,7 +183,12 @@ export function problemOf(error: unknown): ProblemResponse {
   return problem(500, 'INTERNAL', 'wa2ai failed to handle this request. Its log has the cause.');
 }
 
-function rateLimited({ status, code, message, retryAfterSeconds }: RateLimitProblem): ProblemResponse {
+function rateLimited({
+  status,
+  code,
+  message,
+  retryAfterSeconds,
+}: RateLimitProblem | LoginDelayedProblem): ProblemResponse {
   const { body } = problem(status, code, message);
   return {
     status,

@@ -26,6 +26,8 @@ export function requestOf({ request }: Pick<Call<unknown, unknown>, 'request'>):
 export interface ApiResponse {
   status: number;
   headers?: Record<string, string>;
+  /** Whom the call turned out to come from, for the audit log: a browser that has just signed in. */
+  caller?: Caller;
   /** Id of what was read, created or changed, for the audit log. Default: `id` of the path. */
   object?: string;
   json?: unknown;

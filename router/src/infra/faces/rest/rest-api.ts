@@ -1,4 +1,5 @@
 import type { Config } from '../../../config/config.ts';
+import type { ConsoleSessions } from '../../../core/ports/console-sessions.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
@@ -28,8 +29,11 @@ import { type RouteFilesApiDeps, routeFilesApi } from './resources/route-files-a
 import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
 import { type RouteOrderApiDeps, routeOrderApi } from './resources/route-order-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
+import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
+import { sessionsApi } from './resources/sessions-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
+import { type UsersApiDeps, usersApi } from './resources/users-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
 export interface RestApiDeps
@@ -56,11 +60,14 @@ export interface RestApiDeps
     RouteHistoryApiDeps,
     RouteOrderApiDeps,
     RoutesApiDeps,
+    Omit<SessionApiDeps, 'users' | 'sessions' | 'passwords'>,
     SettingsApiDeps,
+    Omit<UsersApiDeps, 'sessions'>,
     StatsApiDeps,
     WebhooksApiDeps {
-  config: Pick<Config, 'accountId' | 'environment' | 'host' | 'settings'>;
+  config: Pick<Config, 'accountId' | 'environment' | 'host' | 'publicUrl' | 'settings'>;
   metrics: Metrics;
+  sessions: ConsoleSessions;
 }
 
 /** The resources of the REST API, in the order in which their paths are matched. */
@@ -85,6 +92,9 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...webhooksApi(deps),
     ...agentsApi(deps),
     ...keysApi(deps),
+    ...sessionApi(deps),
+    ...sessionsApi(deps),
+    ...usersApi(deps),
     ...npcSettingsApi(deps),
     ...npcTradesApi(deps),
     ...npcChainApi(deps),

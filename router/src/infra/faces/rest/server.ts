@@ -81,7 +81,7 @@ export function createHttpApp({
   app.use(requestId);
   const audit = new RestAudit({ recorder, now });
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
-  const guardOf = guard({ config, access, limiter, now, isLocal: (socket) => local.has(socket) });
+  const guardOf = guard({ config, access, limiter, isLocal: (socket) => local.has(socket) });
   for (const face of faces) app.use(mountFace(face, guardOf));
   app.use(mount(described, guardOf, audit));
   app.use(problemHandler(log, audit));

@@ -28,6 +28,7 @@ export class PostgresAuditLog implements AuditLog {
       face: event.face,
       caller: event.caller,
       key_id: event.keyId,
+      user_name: event.user,
       action: event.action,
       object: event.object,
       outcome: event.outcome,
@@ -47,6 +48,7 @@ export class PostgresAuditLog implements AuditLog {
       ...duringPeriod(sql`at`, query),
       ...equal(sql`caller`, query.caller),
       ...equal(sql`key_id`, query.keyId),
+      ...equal(sql`user_name`, query.user),
       ...equal(sql`action`, query.action),
       ...equal(sql`object`, query.object),
       ...equal(sql`outcome`, query.outcome),
@@ -56,7 +58,7 @@ export class PostgresAuditLog implements AuditLog {
     ];
     const rows = await withStorage('reading the audit log', () =>
       this.#postgres.query<Columns<AuditEntry>>(sql`
-        SELECT seq, at, face, caller, key_id AS "keyId", action, object, outcome, request_id AS "requestId", address,
+        SELECT seq, at, face, caller, key_id AS "keyId", user_name AS "user", action, object, outcome, request_id AS "requestId", address,
           encode(hash, 'hex') AS hash
         FROM audit_entry WHERE ${allOf(conditions)} ORDER BY seq DESC LIMIT ${limit}::integer`),
     );

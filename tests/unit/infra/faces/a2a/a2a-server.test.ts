@@ -13,6 +13,8 @@ import { newKey } from '../../../../../router/src/infra/faces/access/key-text.ts
 import { KeyWatch } from '../../../../../router/src/infra/faces/access/key-watch.ts';
 import { createHttpServer } from '../../../../../router/src/infra/faces/rest/server.ts';
 import { MemoryApiKeyStore } from '../../../../doubles/memory-api-key-store.ts';
+import { MemoryConsoleSessions } from '../../../../doubles/memory-console-sessions.ts';
+import { MemoryConsoleUsers } from '../../../../doubles/memory-console-users.ts';
 import { MemoryDurableTasks } from '../../../../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../../../../doubles/memory-face-settings.ts';
 import { MemoryRateLimiter } from '../../../../doubles/memory-rate-limiter.ts';
@@ -63,8 +65,11 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
   };
   const faceSettings = new MemoryFaceSettings();
   const stopping = new AbortController();
-  const access = new Access({ adminKey, keys, clock: systemClock, log: quietLog });
-  const keyWatch = new KeyWatch({ keys, clock: systemClock, log: quietLog });
+  const users = new MemoryConsoleUsers();
+  const sessions = new MemoryConsoleSessions(users);
+  const presence = { hasUsers: false };
+  const access = new Access({ adminKey, keys, sessions, presence, clock: systemClock, log: quietLog });
+  const keyWatch = new KeyWatch({ keys, sessions, clock: systemClock, log: quietLog });
   const server = await createHttpServer({
     config: { host: '127.0.0.1', port: 0, apiKey: adminKey },
     access,

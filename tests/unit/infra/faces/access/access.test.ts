@@ -3,7 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { NewApiKey } from '../../../../../router/src/core/ports/api-key-store.ts';
 import { Access } from '../../../../../router/src/infra/faces/access/access.ts';
 import { newKey } from '../../../../../router/src/infra/faces/access/key-text.ts';
+import {
+  adminKeyMac,
+  newSessionToken,
+  sessionTokenHash,
+} from '../../../../../router/src/infra/faces/access/session-token.ts';
 import { MemoryApiKeyStore } from '../../../../doubles/memory-api-key-store.ts';
+import { MemoryConsoleSessions } from '../../../../doubles/memory-console-sessions.ts';
+import { MemoryConsoleUsers } from '../../../../doubles/memory-console-users.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
@@ -14,7 +21,11 @@ async function setup({ isOpen = false, key = {} as Partial<NewApiKey> } = {}) {
   const clock = new FakeClock();
   const keys = new MemoryApiKeyStore(() => clock.now());
   const log = recordingLog();
-  const access = new Access({ adminKey: isOpen ? undefined : ADMIN_KEY, keys, clock, log });
+  const users = new MemoryConsoleUsers(() => clock.now());
+  const sessions = new MemoryConsoleSessions(users, () => clock.now());
+  const presence = { hasUsers: false };
+  const adminKey = isOpen ? undefined : ADMIN_KEY;
+  const access = new Access({ adminKey, keys, sessions, presence, clock, log });
   const { id, text, secretHash } = newKey();
   const limits = { perMinute: 100, perSecond: 10 };
   await keys.create({ name: 'test', scopes: ['tasks'], limits, ...key, id, secretHash });
@@ -22,7 +33,7 @@ async function setup({ isOpen = false, key = {} as Partial<NewApiKey> } = {}) {
   const guess = async (times: number) => {
     for (let n = 0; n < times; n++) await access.callerOf(`wrong-${n}`, from());
   };
-  return { access, clock, keys, log, id, text, from, guess };
+  return { access, users, sessions, presence, clock, keys, log, id, text, from, guess };
 }
 
 describe('Access', () => {
@@ -137,5 +148,46 @@ describe('after wrong keys of an address', () => {
       { address: '10.0.0.1', failures: 2 },
     ]);
     expect(JSON.stringify(log.lines)).not.toContain('wrong-');
+  });
+});
+
+describe('Access to sessions', () => {
+  const begin = async (at: Awaited<ReturnType<typeof setup>>, adminKey?: string) => {
+    const { id, token } = newSessionToken();
+    const bound =
+      adminKey === undefined ? { userName: 'ana' } : { adminKeyMac: adminKeyMac(adminKey, token) };
+    await at.sessions.create({ id, tokenHash: sessionTokenHash(token), ...bound });
+    return { id, token };
+  };
+
+  it('knows the user of a session, with the role of now', async () => {
+    const at = await setup();
+    await at.users.create({ name: 'eva', role: 'owner', passwordHash: '' });
+    await at.users.create({ name: 'ana', role: 'operator', passwordHash: '' });
+    const { id, token } = await begin(at);
+    await at.users.change('ana', { role: 'viewer' });
+    const session = { id, user: { name: 'ana', role: 'viewer' } };
+    expect(await at.access.callerOfSession(token)).toEqual({ kind: 'session', session });
+    await at.users.change('ana', { isDisabled: true });
+    expect(await at.access.callerOfSession(token)).toBeUndefined();
+  });
+
+  it('ends a session of another admin key, and one that was not used for 12 hours', async () => {
+    const at = await setup();
+    const [other, own] = [await begin(at, 'the admin key before'), await begin(at, ADMIN_KEY)];
+    expect(await at.access.callerOfSession(other.token)).toBeUndefined();
+    expect(await at.access.callerOfSession(own.token)).toEqual({ kind: 'session', session: { id: own.id } });
+    await at.clock.advanceMs(11 * 3_600_000);
+    expect(await at.access.callerOfSession(own.token)).toBeDefined();
+    await at.clock.advanceMs(12 * 3_600_000);
+    expect(await at.access.callerOfSession(own.token)).toBeUndefined();
+  });
+
+  it('needs a login on this machine from the first user on', async () => {
+    const { access, presence, from } = await setup({ isOpen: true });
+    expect(await access.callerOf(undefined, from())).toEqual({ kind: 'loopback' });
+    presence.hasUsers = true;
+    expect(await access.callerOf(undefined, from())).toEqual({ kind: 'stranger' });
+    expect(await access.callerOf('anything', from())).toEqual({ kind: 'stranger' });
   });
 });

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../../../router/src/core/access/caller.ts';
+import type { Role } from '../../../../../router/src/core/access/roles.ts';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { StoredApiKey } from '../../../../../router/src/core/ports/api-key-store.ts';
 import { CHECK_EVERY_MS, KeyWatch } from '../../../../../router/src/infra/faces/access/key-watch.ts';
+import { MemoryConsoleSessions } from '../../../../doubles/memory-console-sessions.ts';
+import { MemoryConsoleUsers } from '../../../../doubles/memory-console-users.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 
@@ -26,9 +29,11 @@ function setup() {
     if (lookup.failure) throw lookup.failure;
     return stored.get(id);
   };
-  const watch = new KeyWatch({ keys: { find }, clock, log: quietLog });
+  const users = new MemoryConsoleUsers(() => clock.now());
+  const sessions = new MemoryConsoleSessions(users, () => clock.now());
+  const watch = new KeyWatch({ keys: { find }, sessions, clock, log: quietLog });
   const ended: string[] = [];
-  return { clock, watch, stored, lookup, ended, one, two };
+  return { clock, users, sessions, watch, stored, lookup, ended, one, two };
 }
 
 describe('KeyWatch', () => {
@@ -44,6 +49,27 @@ describe('KeyWatch', () => {
     await watch.check();
     await watch.check();
     expect(ended).toEqual(['1a', '1b']);
+    watch.stop();
+  });
+
+  it('ends what runs for a session that ended, and for a user who got another role', async () => {
+    const { watch, users, sessions, ended } = setup();
+    await users.create({ name: 'eva', role: 'owner', passwordHash: '' });
+    await users.create({ name: 'ana', role: 'operator', passwordHash: '' });
+    const begin = async (id: string, name: string, role: Role) => {
+      await sessions.create({ id, tokenHash: Buffer.from(id), userName: name });
+      watch.watch({ kind: 'session', session: { id, user: { name, role } } }, () => ended.push(id));
+    };
+    await begin('1', 'eva', 'owner');
+    await begin('2', 'eva', 'owner');
+    await begin('3', 'ana', 'operator');
+    await watch.check();
+    expect(ended).toEqual([]);
+    await sessions.end('1');
+    await watch.check();
+    await users.change('ana', { role: 'viewer' });
+    await watch.check();
+    expect(ended).toEqual(['1', '3']);
     watch.stop();
   });
 

@@ -211,7 +211,9 @@ it('logs a browser in to the page it requested, and out again', async () => {
   expect(login.headers.get('location')).toBe('/');
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
   expect((await guarded.call('GET', '/', undefined, { cookie })).headers.get('location')).toBe('console/');
-  const logout = await guarded.call('POST', '/logout', '', form);
+  const page = { ...form, cookie, origin: guarded.url };
+  const logout = await guarded.call('POST', '/logout', '', page);
+  expect((await guarded.call('GET', '/', undefined, { cookie })).status).toBe(401);
   expect(logout.headers.get('set-cookie')).toMatch(/^wa2ai_session=; .*Max-Age=0/);
   await guarded.close();
 });

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sessionCookie } from '../../../../../router/src/infra/faces/rest/guard.ts';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 import { rawRequest } from '../../../../support/raw-request.ts';
 
@@ -110,12 +109,12 @@ describe('the audit log of the REST API', () => {
   });
 
   it('has the changes of a browser, and not the reads of its pages', async () => {
-    const cookie = sessionCookie(ADMIN_KEY, api.clock.nowMs).split(';')[0] as string;
-    await api.call('GET', '/api/routes', undefined, { cookie });
-    await api.call('GET', '/api/messages/9', undefined, { cookie });
-    await api.call('POST', '/api/accounts/default/restart', {}, { cookie });
+    const headers = await api.openSession('operator');
+    await api.call('GET', '/api/routes', undefined, headers);
+    await api.call('GET', '/api/messages/9', undefined, headers);
+    await api.call('POST', '/api/accounts/default/restart', {}, headers);
     expect(await entries()).toMatchObject([
-      { caller: 'session', action: 'restartAccount', object: 'default' },
+      { caller: 'session', user: 'operator-0', action: 'restartAccount', object: 'default' },
     ]);
   });
 
@@ -125,7 +124,7 @@ describe('the audit log of the REST API', () => {
     await api.call('POST', '/login', `key=${ADMIN_KEY}`, form);
     expect(await entries()).toMatchObject([
       { caller: 'stranger', action: 'login', outcome: 'UNAUTHORIZED' },
-      { action: 'login', outcome: 'ok' },
+      { caller: 'session', action: 'login', outcome: 'ok' },
     ]);
   });
 

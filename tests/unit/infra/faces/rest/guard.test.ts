@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sessionCookie } from '../../../../../router/src/infra/faces/rest/guard.ts';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 import { rawRequest } from '../../../../support/raw-request.ts';
 
@@ -129,9 +128,8 @@ describe('with a key', () => {
         { authorization: `Basic ${ADMIN_KEY}` },
         { authorization: 'Bearer' },
         { authorization: `Bearer ${ADMIN_KEY}x` },
-        { cookie: sessionCookie(ADMIN_KEY, api.clock.nowMs - 13 * 3_600_000).split(';')[0] as string },
-        { cookie: sessionCookie('another key that was in use', api.clock.nowMs).split(';')[0] as string },
         { cookie: 'wa2ai_session=; wa2ai_session=9999999999999.x' },
+        { cookie: `wa2ai_session=${'A'.repeat(43)}` },
       ]) {
         const answer = await api.call(
           method as string,
@@ -181,16 +179,28 @@ describe('with a key', () => {
     const cookie = answer.headers.get('set-cookie') ?? '';
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict/);
     expect(cookie).not.toContain(ADMIN_KEY);
-    const headers = { cookie: cookie.split(';')[0] as string };
+    const headers = { cookie: cookie.split(';')[0] as string, 'x-wa2ai-csrf': '1' };
     expect((await api.call('GET', '/qr', undefined, headers)).status).toBe(200);
     const origin = { ...headers, origin: api.url };
     expect((await api.call('POST', '/api/accounts/default/restart', {}, origin)).status).toBe(200);
   });
 
   it('refuses cross-site requests of a logged-in browser', async () => {
-    const cookie = sessionCookie(ADMIN_KEY, api.clock.nowMs).split(';')[0] as string;
-    const headers = { cookie, origin: 'http://localhost:1' };
-    expect((await api.call('POST', '/api/accounts/default/logout', {}, headers)).status).toBe(403);
+    const own = await api.openSession();
+    const { origin, 'x-wa2ai-csrf': proof, ...cookie } = own;
+    const logout = async (headers: Record<string, string | undefined>) => {
+      const sent = Object.entries(headers).filter((each): each is [string, string] => each[1] !== undefined);
+      const answer = await api.call('POST', '/api/accounts/default/logout', {}, Object.fromEntries(sent));
+      return [answer.status, answer.body.code];
+    };
+    const foreign = [403, 'FOREIGN_ORIGIN'];
+    expect(await logout({ ...own, origin: 'http://localhost:1' })).toEqual(foreign);
+    expect(await logout({ ...own, origin: 'null' })).toEqual(foreign);
+    expect(await logout({ ...own, 'sec-fetch-site': 'same-site' })).toEqual(foreign);
+    expect(await logout({ ...own, 'sec-fetch-site': 'cross-site' })).toEqual(foreign);
+    expect(await logout({ ...cookie, 'x-wa2ai-csrf': proof })).toEqual(foreign);
+    expect(await logout({ ...cookie, origin })).toEqual([403, 'CSRF_HEADER_MISSING']);
+    expect(await logout({ ...cookie, origin, 'x-wa2ai-csrf': '0' })).toEqual([403, 'CSRF_HEADER_MISSING']);
     expect(api.accounts.calls).toEqual([]);
   });
 

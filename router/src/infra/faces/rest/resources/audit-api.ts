@@ -13,7 +13,7 @@ const CALLERS = ['admin-key', 'key', 'session', 'loopback', 'local-socket', 'str
 const callerField = z
   .enum(CALLERS)
   .describe(
-    '`admin-key`: WA2AI_API_KEY. `key`: a key of the API. `session`: a browser that is logged in. `loopback`: this machine, without a key. `stranger`: a wrong key, or none.',
+    '`admin-key`: WA2AI_API_KEY. `key`: a key of the API. `session`: a browser that is signed in, of `user` or of the admin key. `loopback`: this machine, without a key. `stranger`: a wrong key, or none.',
   );
 
 const exactly = (what: string) =>
@@ -24,6 +24,7 @@ const listQuery = z.strictObject({
   until: timeQuery.optional().describe('Only entries before this time.'),
   caller: callerField.optional(),
   keyId: exactly('key id'),
+  user: exactly('name of a user'),
   action: exactly('action, such as `createRoute`'),
   object: exactly('object'),
   outcome: exactly('outcome, such as `ok` or `SCOPE_MISSING`'),
@@ -41,6 +42,7 @@ const entryView = z
     face: z.string().describe('The protocol of the call: `rest`.'),
     caller: callerField,
     keyId: z.string().optional().describe('Id of the key of the API.'),
+    user: z.string().optional().describe('Name of the user of the session.'),
     action: z.string().describe('The operation, by its name in /openapi.json.'),
     object: z.string().optional().describe('Id of what was read, created or changed.'),
     outcome: z.string().describe('`ok`, or the code of the error.'),

@@ -1,0 +1,205 @@
+import { z } from 'zod';
+import type { Config } from '../../../../config/config.ts';
+import type { Caller } from '../../../../core/access/caller.ts';
+import { passwordProblem } from '../../../../core/access/password-problem.ts';
+import type { ConsoleSessions } from '../../../../core/ports/console-sessions.ts';
+import type { ConsoleUsers } from '../../../../core/ports/console-users.ts';
+import type { PasswordHasher } from '../../../../core/ports/password-hasher.ts';
+import type { SignIn, SignInFrom, SignInResult } from '../../access/sign-in.ts';
+import { CSRF_HEADER, refuseForeignOrigin } from '../cross-site.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { changedResponse, dataResponse } from '../fields.ts';
+import { connectionOf, REFUSALS } from '../guard.ts';
+import { HttpProblem, LoginDelayedProblem, problemSchema, rateLimitSchema } from '../problem.ts';
+import { requestOf } from '../response.ts';
+import { endedSessionCookie, sessionCookie } from '../session-cookie.ts';
+import { callerView, callerViewOf } from './session-view.ts';
+
+export interface SessionApiDeps {
+  config: Pick<Config, 'publicUrl'>;
+  signIn: Pick<SignIn, 'withAdminKey' | 'withPassword' | 'checkPassword'>;
+  sessions: Pick<ConsoleSessions, 'all' | 'end' | 'endAllOf'>;
+  users: Pick<ConsoleUsers, 'find' | 'change'>;
+  passwords: Pick<PasswordHasher, 'hash'>;
+}
+
+/** A password that somebody sends, of any length that can be one. */
+const givenPassword = z.string().min(1).max(1_024);
+
+const signInBody = z
+  .union(
+    [
+      z.strictObject({ key: z.string().min(1).max(1_024).describe('The admin key.') }),
+      z.strictObject({ name: z.string().min(1).max(200), password: givenPassword }),
+    ],
+    { error: 'must have either key, or name and password' },
+  )
+  .meta({ id: 'SignIn', examples: [{ name: 'ana', password: 'correct horse battery' }] });
+
+const passwordBody = z
+  .strictObject({ currentPassword: givenPassword, newPassword: givenPassword })
+  .meta({ id: 'NewPassword' });
+
+const failed = { description: 'The key, or the name and password, are wrong.', schema: problemSchema };
+const delayed = { description: 'Too many attempts. See `Retry-After`.', schema: rateLimitSchema };
+
+/** The session of the caller: `/api/session`. */
+export function sessionApi(deps: SessionApiDeps): Endpoint[] {
+  const { config, signIn, sessions, users, passwords } = deps;
+  const common = { tag: 'Users' as const, path: '/api/session', scopes: 'public' as const };
+  const signedOut = { description: 'Nobody is signed in.', schema: problemSchema };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      operationId: 'getSession',
+      isPolled: true,
+      summary: 'Show who calls, and what the caller may do',
+      responses: { 200: { description: 'The caller.', schema: dataResponse(callerView) }, 401: signedOut },
+      handle: ({ caller }) => {
+        refuseStranger(caller);
+        return { status: 200, json: { success: true, data: callerViewOf(caller, CSRF_HEADER) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      operationId: 'signIn',
+      summary: 'Sign a browser in with the admin key, or as a user',
+      description: 'The response sets a cookie. With it, each change needs the header `X-Wa2ai-Csrf: 1`.',
+      body: signInBody,
+      responses: {
+        201: { description: 'Signed in.', schema: changedResponse(callerView) },
+        401: failed,
+        429: delayed,
+      },
+      handle: async (call) => {
+        const { body } = call;
+        const request = requestOf(call);
+        refuseForeignOrigin(request);
+        const from: SignInFrom = {
+          connection: connectionOf(request),
+          ...(request.get('user-agent') !== undefined && { userAgent: request.get('user-agent') }),
+        };
+        const result =
+          'key' in body
+            ? await signIn.withAdminKey(body.key, from)
+            : await signIn.withPassword(body.name, body.password, from);
+        const { token, session } = signedIn(result, (user) => {
+          if (request.res) request.res.locals.objectId = user;
+        });
+        const caller: Caller = {
+          kind: 'session',
+          session: { id: session.id, ...(session.user && { user: session.user }) },
+        };
+        return {
+          status: 201,
+          caller,
+          object: session.id,
+          headers: { 'set-cookie': sessionCookie(request, token, config.publicUrl) },
+          json: { success: true, message: 'Signed in.', data: callerViewOf(caller, CSRF_HEADER) },
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      operationId: 'signOut',
+      summary: 'Sign the browser out',
+      responses: {
+        200: {
+          description: 'The session has ended.',
+          schema: z.object({ success: z.literal(true), message: z.string() }),
+        },
+        401: signedOut,
+      },
+      handle: async (call) => {
+        const { caller } = call;
+        const request = requestOf(call);
+        refuseStranger(caller);
+        if (caller.kind === 'session') await sessions.end(caller.session.id);
+        return {
+          status: 200,
+          headers: { 'set-cookie': endedSessionCookie(request, config.publicUrl) },
+          json: { success: true, message: 'Signed out.' },
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      path: '/api/session/password',
+      method: 'put',
+      operationId: 'changeOwnPassword',
+      summary: "Change one's own password; ends the other sessions",
+      body: passwordBody,
+      responses: {
+        200: {
+          description: 'The password is changed.',
+          schema: z.object({ success: z.literal(true), message: z.string() }),
+        },
+        401: { description: 'Nobody is signed in, or the current password is wrong.', schema: problemSchema },
+        403: { description: 'The caller is no user.', schema: problemSchema },
+        429: delayed,
+      },
+      handle: async (call) => {
+        const { body, caller } = call;
+        refuseStranger(caller);
+        const own = caller.kind === 'session' ? caller.session : undefined;
+        if (!own?.user)
+          throw new HttpProblem(403, 'SCOPE_MISSING', 'Only a user has a password: sign in as one.');
+        const { name } = own.user;
+        const user = await users.find(name);
+        const { address } = connectionOf(requestOf(call));
+        const checked = await signIn.checkPassword({ name, user, password: body.currentPassword, address });
+        if (checked === 'wrong') throw new HttpProblem(401, 'LOGIN_FAILED', 'The current password is wrong.');
+        if (checked !== 'correct') throw new LoginDelayedProblem(checked.retryAfterMs);
+        const passwordHash = await hashedPassword(passwords, body.newPassword, name, 'newPassword');
+        await users.change(name, { passwordHash });
+        await sessions.endAllOf(name, own.id);
+        return {
+          status: 200,
+          object: name,
+          json: { success: true, message: 'Password changed. Your other sessions have ended.' },
+        };
+      },
+    }),
+  ];
+}
+
+/** @throws {HttpProblem} 401 */
+export function refuseStranger(caller: Caller): void {
+  if (caller.kind !== 'stranger') return;
+  throw new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[caller.refusal ?? 'none']);
+}
+
+/**
+ * The session that began.
+ * @param onRefused gets the name when it is one of a user
+ * @throws {HttpProblem} 401 or 429
+ */
+export function signedIn(
+  result: SignInResult,
+  onRefused: (user: string) => void = () => undefined,
+): Extract<SignInResult, { kind: 'signed-in' }> {
+  if (result.kind === 'signed-in') return result;
+  if (result.kind === 'delayed') throw new LoginDelayedProblem(result.retryAfterMs);
+  if (result.user !== undefined) onRefused(result.user);
+  throw new HttpProblem(401, 'LOGIN_FAILED', 'The key, or the name and password, are wrong.');
+}
+
+/** @throws {HttpProblem} 400: it is no password for this user; 429: too many wait */
+export async function hashedPassword(
+  passwords: Pick<PasswordHasher, 'hash'>,
+  password: string,
+  name: string,
+  field: string,
+): Promise<string> {
+  const message = passwordProblem(password, name);
+  if (message !== undefined) {
+    throw new HttpProblem(400, 'INVALID_BODY', `${field} ${message}.`, [{ field, message }]);
+  }
+  const hash = await passwords.hash(password);
+  if (hash === 'busy') throw new LoginDelayedProblem(2_000);
+  return hash;
+}

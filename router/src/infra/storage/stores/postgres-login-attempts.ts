@@ -1,0 +1,54 @@
+import sql from 'sql-template-tag';
+import { FORGET_ATTEMPTS_AFTER_MS } from '../../../core/access/login-delays.ts';
+import type { AttemptKey, LoginAttempts } from '../../../core/ports/login-attempts.ts';
+import type { Statements } from '../postgres.ts';
+import { withStorage } from './storage-errors.ts';
+
+const FORGET_AFTER = sql`${FORGET_ATTEMPTS_AFTER_MS}::bigint * interval '1 millisecond'`;
+
+/** Attempts to sign in, counted in PostgreSQL for all nodes. */
+export class PostgresLoginAttempts implements LoginAttempts {
+  readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+    this.#postgres = postgres;
+  }
+
+  async begin({ key, delaysMs }: AttemptKey): Promise<number> {
+    const delays = sql`${[...delaysMs]}::integer[]`;
+    const delayAfter = (count: ReturnType<typeof sql>) =>
+      sql`(${delays})[least(${count}, ${delaysMs.length}::integer)] * interval '1 millisecond'`;
+    const isForgotten = sql`a.last_at <= clock_timestamp() - ${FORGET_AFTER}`;
+    const count = sql`CASE WHEN ${isForgotten} THEN 1 ELSE a.count + 1 END`;
+    const counted = await withStorage('counting an attempt to sign in', () =>
+      this.#postgres.execute(sql`
+        INSERT INTO login_attempt AS a (key, count, last_at, allowed_at)
+        VALUES (${key}, 1, clock_timestamp(), clock_timestamp() + ${delayAfter(sql`1`)})
+        ON CONFLICT (key) DO UPDATE SET count = ${count}, last_at = clock_timestamp(),
+          allowed_at = clock_timestamp() + ${delayAfter(count)}
+        WHERE a.allowed_at <= clock_timestamp()`),
+    );
+    if (counted > 0) return 0;
+    const [row] = await withStorage('reading the attempts to sign in', () =>
+      this.#postgres.query<{ waitMs: number }>(sql`
+        SELECT ceil(extract(epoch FROM allowed_at - clock_timestamp()) * 1000)::integer AS "waitMs"
+        FROM login_attempt WHERE key = ${key}`),
+    );
+    return Math.max(row?.waitMs ?? 0, 1);
+  }
+
+  async undo(key: string): Promise<void> {
+    await this.#write(sql`
+      UPDATE login_attempt SET count = greatest(count - 1, 0), allowed_at = clock_timestamp() WHERE key = ${key}`);
+  }
+
+  async forget(key: string): Promise<void> {
+    // Rows of others that nobody counts any more are removed with it.
+    await this.#write(sql`
+      DELETE FROM login_attempt WHERE key = ${key} OR last_at <= clock_timestamp() - ${FORGET_AFTER}`);
+  }
+
+  async #write(statement: ReturnType<typeof sql>): Promise<void> {
+    await withStorage('counting an attempt to sign in', () => this.#postgres.execute(statement));
+  }
+}
