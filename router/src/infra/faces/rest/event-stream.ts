@@ -35,11 +35,7 @@ export class EventStream implements FeedReader {
   /** The last event that the reader has, or that is not for it. */
   #position = 0;
   /** The last position whose id the reader has. */
-<<<<<<< HEAD
   #sentId = 0;
-=======
-  #told = 0;
->>>>>>> ops
   #isBegun = false;
   #isDeciding = false;
   #missed = 0;
@@ -132,11 +128,7 @@ export class EventStream implements FeedReader {
       this.#position += 1;
       const decision = this.#isFor(entry.event);
       if (decision === true) {
-<<<<<<< HEAD
         this.#sentId = this.#position;
-=======
-        this.#told = this.#position;
->>>>>>> ops
         text += entry.frame;
       } else if (decision !== false) {
         this.#decide(decision, entry.frame);
@@ -153,11 +145,7 @@ export class EventStream implements FeedReader {
       this.#isDeciding = false;
       if (this.#ended.signal.aborted) return;
       if (isFor) {
-<<<<<<< HEAD
         this.#sentId = this.#position;
-=======
-        this.#told = this.#position;
->>>>>>> ops
         this.#response.write(frame);
       }
       this.onEvents();
@@ -166,11 +154,7 @@ export class EventStream implements FeedReader {
 
   /** An event of this stream alone. */
   #own(type: LiveEventType): string {
-<<<<<<< HEAD
     this.#sentId = this.#position;
-=======
-    this.#told = this.#position;
->>>>>>> ops
     const at = new Date(this.#deps.clock.now()).toISOString();
     return frameOf(this.#deps.liveFeed.ring.idOf(this.#position), { type, at });
   }
@@ -185,17 +169,10 @@ export class EventStream implements FeedReader {
     this.#missed = 0;
     // The id alone is no event: a client that gets few events can still continue after all that were not for it.
     const id =
-<<<<<<< HEAD
       this.#sentId < this.#position && !this.#isDeciding
         ? `id: ${this.#deps.liveFeed.ring.idOf(this.#position)}\n`
         : '';
     if (id !== '') this.#sentId = this.#position;
-=======
-      this.#told < this.#position && !this.#isDeciding
-        ? `id: ${this.#deps.liveFeed.ring.idOf(this.#position)}\n`
-        : '';
-    if (id !== '') this.#told = this.#position;
->>>>>>> ops
     this.#response.write(`${id}: heartbeat\n\n`);
   }
 }
