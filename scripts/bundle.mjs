@@ -44,7 +44,7 @@ export async function bundleService() {
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     cwd: root,
-    input: { main: join(programs, 'main.js'), cli: join(programs, 'cli.js') },
+    input: { main: join(programs, 'main.js'), cli: join(programs, 'cli', 'main.js') },
     external: EXTERNAL,
     platform: 'node',
     logLevel: 'silent',
@@ -59,9 +59,15 @@ export async function bundleService() {
     keepNames: true,
     sourcemap: true,
     sourcemapExcludeSources: true,
-    // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client
+    // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client; a command line
+    // loads only the packages of its command
     codeSplitting: {
-      groups: [{ name: 'packages', test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol)\/)/ }],
+      groups: [
+        {
+          name: 'packages',
+          test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode)\/)/,
+        },
+      ],
     },
   });
   await bundle.close();

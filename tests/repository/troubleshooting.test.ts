@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { envSchema } from '../../router/src/config/config.ts';
+import { CLI_VARIABLES } from '../../router/src/config/unknown-variables.ts';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
 import { anchorOf } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { anchorsOf, readDocument } from '../support/documents.ts';
@@ -28,7 +29,7 @@ const OTHERS =
 function codesOfSource(): string[] {
   const literals = [...sources.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g)];
   const given = [...sources.matchAll(/\b(?:\w*Error|super)\(\s*'([A-Z]{3,})'|\(\s*\d{3},\s*'([A-Z]{3,})'/g)];
-  const settings = new Set(Object.keys(envSchema.shape));
+  const settings = new Set([...Object.keys(envSchema.shape), ...CLI_VARIABLES]);
   const codes = [...literals, ...given].map(([, code, other]) => code ?? other ?? '');
   return [...new Set(codes)].filter((code) => !settings.has(code) && !OTHERS.test(code)).sort();
 }

@@ -62,6 +62,15 @@ const NOT_HERE: Record<string, string> = {
   'mkdir -m 700 secrets': DOCKER,
   'docker compose exec -T postgres pg_dump -U wa2ai -Fc wa2ai > wa2ai.dump': DOCKER,
   'docker compose --profile nodes stop wa2ai wa2ai-2 wa2ai-3': DOCKER,
+  'useradd --system --home-dir /var/lib/wa2ai --shell /usr/sbin/nologin wa2ai': 'it changes the machine',
+  'cd /opt/wa2ai && git pull && npm ci && npm run build && npm ci --omit=dev':
+    'there is no newer version to get',
+  'docker buildx build --platform linux/amd64,linux/arm64 --push \\':
+    'it needs a registry; tests/docker builds the image',
+  'kubectl apply -f deploy/kubernetes/namespace.yaml': 'it needs a cluster',
+  'openssl rand -base64 24 > passphrase': 'tests/slow/backup.test.ts backs up and restores',
+  'wa2ai restore wa2ai-2026-11-23.backup --passphrase-file passphrase':
+    'tests/slow/backup.test.ts backs up and restores',
   'npm run demo': 'tests/slow/demo.test.ts runs it',
   'npm run demo -- --keep': 'tests/slow/demo.test.ts runs it and types messages',
   'npm ci && npm run build':

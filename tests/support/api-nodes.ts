@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import type { Clock } from '../../router/src/core/ports/clock.ts';
+import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { auditApi } from '../../router/src/infra/faces/rest/resources/audit-api.ts';
-import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { keysApi } from '../../router/src/infra/faces/rest/resources/keys-api.ts';
 import { nodesApi } from '../../router/src/infra/faces/rest/resources/nodes-api.ts';
 import { routeHistoryApi } from '../../router/src/infra/faces/rest/resources/route-history-api.ts';
@@ -13,10 +13,10 @@ import { routesApi } from '../../router/src/infra/faces/rest/resources/routes-ap
 import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
 import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
 import { CachedApiKeyStore } from '../../router/src/infra/storage/stores/cached-api-key-store.ts';
+import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
 import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../../router/src/infra/storage/stores/postgres-audit-log.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
-import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
 import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import type { TestDatabase } from './database.ts';

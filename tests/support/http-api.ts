@@ -5,6 +5,8 @@ import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
+import { Changes } from '../../router/src/core/live/changes.ts';
+import { LiveFeed } from '../../router/src/core/live/live-feed.ts';
 import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
 import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
@@ -71,6 +73,7 @@ import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryDrafts } from '../doubles/memory-drafts.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
+import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../doubles/memory-npc-memories.ts';
@@ -82,6 +85,7 @@ import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
+import { MemoryStats } from '../doubles/memory-stats.ts';
 import { MemoryWebFiles } from '../doubles/memory-web-files.ts';
 import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -346,6 +350,9 @@ export interface HttpApi {
     /** The agent behind its route. */
     agent: { client: AgentClient };
   };
+  stats: MemoryStats;
+  /** Live events: what stores report, and the clock of their streams. */
+  live: { changes: Changes; clock: FakeClock };
   /** Webhooks and their events. */
   webhooks: MemoryWebhooks;
   /** Test events of webhooks, and what their receiver answers. */
@@ -421,6 +428,17 @@ export async function startHttpApi(
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();
   const feed = new NpcTaskFeed({ npcTasks, clock: feedClock, log });
+  const changes = new Changes();
+  const stats = new MemoryStats();
+  const liveClock = new FakeClock();
+  let runs = 0;
+  const liveFeed = new LiveFeed({
+    bus: new MemoryNodeHub().connect('n1'),
+    changes,
+    otherNodes: () => [],
+    newRun: () => `r${++runs}`,
+    clock: liveClock,
+  });
   const keyWatch = new KeyWatch({ keys, clock: feedClock, log });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
   const faceSettings = new MemoryFaceSettings();
@@ -519,6 +537,8 @@ export async function startHttpApi(
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
     sendMessage: sendToChat,
     loadLinked: async () => 'unknown',
+    liveEvents: { liveFeed, clock: liveClock },
+    stats,
     loadReceived: async () => {
       throw new MediaError('MEDIA_GONE', 'It is gone.');
     },
@@ -617,6 +637,8 @@ export async function startHttpApi(
     recorder,
     aliases,
     waits,
+    stats,
+    live: { changes, clock: liveClock },
     webhooks,
     testEvents,
     hosted,
@@ -648,6 +670,7 @@ export async function startHttpApi(
     database,
     close: async () => {
       feed.stop();
+      liveFeed.stop();
       keyWatch.stop();
       await hosted.close();
       await server.close();

@@ -59,6 +59,7 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     log.warn({ accountId, command }, 'no route exists, so no message is answered');
   };
   const onStatus = (status: AccountStatus) => {
+    deps.liveFeed.noteStatus(status);
     void checkRoutes(status);
     if (process.stdout.isTTY) void terminal.show(status);
   };
@@ -70,6 +71,7 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     turns: () => workers.turns,
     onView: (view) => {
       accounts.seen(view);
+      deps.liveFeed.seen();
       workers.seen(view);
     },
     notifyOthers: () => bus.publish({ kind: 'accounts-changed' }),

@@ -109,6 +109,7 @@ export async function openApi(
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
+    stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),
     deliverReplies: parts.deliver,
@@ -124,6 +125,7 @@ export async function openApi(
     putNpcSettings: parts.putNpcSettings,
     hasWalletKey: config.npcWalletKey !== undefined,
     egressRefusalOf: (url) => transport.refusalOf(url),
+    liveEvents: { liveFeed: parts.liveFeed, clock: systemClock },
     webhooks: parts.webhooks,
     webhookDeliveries: parts.webhookDeliveries,
     sendTestEvent: (event, signal) =>
@@ -228,6 +230,7 @@ export async function openApi(
   const stop = async () => {
     stopping.abort();
     feed.stop();
+    parts.liveFeed.stop();
     keyWatch.stop();
     await parts.hostedAgents.close();
     await server.close();

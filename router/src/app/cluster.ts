@@ -6,6 +6,7 @@ import { AccountRegistry } from '../core/cluster/account-registry.ts';
 import { ChatPlacement } from '../core/cluster/chat-placement.ts';
 import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
 import { NodeBus } from '../core/cluster/node-bus.ts';
+import { LiveFeed } from '../core/live/live-feed.ts';
 import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
@@ -26,6 +27,8 @@ export interface ClusterParts {
   registry: AccountRegistry;
   /** The accounts of all nodes. */
   accounts: ClusterAccounts;
+  /** What changes on all nodes, for the streams of this one. */
+  liveFeed: LiveFeed;
   /** Keys of the API; a change applies on all nodes. */
   keys: CachedApiKeyStore;
   /** What admins change while wa2ai runs; a change applies on all nodes. */
@@ -54,6 +57,14 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
     storageTrouble: () => storage.trouble,
     viewLifetimeMs: (config.leaseTtlMs * 2) / 3,
   });
+  const liveFeed = new LiveFeed({
+    bus,
+    changes: postgres.changes,
+    otherNodes: () =>
+      accounts.view.nodes.flatMap((node) => (node.isAlive && node.nodeId !== nodeId ? [node.nodeId] : [])),
+    newRun: () => randomBytes(6).toString('hex'),
+    clock: systemClock,
+  });
   bus.on('typing', ({ accountId, to, isTyping }) => {
     void registry.provider(accountId)?.setTyping(to, isTyping);
   });
@@ -69,6 +80,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
       placement: new ChatPlacement(nodeId, systemClock),
       registry,
       accounts,
+      liveFeed,
       keys: new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock),
       faceSettings: new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock),
     },
@@ -78,6 +90,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
         .leave()
         .catch((error: unknown) => log.debug({ err: error }, 'node not removed from the list'));
       bus.publish({ kind: 'accounts-changed' });
+      liveFeed.flush();
       await bus.transport.close();
     },
   };

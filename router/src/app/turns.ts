@@ -17,8 +17,10 @@ import type { Questions } from '../core/ports/questions.ts';
 import type { RemoteTasks } from '../core/ports/remote-tasks.ts';
 import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
+import type { Stats } from '../core/ports/stats.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
 import { backoffMs } from '../core/retry.ts';
+import { StatsRecorder } from '../core/stats/stats-recorder.ts';
 import { StartedTasks } from '../core/tasks/started-tasks.ts';
 import type { FailureDefaults } from '../core/turns/ask-route.ts';
 import { ChatWorkers } from '../core/turns/chat-workers.ts';
@@ -54,6 +56,7 @@ import { PostgresQuestions } from '../infra/storage/stores/postgres-questions.ts
 import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
+import { PostgresStats } from '../infra/storage/stores/postgres-stats.ts';
 import { HttpTranscripts } from '../infra/transcription/http-transcripts.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -82,6 +85,10 @@ export interface TurnParts {
   languages: LanguageDetector;
   messageLog: MessageLog;
   metrics: Metrics;
+  /** Counts of all nodes. */
+  stats: Stats;
+  /** Counts one message that was stored. */
+  observeReceived(accountId: string): void;
   replyTokens: ReplyTokens;
   /** Questions to people, asked for programs. */
   questions: Questions;
@@ -121,6 +128,8 @@ export function createTurns(
   const remoteTasks = new PostgresRemoteTasks(postgres);
   const startedTasks = new StartedTasks();
   const metrics = createMetrics({ messageLog, agentPhases: () => hosting.phases() });
+  const stats = new PostgresStats(postgres);
+  const recorder = new StatsRecorder({ stats, clock, log: log.child({ mod: 'stats' }) });
   const transport = new AgentTransport(new Egress(config.egress));
   const publicTransport = new AgentTransport(new Egress(config.egress === 'any' ? 'any' : 'public'));
   const agentDeps = {
@@ -234,7 +243,10 @@ export function createTurns(
       accounts: registry,
       bus,
       mintId,
-      observeTurn: metrics.observeTurn,
+      observeTurn: (result, of) => {
+        metrics.observeTurn(result, of?.accountId);
+        if (of) recorder.ended(result, of.accountId, of.receivedAtMs);
+      },
       stopping: stopping.signal,
       clock,
       log: log.child({ mod: 'turns' }),
@@ -254,6 +266,11 @@ export function createTurns(
       languages,
       messageLog,
       metrics,
+      stats,
+      observeReceived: (accountId) => {
+        metrics.observeReceived(accountId);
+        recorder.received(accountId);
+      },
       replyTokens,
       questions,
       failureDefaults,
@@ -266,7 +283,10 @@ export function createTurns(
       sendNotice,
       mintId,
     },
-    start: async () => undefined,
-    stop: () => matcher.close(),
+    start: async () => recorder.start(),
+    stop: async () => {
+      await recorder.stop();
+      await matcher.close();
+    },
   };
 }

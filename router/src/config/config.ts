@@ -13,6 +13,7 @@ import {
 } from './config-fields.ts';
 import { listSettings, type Setting } from './list-settings.ts';
 import { walletKeyOf, withSecretFiles } from './secret-files.ts';
+import { localSocketOf } from './socket-path.ts';
 
 /** A setting is wrong; the start must stop. The message has one sentence for each wrong variable, one per line. */
 export class ConfigError extends Wa2aiError {
@@ -79,6 +80,13 @@ const service = group('Service', {
     .prefault('./data')
     .describe('Folder of the embedded database.')
     .meta({ values: 'path' }),
+  WA2AI_SOCKET: z
+    .string()
+    .optional()
+    .describe(
+      'Socket file by which `wa2ai` on the command line reaches the service without a key, with all rights. Only the user of the service can open it. `off` switches it off.',
+    )
+    .meta({ shownDefault: '`wa2ai.sock` in the data folder', values: 'path or `off`' }),
   DATABASE_URL: databaseUrl
     .optional()
     .describe(
@@ -378,6 +386,7 @@ function configOf(
     apiKey: values.WA2AI_API_KEY,
     environment: values.WA2AI_ENVIRONMENT,
     dataDir: values.WA2AI_DATA_DIR,
+    socket: localSocketOf({ socket: values.WA2AI_SOCKET, dataDir: values.WA2AI_DATA_DIR }),
     databaseUrl: values.DATABASE_URL,
     dataKeyFile: values.WA2AI_DATA_KEY_FILE,
     nodeId: values.WA2AI_NODE_ID,

@@ -1,6 +1,9 @@
 import { envSchema } from './config.ts';
 
 const PREFIX = 'WA2AI_';
+/** Variables that only the command line reads. They may be in `.env` too. */
+export const CLI_VARIABLES = ['WA2AI_URL', 'WA2AI_BACKUP_PASSPHRASE'] as const;
+
 /** Edits that a typing error needs at most, such as a missing underscore or two swapped letters. */
 const MAX_EDITS = 3;
 
@@ -13,11 +16,12 @@ export interface UnknownVariable {
 
 /** Variables that start with `WA2AI_` and are not settings, for a warning at start: most are typing errors. */
 export function unknownVariables(env: Record<string, string | undefined>): UnknownVariable[] {
-  const known = Object.keys(envSchema.shape).filter((name) => name.startsWith(PREFIX));
+  const settings = Object.keys(envSchema.shape).filter((name) => name.startsWith(PREFIX));
+  const known: readonly string[] = [...settings, ...CLI_VARIABLES];
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .sort()
-    .map((name) => ({ name, guess: guessOf(name, known) }));
+    .map((name) => ({ name, guess: guessOf(name, settings) }));
 }
 
 function guessOf(name: string, known: readonly string[]): string | undefined {

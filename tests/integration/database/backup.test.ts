@@ -267,7 +267,7 @@ describe('A backup', () => {
     }
   });
 
-  it('replaces what is there only when it is told to', async () => {
+  it('replaces what is there only when that is asked for', async () => {
     await fill(await connect(source));
     await backUp();
     await applyMigrations(target.url, prismaFolder);

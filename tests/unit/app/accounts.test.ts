@@ -85,6 +85,7 @@ function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
     },
     routes: { list },
     metrics: { observeSent: () => undefined },
+    liveFeed: { noteStatus: () => undefined, seen: () => undefined },
     faults: {
       inbox: (inner: unknown) => inner,
       provider: (inner: unknown) => inner,

@@ -3,10 +3,10 @@ import { contains, type Scope } from './scopes.ts';
 
 /**
  * Who a request comes from: a program with the admin key or with a key of the API, a logged-in browser, this machine (no
- * admin key configured), or nobody known. `refusal` says why the key that a stranger sent is refused.
+ * admin key configured), the user of the service (over its socket file), or nobody known. `refusal` says why the key that a stranger sent is refused.
  */
 export type Caller =
-  | { kind: 'admin-key' | 'session' | 'loopback' }
+  | { kind: 'admin-key' | 'session' | 'loopback' | 'local-socket' }
   | { kind: 'key'; key: ApiKey }
   | { kind: 'stranger'; refusal?: 'unknown' | 'expired' };
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { NodeId } from '../ids.ts';
+import { LIVE_EVENT_TYPES, type LiveEvent } from '../live/live-event.ts';
 import type { AccountStatus } from '../ports/chat-provider.ts';
 
 const pairBy = z.union([
@@ -10,6 +11,14 @@ const status = z.custom<AccountStatus>(
   (value) => typeof value === 'object' && value !== null && 'accountId' in value && 'state' in value,
 );
 const accountId = z.string();
+const liveEvent = z.custom<LiveEvent>(
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    'at' in value &&
+    'type' in value &&
+    isLiveEventType(value.type),
+);
 const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number() });
 
 /**
@@ -25,6 +34,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `settings-changed`, `served-task-changed`, `question-changed`: likewise for settings of faces, tasks for programs, and
  *   questions to people; `npc-task`: for tasks of the NPC face
  * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
+ * - `live-events-wanted`: the sender has streams of live events; `live-events`: a batch of them, see `EventBatch`
  * - `command`, `command-result`: an admin's command for an account of another node
  */
 const nodeMessage = z.discriminatedUnion('kind', [
@@ -51,6 +61,13 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('settings-changed') }),
   z.object({ kind: z.literal('webhooks-changed') }),
   z.object({ kind: z.literal('webhook-event') }),
+  z.object({ kind: z.literal('live-events-wanted') }),
+  z.object({
+    kind: z.literal('live-events'),
+    run: z.string(),
+    number: z.number(),
+    events: z.array(liveEvent),
+  }),
   z.object({ kind: z.literal('npc-task'), taskId: z.string() }),
   z.object({ kind: z.literal('served-task-changed'), taskId: z.string() }),
   z.object({ kind: z.literal('question-changed'), taskId: z.string() }),
@@ -69,6 +86,10 @@ const nodeMessage = z.discriminatedUnion('kind', [
   }),
 ]);
 const envelope = z.object({ from: z.string(), message: nodeMessage });
+
+function isLiveEventType(type: unknown): boolean {
+  return LIVE_EVENT_TYPES.some((known) => known === type);
+}
 
 export type NodeMessage = z.infer<typeof nodeMessage>;
 type Kind = NodeMessage['kind'];

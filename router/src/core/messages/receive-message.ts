@@ -9,6 +9,8 @@ import type { InboundMessage } from './inbound-message.ts';
 export interface ReceiveDeps {
   inbox: Pick<Inbox, 'add'>;
   workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve' | 'stopTurn'>;
+  /** Called once for each message that was stored, for metrics. */
+  observeReceived?(accountId: string): void;
   log: Logger;
 }
 
@@ -19,7 +21,7 @@ export interface ReceiveDeps {
  * @throws {StorageUnavailableError} nothing was stored; call again
  */
 export async function receiveMessage(
-  { inbox, workers, log }: ReceiveDeps,
+  { inbox, workers, observeReceived, log }: ReceiveDeps,
   message: InboundMessage,
 ): Promise<void> {
   const stored = await inbox.add(message, workers.nodeForNextChat());
@@ -27,6 +29,7 @@ export async function receiveMessage(
   const { accountId, waMessageId, ignoredReason } = message;
   const hashes = { chat: chatHash(chatId), jidHash: jidHash(accountId, replyToOf(message)) };
   log.info({ messageId, waMessageId, ...hashes, outcome, ignoredReason }, 'message received');
+  if (outcome === 'stored') observeReceived?.(accountId);
   if (!worker) return;
   const isStop = ignoredReason === undefined && commandIn(message.text) === 'stop';
   if (isStop && !isNewWorker && (message.chat.kind === 'person' || message.toUs)) workers.stopTurn(worker);

@@ -53,7 +53,7 @@ export interface CountOptions {
 export interface EndOptions {
   claim?: ChatClaim;
   lease?: Lease;
-  turn?: Pick<PendingTurn, 'edits' | 'merged'>;
+  turn?: Pick<PendingTurn, 'edits' | 'merged'> & Partial<Pick<PendingTurn, 'accountId' | 'chatId'>>;
 }
 
 /** A reply that was stored while its turn ran. */

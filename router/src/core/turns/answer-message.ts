@@ -14,8 +14,8 @@ export interface AnswerDeps extends TurnDeps, DeliverRepliesDeps {
   inbox: Inbox;
   /** Gets each message whose turn left a task of its agent running, after the end of the turn is stored. */
   startedTasks?: Pick<StartedTasks, 'add'>;
-  /** Called once for each ended turn, for metrics. */
-  observeTurn?(result: TurnResult, accountId?: string): void;
+  /** Called once for each ended turn, for metrics. Without `of`: its message is unreadable. */
+  observeTurn?(result: TurnResult, of?: Pick<PendingTurn, 'accountId' | 'receivedAtMs'>): void;
 }
 
 /** `claimed`: the chat may have further messages. `released`: it has none, or the claim was void. */
@@ -80,7 +80,7 @@ export async function answerMessage(
     },
     'turn ended',
   );
-  deps.observeTurn?.(result, turn.accountId);
+  deps.observeTurn?.(result, turn);
   deliverReplies(deps, replies, slot);
   if (result.reason === TASK_STARTED) deps.startedTasks?.add(result.turn?.messageId ?? turn.messageId);
   return isClaimed ? 'claimed' : 'released';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
+import { Changes } from '../../core/live/changes.ts';
 import { createPostgresPool } from './connections/postgres-pool.ts';
 import { SecretCipher } from './encryption/secret-cipher.ts';
 
@@ -29,6 +30,8 @@ export interface PostgresOptions {
 export interface Statements {
   /** For values that are stored encrypted. */
   readonly secrets: SecretCipher;
+  /** Where stores report what they have stored. */
+  readonly changes: Pick<Changes, 'isWanted' | 'report'>;
   /**
    * @returns the rows
    * @throws pg's errors: a DatabaseError with its SQLSTATE in `code`, or a connection error
@@ -44,6 +47,7 @@ export interface Statements {
  */
 export class Postgres implements Statements {
   readonly secrets: SecretCipher;
+  readonly changes = new Changes();
   readonly #pool: pg.Pool;
   #onError: (error: unknown) => void = ignore;
   readonly #names = new Map<string, string>();
@@ -95,6 +99,8 @@ export class Postgres implements Statements {
       await client.query('BEGIN');
       const result = await work({
         secrets: this.secrets,
+        // A report would come before the commit.
+        changes: new Changes(),
         query: async <Row>(statement: Sql) => (await this.#run(client, statement)).rows as Row[],
         execute: async (statement) => (await this.#run(client, statement)).rowCount ?? 0,
       });

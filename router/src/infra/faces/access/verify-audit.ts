@@ -11,7 +11,7 @@ const chainSchema = z.object({ data: z.object({ head: markSchema, anchor: markSc
 const entrySchema = markSchema.extend({
   at: z.iso.datetime().transform((text) => new Date(text)),
   face: z.string(),
-  caller: z.enum(['admin-key', 'key', 'session', 'loopback', 'stranger', 'person']),
+  caller: z.enum(['admin-key', 'key', 'session', 'loopback', 'local-socket', 'stranger', 'person']),
   keyId: z.string().optional(),
   action: z.string(),
   object: z.string().optional(),

@@ -32,7 +32,7 @@ export interface CallOutcome {
 }
 
 /**
- * Records the calls of the REST API: every change by anybody, every read with a key, and calls that were refused. Not
+ * Records the calls of the REST API: every change by anybody, every read with a key or over the socket file, and calls that were refused. Not
  * recorded: public calls, successful reads of pages and of this machine without a key, and successful reads that exist to
  * be polled. Repeated refusals are recorded 1, 2, 4, 8 ... so that they cannot fill the log.
  */
@@ -62,7 +62,7 @@ export class RestAudit {
       ...(named !== undefined && { object: String(named).slice(0, MAX_OBJECT_CHARS) }),
       outcome,
       requestId,
-      address,
+      ...(caller.kind !== 'local-socket' && { address }),
     };
     if (isRead) this.#deps.recorder.recordRead(event);
     else await this.#deps.recorder.recordChange(event);
@@ -75,8 +75,8 @@ export class RestAudit {
       return this.#throttle.count(`${outcome} ${by}`) !== undefined;
     }
     if (operation.method !== 'get') return true;
-    const isWithKey = caller.kind === 'key' || caller.kind === 'admin-key';
-    if (!isWithKey || operation.scopes === 'public') return false;
+    const isNamed = ['key', 'admin-key', 'local-socket'].includes(caller.kind);
+    if (!isNamed || operation.scopes === 'public') return false;
     return outcome !== 'ok' || operation.isPolled !== true;
   }
 }

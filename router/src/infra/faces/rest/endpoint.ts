@@ -12,6 +12,7 @@ export const TAGS = {
   Chats: 'Chats with people and groups: list, read, pause, resume.',
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Webhooks: 'Events sent to other programs, with a delivery log.',
+  'Live events': 'What changes, as it changes.',
   Nodes: 'The processes that share this database.',
   'Hosted agents': 'Agents that wa2ai runs: add, start, stop, talk to, read files and logs, delete.',
   Keys: 'Keys of this API, with scopes and restrictions.',
@@ -36,9 +37,9 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   description?: string;
   /**
    * What a key needs to call it, all of them. `public`: needs no key, even when one is configured; applies to the whole
-   * path.
+   * path. `any-key`: needs a key, with whatever scopes.
    */
-  scopes: 'public' | readonly [Scope, ...Scope[]];
+  scopes: 'public' | 'any-key' | readonly [Scope, ...Scope[]];
   /** A read that programs and pages repeat all the time: the audit log does not have its successful calls. */
   isPolled?: boolean;
   /** Its handler records its calls in the audit log, one entry for each. */

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../../config/config.ts';
 import { isLoopbackHost } from '../../../config/config-fields.ts';
@@ -23,23 +24,31 @@ export interface GuardDeps {
   limiter: RateLimiter;
   /** Epoch milliseconds. */
   now(): number;
+  /** Whether a connection came over the socket file, which only the user of the service can open. */
+  isLocal(socket: Socket): boolean;
 }
 
 /**
  * Determines the caller of each request and refuses those that must not reach a handler. Always: a wrong key, and writes
  * under /api whose body is not JSON, which a cross-site form could send. With an admin key configured: every request
  * without a key, except to public paths. Without one, on loopback: a foreign Host (DNS rebinding), a foreign Origin and
- * cross-site writes (a web page in the same browser). A request of a key over its limits.
+ * cross-site writes (a web page in the same browser). A request of a key over its limits. A request over the socket file
+ * needs no key; with one it has that key's rights.
  */
 export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => RequestHandler {
   const { config, access, limiter } = deps;
+  const callerOf = async (request: Request, key: string | undefined): Promise<Caller> => {
+    if (key !== undefined) return access.callerOf(key, connectionOf(request));
+    if (deps.isLocal(request.socket)) return { kind: 'local-socket' };
+    if (config.apiKey !== undefined && hasSession(request, config.apiKey, deps.now())) {
+      return { kind: 'session' };
+    }
+    return access.callerOf(undefined, connectionOf(request));
+  };
   return ({ isPublic }) =>
     async (request, response, next) => {
       const key = keyOf(request);
-      const caller: Caller =
-        key === undefined && config.apiKey !== undefined && hasSession(request, config.apiKey, deps.now())
-          ? { kind: 'session' }
-          : await access.callerOf(key, connectionOf(request));
+      const caller = await callerOf(request, key);
       response.locals.caller = caller;
       if (caller.kind === 'loopback') refuseForeignHost(request, config);
       if (caller.kind === 'loopback' || caller.kind === 'session') refuseForeignOrigin(request);

@@ -64,7 +64,7 @@ export function mount(
 }
 
 function permissionOf({ scopes }: Endpoint): RequestHandler[] {
-  return scopes === 'public' ? [] : [authorize(scopes)];
+  return typeof scopes === 'string' ? [] : [authorize(scopes)];
 }
 
 function parserOf({ body, bodyType, maxBodyBytes, admit, form, takesYaml }: Endpoint): RequestHandler[] {

@@ -106,7 +106,7 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
 
 function describedBy(description: string | undefined, scopes: Endpoint['scopes']) {
   const needed =
-    scopes === 'public' ? [] : [`Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`];
+    typeof scopes === 'string' ? [] : [`Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`];
   const text = [...(description === undefined ? [] : [description]), ...needed].join('\n\n');
   return text === '' ? {} : { description: text };
 }
@@ -114,7 +114,8 @@ function describedBy(description: string | undefined, scopes: Endpoint['scopes']
 /** OpenAPI 3.1 names the roles of a key; `{}`: a call without a key is possible too. */
 function securityOf(scopes: Endpoint['scopes'], hasKey: boolean): Array<Record<string, string[]>> {
   if (scopes === 'public') return [];
-  const keys: Array<Record<string, string[]>> = [{ apiKey: [...scopes] }, { bearer: [...scopes] }];
+  const roles = scopes === 'any-key' ? [] : scopes;
+  const keys: Array<Record<string, string[]>> = [{ apiKey: [...roles] }, { bearer: [...roles] }];
   return hasKey ? keys : [{}, ...keys];
 }
 

@@ -12,6 +12,7 @@ import {
 } from './resources/conversation-settings-api.ts';
 import { type DeadLettersApiDeps, deadLettersApi } from './resources/dead-letters-api.ts';
 import { type DraftsApiDeps, draftsApi } from './resources/drafts-api.ts';
+import { type EventsApiDeps, eventsApi } from './resources/events-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type GovernorSettingsApiDeps, governorSettingsApi } from './resources/governor-settings-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
@@ -28,6 +29,7 @@ import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-his
 import { type RouteOrderApiDeps, routeOrderApi } from './resources/route-order-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
+import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
 export interface RestApiDeps
@@ -40,6 +42,7 @@ export interface RestApiDeps
     DeadLettersApiDeps,
     GovernorSettingsApiDeps,
     DraftsApiDeps,
+    EventsApiDeps,
     HealthApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
@@ -54,6 +57,7 @@ export interface RestApiDeps
     RouteOrderApiDeps,
     RoutesApiDeps,
     SettingsApiDeps,
+    StatsApiDeps,
     WebhooksApiDeps {
   config: Pick<Config, 'accountId' | 'environment' | 'host' | 'settings'>;
   metrics: Metrics;
@@ -70,6 +74,8 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...routesApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),
+    ...eventsApi(deps),
+    ...statsApi(deps),
     ...messagesApi(deps),
     ...mediaApi(deps),
     ...chatsApi(deps),

@@ -32,7 +32,7 @@ export class RestCalls {
   /** What a key needs for the operation, all of them. */
   scopesOf(operationId: string): readonly Scope[] {
     const { scopes } = this.#operation(operationId);
-    return scopes === 'public' ? [] : scopes;
+    return typeof scopes === 'string' ? [] : scopes;
   }
 
   /** @throws what the operation throws, {HttpProblem} for a mistake of the caller */

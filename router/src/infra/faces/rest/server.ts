@@ -14,6 +14,7 @@ import { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Face, mountFace } from './face.ts';
 import { guard } from './guard.ts';
+import { LocalConnections, listenOnFile } from './local-socket.ts';
 import { mount } from './mount.ts';
 import { openApiEndpoint } from './openapi.ts';
 import { problemHandler } from './problem-handler.ts';
@@ -37,7 +38,7 @@ export const SERVER_LIMITS = {
 
 /** The server and what it serves. */
 export interface HttpServerOptions {
-  config: Pick<Config, 'host' | 'port' | 'apiKey'>;
+  config: Pick<Config, 'host' | 'port' | 'apiKey'> & Partial<Pick<Config, 'socket'>>;
   access: Access;
   limiter: RateLimiter;
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
@@ -70,7 +71,8 @@ export function createHttpApp({
   faces = [],
   log,
   now = Date.now,
-}: HttpServerOptions): Express {
+  local = new LocalConnections(),
+}: HttpServerOptions & { local?: LocalConnections }): Express {
   const app = express();
   // Express' own handler, for what fails outside ours, shows a stack in any other environment.
   app.set('env', 'production');
@@ -79,7 +81,7 @@ export function createHttpApp({
   app.use(requestId);
   const audit = new RestAudit({ recorder, now });
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
-  const guardOf = guard({ config, access, limiter, now });
+  const guardOf = guard({ config, access, limiter, now, isLocal: (socket) => local.has(socket) });
   for (const face of faces) app.use(mountFace(face, guardOf));
   app.use(mount(described, guardOf, audit));
   app.use(problemHandler(log, audit));
@@ -116,23 +118,49 @@ function securityHeaders(): express.RequestHandler[] {
 }
 
 /**
- * Builds the application and listens on the configured host and port.
- * @throws {Wa2aiError} CANNOT_LISTEN: the port cannot be used; the sentence says why and which setting to change
+ * Builds the application and listens on the configured host and port, and on the socket file.
+ * @throws {Wa2aiError} CANNOT_LISTEN: the port, or the socket file that an operator chose, cannot be used; the sentence
+ *   says why and which setting to change
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { host, port } = options.config;
-  const server = limitedServer(createHttpApp(options), options.limits ?? SERVER_LIMITS);
+  const local = new LocalConnections();
+  const app = createHttpApp({ ...options, local });
+  const server = limitedServer(app, options.limits ?? SERVER_LIMITS);
   logDrops(server, options.log);
   await listen(server, host, port);
+  const onFile = await serverOnFile(app, local, options).catch(async (error: unknown) => {
+    await close(server);
+    throw error;
+  });
   const { port: actualPort } = server.address() as AddressInfo;
   let closing: Promise<void> | undefined;
   return {
     url: `http://${browsableHost(host)}:${actualPort}`,
     close: () => {
-      closing ??= close(server);
+      closing ??= Promise.all([close(server), onFile && close(onFile)]).then(() => undefined);
       return closing;
     },
   };
+}
+
+/** The server of the socket file. The service runs without it when the path is the default one. */
+async function serverOnFile(
+  app: Express,
+  local: LocalConnections,
+  { config: { socket }, limits = SERVER_LIMITS, log }: HttpServerOptions,
+): Promise<Server | undefined> {
+  if (!socket) return undefined;
+  const server = limitedServer(app, limits);
+  local.follow(server);
+  try {
+    await listenOnFile(server, socket.path);
+    return server;
+  } catch (error) {
+    if (socket.isChosen || !(error instanceof Wa2aiError)) throw error;
+    log.warn({ reason: error.message }, 'no socket file for the command line');
+    return undefined;
+  }
 }
 
 function limitedServer(app: Express, limits: typeof SERVER_LIMITS): Server {

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { errorCode } from '../database-errors.ts';
 import { BackupError } from './backup-errors.ts';
 
-const VARIABLE = 'WA2AI_BACKUP_PASSPHRASE';
 const MIN_CHARS = 12;
 
 /**
@@ -17,11 +16,11 @@ export async function passphraseOf(options: {
   isNew: boolean;
 }): Promise<string> {
   const { file, env, isNew } = options;
-  const passphrase = file === undefined ? env[VARIABLE] : await readPassphrase(file);
+  const passphrase = file === undefined ? env.WA2AI_BACKUP_PASSPHRASE : await readPassphrase(file);
   if (passphrase === undefined || passphrase === '') {
     throw new BackupError(
       'BACKUP_PASSPHRASE',
-      `The passphrase is missing. Name a file that contains it with --passphrase-file, or set ${VARIABLE}.`,
+      'The passphrase is missing. Name a file that contains it with --passphrase-file, or set WA2AI_BACKUP_PASSPHRASE.',
     );
   }
   if (isNew && passphrase.length < MIN_CHARS) {

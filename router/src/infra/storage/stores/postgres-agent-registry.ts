@@ -32,9 +32,9 @@ const MAX_LISTED = 1_000_000;
 
 /** Hosted agents in PostgreSQL. Their settings are encrypted, because their variables may be secrets. */
 export class PostgresAgentRegistry implements AgentRegistry {
-  readonly #postgres: Pick<Statements, 'query' | 'execute' | 'secrets'>;
+  readonly #postgres: Pick<Statements, 'query' | 'execute' | 'secrets' | 'changes'>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute' | 'secrets'>) {
+  constructor(postgres: Pick<Statements, 'query' | 'execute' | 'secrets' | 'changes'>) {
     this.#postgres = postgres;
   }
 
@@ -49,6 +49,7 @@ export class PostgresAgentRegistry implements AgentRegistry {
           folder_id = CASE WHEN a.node = ${nodeId} THEN excluded.folder_id ELSE a.folder_id END
         RETURNING ${COLUMNS}`),
     );
+    this.#report(agent.agentId);
     return this.#recordOf(row as Row);
   }
 
@@ -58,6 +59,7 @@ export class PostgresAgentRegistry implements AgentRegistry {
         UPDATE hosted_agent SET node = ${to}, folder_id = ${folderId}, phase = 'stopped'
         WHERE id = ${agentId} AND node = ${from}`),
     );
+    if (count > 0) this.#report(agentId);
     return count > 0;
   }
 
@@ -72,6 +74,7 @@ export class PostgresAgentRegistry implements AgentRegistry {
           last_activity_at = to_timestamp(${lastActivityMs}::float8 / 1000)
         WHERE id = ${agentId} AND node = ${nodeId}`),
     );
+    this.#report(agentId, phase);
   }
 
   async get(agentId: string): Promise<AgentRecord | undefined> {
@@ -93,6 +96,7 @@ export class PostgresAgentRegistry implements AgentRegistry {
     const count = await withStorage('marking a hosted agent as being deleted', () =>
       this.#postgres.execute(sql`UPDATE hosted_agent SET is_deleting = true WHERE id = ${agentId}`),
     );
+    if (count > 0) this.#report(agentId);
     return count > 0;
   }
 
@@ -100,6 +104,11 @@ export class PostgresAgentRegistry implements AgentRegistry {
     await withStorage('deleting a hosted agent', () =>
       this.#postgres.execute(sql`DELETE FROM hosted_agent WHERE id = ${agentId}`),
     );
+    this.#report(agentId);
+  }
+
+  #report(id: string, phase?: AgentPhase): void {
+    this.#postgres.changes.report({ type: 'agent', id, phase });
   }
 
   async #read(condition: Sql, limit = MAX_LISTED): Promise<AgentRecord[]> {

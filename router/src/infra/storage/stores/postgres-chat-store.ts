@@ -110,9 +110,9 @@ const WORDS = sql`
 
 /** Chats and their pauses in PostgreSQL. */
 export class PostgresChatStore implements ChatStore {
-  readonly #postgres: Pick<Postgres, 'query'>;
+  readonly #postgres: Pick<Postgres, 'query' | 'changes'>;
 
-  constructor(postgres: Pick<Postgres, 'query'>) {
+  constructor(postgres: Pick<Postgres, 'query' | 'changes'>) {
     this.#postgres = postgres;
   }
 
@@ -192,6 +192,7 @@ export class PostgresChatStore implements ChatStore {
     const text = notes === undefined ? undefined : cleanText(notes) || null;
     return this.#changed(
       id,
+      'labels',
       'labelling a chat',
       sql`tags = coalesce(${tags ? [...tags].sort() : null}::text[], tags),
         notes = CASE WHEN ${text === undefined} THEN notes ELSE ${text ?? null} END`,
@@ -204,6 +205,7 @@ export class PostgresChatStore implements ChatStore {
   ): Promise<ChatRow | undefined> {
     return this.#changed(
       id,
+      'paused',
       'pausing a chat',
       sql`paused_at = now(), paused_until = now() + ${forMs ?? null}::bigint * interval '1 millisecond',
         pause_reason = ${reason === undefined ? null : cleanText(reason)},
@@ -213,7 +215,12 @@ export class PostgresChatStore implements ChatStore {
 
   resume(id: string, answerMissed?: { node: string }): Promise<ResumedChat | undefined> {
     const node = answerMissed?.node ?? null;
-    return this.#claiming(id, 'resuming a chat', (key) => sql`chat_resume(${key}::bigint, ${node})`);
+    return this.#claiming(
+      id,
+      'resumed',
+      'resuming a chat',
+      (key) => sql`chat_resume(${key}::bigint, ${node})`,
+    );
   }
 
   async usePersonSession(accountId: string, person: string, chatId: string): Promise<PersonSession> {
@@ -269,16 +276,22 @@ export class PostgresChatStore implements ChatStore {
         SELECT access, asked_at_ms AS "askedAtMs", owner_phone AS "ownerPhone"
         FROM chat_ask_access(${key}::bigint)`),
     );
+    if (row) this.#postgres.changes.report({ type: 'chat', chatId: id, id, change: 'access-asked' });
     return row && withoutNulls(row);
   }
 
   decideAccess(id: string, access: 'approved' | 'refused', node: string): Promise<ResumedChat | undefined> {
     const decide = (key: bigint) => sql`chat_decide_access(${key}::bigint, ${access}, ${node})`;
-    return this.#claiming(id, 'deciding about a chat', decide);
+    return this.#claiming(id, access, 'deciding about a chat', decide);
   }
 
   /** Calls a function that changes a chat and returns the claim on it. */
-  async #claiming(id: string, what: string, call: (key: bigint) => Sql): Promise<ResumedChat | undefined> {
+  async #claiming(
+    id: string,
+    change: string,
+    what: string,
+    call: (key: bigint) => Sql,
+  ): Promise<ResumedChat | undefined> {
     const key = rowId(id);
     if (key === undefined) return undefined;
     const [claim] = await withStorage(what, () =>
@@ -287,18 +300,25 @@ export class PostgresChatStore implements ChatStore {
     );
     const chat = claim && (await this.get(id));
     if (!chat) return undefined;
+    this.#report(chat, change);
     const { worker_node: worker, worker_epoch: epoch, is_new_worker: isNewWorker } = claim;
     return { chat, isNewWorker, ...(worker !== null && { worker: { chatId: id, node: worker, epoch } }) };
   }
 
   /** Changes a chat and reads it as it is then. */
-  async #changed(id: string, what: string, assignments: Sql): Promise<ChatRow | undefined> {
+  async #changed(id: string, change: string, what: string, assignments: Sql): Promise<ChatRow | undefined> {
     const key = rowId(id);
     if (key === undefined) return undefined;
     await withStorage(what, () =>
       this.#postgres.query(sql`UPDATE chat SET ${assignments} WHERE id = ${key}::bigint`),
     );
-    return this.get(id);
+    const chat = await this.get(id);
+    if (chat) this.#report(chat, change);
+    return chat;
+  }
+
+  #report({ id, accountId }: ChatRow, change: string): void {
+    this.#postgres.changes.report({ type: 'chat', accountId, chatId: id, id, change });
   }
 
   async #rows(what: string, statement: Sql): Promise<ChatRow[]> {

@@ -18,9 +18,9 @@ interface ReplayRow {
 
 /** Dead letters in PostgreSQL; see prisma/functions/dead-letters.sql. */
 export class PostgresDeadLetters implements DeadLetters {
-  readonly #postgres: Pick<Postgres, 'query'>;
+  readonly #postgres: Pick<Postgres, 'query' | 'changes'>;
 
-  constructor(postgres: Pick<Postgres, 'query'>) {
+  constructor(postgres: Pick<Postgres, 'query' | 'changes'>) {
     this.#postgres = postgres;
   }
 
@@ -33,6 +33,7 @@ export class PostgresDeadLetters implements DeadLetters {
         FROM dead_letter_replay(${key}::bigint, ${node})`);
       if (!row) return { outcome: 'missing' };
       if (row.outcome === 'known') return { outcome: 'known' };
+      this.#report(id, String(row.chat_id), 'replayed');
       if (row.outbox_id !== null) {
         const [reply] = await this.#postgres.query<ReplyRow>(sql`
           SELECT ${REPLY_COLUMNS} FROM outbox WHERE id = ${row.outbox_id}::bigint`);
@@ -53,16 +54,21 @@ export class PostgresDeadLetters implements DeadLetters {
     const key = rowId(id);
     if (key === undefined) return 'missing';
     const [row] = await withStorage('closing a dead letter', () =>
-      this.#postgres.query<{ is_closed: boolean }>(sql`
+      this.#postgres.query<{ is_closed: boolean; chat_id: bigint }>(sql`
         WITH closed AS (
           UPDATE dead_letter SET closed_at = now()
           WHERE id = ${key}::bigint AND replayed_at IS NULL AND closed_at IS NULL RETURNING id
         )
-        SELECT closed_at IS NOT NULL OR EXISTS (SELECT 1 FROM closed) AS is_closed
+        SELECT closed_at IS NOT NULL OR EXISTS (SELECT 1 FROM closed) AS is_closed, chat_id
         FROM dead_letter WHERE id = ${key}::bigint`),
     );
     if (!row) return 'missing';
+    if (row.is_closed) this.#report(id, String(row.chat_id), 'closed');
     return row.is_closed ? 'closed' : 'replayed';
+  }
+
+  #report(id: string, chatId: string, change: 'replayed' | 'closed'): void {
+    this.#postgres.changes.report({ type: 'dead-letter', chatId, id, change });
   }
 
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {

@@ -5,6 +5,7 @@ import type { Draft, DraftQuery, Drafts } from '../../../core/ports/drafts.ts';
 import type { QueuedReply } from '../../../core/turns/turn.ts';
 import type { Postgres } from '../postgres.ts';
 import { allOf, newerThan, ofChats, together } from './log-conditions.ts';
+import { reportReplies } from './report-replies.ts';
 import { type Columns, queuedReply, type ReplyRow, withoutNulls } from './rows.ts';
 import { rowId } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
@@ -15,9 +16,9 @@ interface StoredDraft extends Columns<Omit<Draft, 'channelId'>> {
 
 /** Drafts in PostgreSQL: rows of the outbox in the state `draft`. */
 export class PostgresDrafts implements Drafts {
-  readonly #postgres: Pick<Postgres, 'query'>;
+  readonly #postgres: Pick<Postgres, 'query' | 'changes'>;
 
-  constructor(postgres: Pick<Postgres, 'query'>) {
+  constructor(postgres: Pick<Postgres, 'query' | 'changes'>) {
     this.#postgres = postgres;
   }
 
@@ -47,7 +48,11 @@ export class PostgresDrafts implements Drafts {
           timer_seconds
         FROM draft_approve(${key}::bigint, ${text === undefined ? null : cleanText(text)})`),
     );
-    return rows.length === 0 ? undefined : rows.map(queuedReply);
+    if (rows.length === 0) return undefined;
+    const replies = rows.map(queuedReply);
+    this.#report(id, 'approved', replies[0]);
+    reportReplies(this.#postgres.changes, replies);
+    return replies;
   }
 
   async drop(id: string): Promise<boolean> {
@@ -56,7 +61,14 @@ export class PostgresDrafts implements Drafts {
     const [row] = await withStorage('dropping a draft', () =>
       this.#postgres.query<{ dropped: boolean }>(sql`SELECT draft_drop(${key}::bigint) AS dropped`),
     );
-    return row?.dropped ?? false;
+    const isDropped = row?.dropped ?? false;
+    if (isDropped) this.#report(id, 'dropped');
+    return isDropped;
+  }
+
+  #report(id: string, change: 'approved' | 'dropped', reply?: QueuedReply): void {
+    const { chatId, message } = reply ?? {};
+    this.#postgres.changes.report({ type: 'draft', accountId: message?.accountId, chatId, id, change });
   }
 
   async #drafts(condition: Sql, limit: number): Promise<Draft[]> {

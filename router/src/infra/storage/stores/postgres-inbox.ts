@@ -31,6 +31,7 @@ import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { filesJson, mediaColumns, quotesJson, specialsJson } from './media-columns.ts';
+import { reportReplies } from './report-replies.ts';
 import { queuedReply, REPLY_COLUMNS, type ReplyRow } from './rows.ts';
 import { storableId, storableJson, storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
@@ -137,6 +138,7 @@ export class PostgresInbox implements Inbox {
           ${message.timerSeconds ?? null}::integer, ${ignoredReason === undefined ? (message.viewOnce ?? null) : null},
           ${message.deletes === undefined ? null : storableId(message.deletes)})`),
     );
+    this.#reportMessage(message, row);
     return {
       outcome: row.outcome,
       messageId: row.message_id,
@@ -239,7 +241,9 @@ export class PostgresInbox implements Inbox {
           ${to}, ${storableId(waMessageId)}, ${cleanText(text)},
           ${storableJson(quote && { ...quote, text: cleanText(quote.text) })}::jsonb) AS outbox`),
     );
-    return row && queuedReply(row);
+    const part = row && queuedReply(row);
+    if (part) this.#reportReplies([part]);
+    return part;
   }
 
   async parts(messageId: string): Promise<StoredPart[]> {
@@ -277,14 +281,16 @@ export class PostgresInbox implements Inbox {
         FROM inbox_release(${claim?.chatId ?? null}::bigint, ${claim?.node ?? null}, ${claim?.epoch ?? null}::integer,
           (SELECT count(*) FROM reply)) AS end_of_turn (is_claimed) LEFT JOIN reply ON true ORDER BY reply.outbox_id`),
     );
-    return {
-      replies: rows.flatMap((row) => {
-        if (row.outbox_id === null) return [];
-        const reply = queuedReply({ ...row, message_id: messageId });
-        return [row.is_sending ? { ...reply, isSending: true as const } : reply];
-      }),
-      isClaimed: rows[0]?.is_claimed ?? false,
-    };
+    const replies = rows.flatMap((row) => {
+      if (row.outbox_id === null) return [];
+      const reply = queuedReply({ ...row, message_id: messageId });
+      return [row.is_sending ? { ...reply, isSending: true as const } : reply];
+    });
+    if (this.#postgres.changes.isWanted) {
+      this.#reportTurn(messageId, result, { chatId: claim?.chatId, ...turn });
+      this.#reportReplies(replies);
+    }
+    return { replies, isClaimed: rows[0]?.is_claimed ?? false };
   }
 
   async deadLetterUnreadable(
@@ -296,7 +302,11 @@ export class PostgresInbox implements Inbox {
         SELECT inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
           ${cleanText(why.reason)}, ${cleanText(why.error)})::text AS message_id`),
     );
-    return row?.message_id ?? undefined;
+    const messageId = row?.message_id ?? undefined;
+    if (messageId !== undefined) {
+      this.#reportTurn(messageId, { state: 'dead', reason: why.reason }, { chatId });
+    }
+    return messageId;
   }
 
   async mediaReference(messageId: string): Promise<string | undefined> {
@@ -344,6 +354,37 @@ export class PostgresInbox implements Inbox {
         RETURNING c.id::text AS chat_id, c.worker_epoch`),
     );
     return rows.map((row) => ({ chatId: row.chat_id, node, epoch: row.worker_epoch }));
+  }
+
+  #reportMessage({ accountId, kind, ownerEffect }: InboundMessage, row: StoredRow): void {
+    const { changes } = this.#postgres;
+    if (!changes.isWanted) return;
+    const chat = { accountId, chatId: row.chat_id };
+    if (row.outcome === 'stored') changes.report({ type: 'message', ...chat, id: row.message_id, kind });
+    if (row.changed !== null) {
+      changes.report({ type: 'message', ...chat, id: row.changed, change: 'edited-or-deleted' });
+    }
+    if (row.outcome === 'stored' && ownerEffect) {
+      changes.report({ type: 'chat', ...chat, id: row.chat_id, change: ownerEffect.kind });
+    }
+  }
+
+  #reportTurn(
+    messageId: string,
+    { state, reason, routeId, agentMs, isDraft, loop }: Omit<TurnResult, 'replies'>,
+    { accountId, chatId }: Partial<Pick<PendingTurn, 'accountId' | 'chatId'>>,
+  ): void {
+    const { changes } = this.#postgres;
+    const chat = { accountId, chatId };
+    changes.report({ type: 'turn', ...chat, id: messageId, state, reason, routeId, agentMs });
+    if (isDraft) changes.report({ type: 'draft', ...chat, id: messageId, change: 'added' });
+    if (state === 'dead')
+      changes.report({ type: 'dead-letter', ...chat, messageId, change: 'added', reason });
+    if (loop) changes.report({ type: 'chat', ...chat, id: chatId, change: `auto-reply-loop-${loop}` });
+  }
+
+  #reportReplies(replies: readonly QueuedReply[]): void {
+    reportReplies(this.#postgres.changes, replies);
   }
 }
 

@@ -1,4 +1,4 @@
-import sql, { type Sql } from 'sql-template-tag';
+import sql, { empty, type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
 import { cleanText } from '../../../core/clean-text.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
@@ -14,6 +14,7 @@ import {
   MAX_REFUSALS,
   type Outbox,
   type OutboxRow,
+  type OutboxState,
   type SentMessage,
 } from '../../../core/ports/outbox.ts';
 import type { QueuedReply } from '../../../core/turns/turn.ts';
@@ -49,6 +50,11 @@ const IS_BEHIND = sql`EXISTS (
 const IS_COLD = sql`(c.group_id IS NULL AND NOT EXISTS (
           SELECT 1 FROM message m WHERE m.chat_id = c.id
             AND (m.reason IS NULL OR m.reason NOT IN ('own-message', 'owner-message'))))`;
+
+/** Id, chat, account and new state of each row that moved, for live events. */
+type Moved = Array<[id: string, chatId: string, accountId: string, state: OutboxState]>;
+
+const MOVED_COLUMNS = sql`outbox.id, outbox.chat_id, outbox.account_id, outbox.state`;
 
 interface OverdueRow extends ReplyRow {
   attempts: number;
@@ -91,6 +97,12 @@ export class PostgresOutbox implements Outbox {
       const [row] = await this.#postgres.query<Columns<OutboxRow>>(sql`
         SELECT ${OUTBOX_COLUMNS}, o.text, o.error FROM outbox o WHERE o.id = ${added.outbox_id}::bigint`);
       if (!row) throw new Error('an added message has no row');
+      const { changes } = this.#postgres;
+      if (changes.isWanted && added.outcome === 'queued') {
+        const { id, accountId, chatId } = row;
+        changes.report({ type: 'reply', accountId, chatId, id, state: 'queued' });
+        if (byHand) changes.report({ type: 'chat', accountId, chatId, id: chatId, change: 'takeover' });
+      }
       return { outcome: added.outcome, row: withoutNulls(row) };
     });
   }
@@ -159,7 +171,9 @@ export class PostgresOutbox implements Outbox {
           FROM held
           WHERE id = ${outboxId}::bigint AND state <> 'dead' AND delayed_until IS NULL
             AND (sent_at IS NULL OR state IN ('queued', 'sending'))
+          RETURNING ${MOVED_COLUMNS}
         )`,
+      sql`moved`,
     );
   }
 
@@ -173,6 +187,7 @@ export class PostgresOutbox implements Outbox {
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
           SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead ${REOPEN_DEAD_LETTER}
         )`,
+      sql`dead`,
     );
   }
 
@@ -194,6 +209,7 @@ export class PostgresOutbox implements Outbox {
           SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
           WHERE state = 'dead' ${REOPEN_DEAD_LETTER}
         )`,
+      sql`refused`,
     );
   }
 
@@ -203,8 +219,9 @@ export class PostgresOutbox implements Outbox {
       sql`moved AS (
           UPDATE outbox SET error = ${cleanText(why)}, state = 'queued', sent_at = NULL,
             delayed_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
-          FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
+          FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING ${MOVED_COLUMNS}
         )`,
+      sql`moved`,
     );
   }
 
@@ -315,8 +332,9 @@ export class PostgresOutbox implements Outbox {
       sql`moved AS (
           UPDATE outbox SET error = ${cleanText(reason)},
             state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
-          FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent')
+          FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING ${MOVED_COLUMNS}
         )`,
+      sql`moved`,
     );
   }
 
@@ -368,7 +386,11 @@ export class PostgresOutbox implements Outbox {
               CASE WHEN t.rank >= 2 THEN greatest(t.delivered_at, o.sent_at, o.queued_at) END),
             read_at = coalesce(o.read_at, CASE WHEN t.rank >= 3 THEN greatest(t.read_at, o.sent_at, o.queued_at) END)
           FROM target t, held WHERE o.id = t.id
+          RETURNING o.id, o.chat_id, o.account_id, o.state, t.was
+        ), changed AS (
+          SELECT * FROM moved WHERE was <> state
         )`,
+      sql`changed`,
     );
   }
 
@@ -438,12 +460,31 @@ export class PostgresOutbox implements Outbox {
     }
   }
 
-  /** Runs a statement that changes rows if the lease is valid: a list of CTEs, which join `held`. */
-  async #write(what: string, changes: Sql): Promise<void> {
-    await this.#move(what, () =>
+  /**
+   * Runs a statement that changes rows if the lease is valid: a list of CTEs, which join `held`.
+   * @param moved the CTE whose rows live events report
+   */
+  async #write(what: string, changes: Sql, moved?: Sql): Promise<void> {
+    const isReported = moved !== undefined && this.#postgres.changes.isWanted;
+    const reported = isReported
+      ? sql`, (SELECT json_agg(json_build_array(id::text, chat_id::text, account_id, state)) FROM ${moved}) AS moved`
+      : empty;
+    const row = await this.#move<{ moved?: Moved | null }>(what, () =>
       this.#postgres.query(sql`
-        WITH held AS MATERIALIZED (${this.#held()}), ${changes} SELECT count(*)::integer AS held FROM held`),
+        WITH held AS MATERIALIZED (${this.#held()}), ${changes} SELECT count(*)::integer AS held${reported} FROM held`),
     );
+    for (const [id, chatId, accountId, state] of row.moved ?? []) {
+      this.#postgres.changes.report({ type: 'delivery', accountId, chatId, id, state });
+      if (state === 'dead') {
+        this.#postgres.changes.report({
+          type: 'dead-letter',
+          accountId,
+          chatId,
+          outboxId: id,
+          change: 'added',
+        });
+      }
+    }
   }
 
   #held(): Sql {

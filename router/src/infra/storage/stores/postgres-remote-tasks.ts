@@ -13,6 +13,7 @@ import type {
 import type { QueuedReply } from '../../../core/turns/turn.ts';
 import type { Statements } from '../postgres.ts';
 import { filesJson } from './media-columns.ts';
+import { reportReplies } from './report-replies.ts';
 import { queuedReply, type ReplyRow } from './rows.ts';
 import { storableId, storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
@@ -39,9 +40,9 @@ type FollowedColumns = StoredTurn & {
  * changes several tables.
  */
 export class PostgresRemoteTasks implements RemoteTasks {
-  readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  readonly #postgres: Pick<Statements, 'query' | 'execute' | 'changes'>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+  constructor(postgres: Pick<Statements, 'query' | 'execute' | 'changes'>) {
     this.#postgres = postgres;
   }
 
@@ -147,7 +148,12 @@ export class PostgresRemoteTasks implements RemoteTasks {
           ${storableOrNull(failure?.reason)}, ${storableOrNull(failure?.error)},
           ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(replies)}::jsonb) ORDER BY outbox_id::bigint`),
     );
-    return rows.map(queuedReply);
+    const reported = rows.map(queuedReply);
+    const { chatId, message } = reported[0] ?? {};
+    const { accountId } = message ?? {};
+    this.#postgres.changes.report({ type: 'task', accountId, chatId, id: taskId, state: end?.state });
+    reportReplies(this.#postgres.changes, reported);
+    return reported;
   }
 
   async session({ accountId, routeId, sessionId }: SessionKey): Promise<AgentSession | undefined> {

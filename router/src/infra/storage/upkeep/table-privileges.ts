@@ -41,6 +41,7 @@ export const TABLES = [
   'served_task_hook',
   'served_task_update',
   'sql_functions',
+  'stat',
   'webhook',
   'webhook_delivery',
 ] as const;

@@ -8,7 +8,7 @@ export interface AuditApiDeps {
   auditLog: Pick<AuditLog, 'entries' | 'chain'>;
 }
 
-const CALLERS = ['admin-key', 'key', 'session', 'loopback', 'stranger', 'person'] as const;
+const CALLERS = ['admin-key', 'key', 'session', 'loopback', 'local-socket', 'stranger', 'person'] as const;
 
 const callerField = z
   .enum(CALLERS)

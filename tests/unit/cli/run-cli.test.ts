@@ -1,33 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { packageVersion } from '../../router/src/config/package-version.ts';
-import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
-import { serverOf } from '../support/abi.ts';
+import { describe, expect, it } from 'vitest';
+import { packageVersion } from '../../../router/src/config/package-version.ts';
+import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
+import { serverOf } from '../../support/abi.ts';
+import { runWa2ai } from '../../support/cli.ts';
 
-const { argv, exitCode } = process;
 const kindNames = agentKinds.filter(({ tools }) => tools).map(({ name }) => name);
 
-beforeEach(() => {
-  vi.resetModules();
-});
-afterEach(() => {
-  process.argv = argv;
-  process.exitCode = exitCode;
-  vi.restoreAllMocks();
-});
-
-/** Runs the command line in this process. */
-async function wa2ai(...args: string[]) {
-  const written = { output: '', errors: '' };
-  vi.spyOn(console, 'log').mockImplementation((line) => {
-    written.output += `${line}\n`;
-  });
-  vi.spyOn(console, 'error').mockImplementation((line) => {
-    written.errors += `${line}\n`;
-  });
-  process.argv = [...argv.slice(0, 1), 'wa2ai', ...args];
-  await import('../../router/src/cli.ts');
-  return { code: process.exitCode, ...written };
-}
+const wa2ai = (...args: string[]) => runWa2ai(args);
 
 /** An ADK server that has one agent, and answers every run with `status`. */
 function anAdkServer(status = 200) {
@@ -43,7 +22,10 @@ describe('wa2ai on the command line', () => {
   });
 
   it('shows help without a command', async () => {
-    expect((await wa2ai()).output).toMatch(/^wa2ai: tools for people who write agents or run wa2ai/);
+    const { code, output, errors } = await wa2ai();
+    expect([code, errors]).toEqual([0, '']);
+    expect(output).toMatch(/^Usage: wa2ai \[options\] \[command\]/);
+    expect(output).toMatch(/Exit codes:/);
   });
 
   it.each(['test', 'inspect', 'check'])('shows the options of every kind for agent %s', async (verb) => {
@@ -56,7 +38,12 @@ describe('wa2ai on the command line', () => {
 
   it.each([
     [['agent', 'nonsense', 'http://a'], 'unknown command "agent nonsense"; use agent test,'],
-    [['route'], 'unknown command "route"; the known ones are agent, audit and mcp'],
+    [['nonsense'], 'unknown command "nonsense"'],
+    [['audit'], 'a command is missing after "wa2ai audit"; use '],
+    [['status', 'x'], 'too many arguments for "status"'],
+    [['status', '--url'], 'option "--url <url>" argument missing'],
+    [['status', '--url', 'localhost'], 'the URL of wa2ai must begin with http:// or https://'],
+    [['status', '--key-file', '/nowhere/key'], 'the file of --key-file cannot be read: /nowhere/key'],
     [['agent'], 'a command is missing'],
     [['agent', 'test'], 'the URL of the agent is missing'],
     [['agent', 'test', 'localhost:8080'], 'the URL of the agent must begin with http:// or https://'],
@@ -77,9 +64,19 @@ describe('wa2ai on the command line', () => {
     const { code, output, errors } = await wa2ai(...args);
     expect(code).toBe(2);
     expect(errors.startsWith(`wa2ai: ${sentence}`), errors).toBe(true);
-    expect(errors).toMatch(/\(see wa2ai --help\)\n$/);
+    expect(errors).toMatch(/\(see wa2ai (--help|help [a-z]+)\)\n$/);
     expect(errors.trimEnd().split('\n')).toHaveLength(1);
     expect(output).toBe('');
+  });
+});
+
+describe('wa2ai after a slip', () => {
+  it.each([
+    [['statsu'], 'wa2ai: unknown command "statsu". Did you mean status?\n'],
+    [['audit', 'verfy'], 'wa2ai: unknown command "verfy". Did you mean verify?\n'],
+    [['status', '--jsn'], 'wa2ai: unknown option "--jsn". Did you mean --json?\n'],
+  ])('suggests what %j may mean', async (args, sentence) => {
+    expect(await wa2ai(...args)).toEqual({ code: 2, output: '', errors: sentence });
   });
 });
 

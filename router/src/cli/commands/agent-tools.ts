@@ -1,14 +1,17 @@
-#!/usr/bin/env node
-import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { packageVersion } from './config/package-version.ts';
-import { Wa2aiError } from './core/errors.ts';
-import type { AgentKind } from './infra/agents/agent-kind.ts';
-import { agentKinds } from './infra/agents/agent-kinds.ts';
-import { type AgentTools, type ToolInput, ToolkitError, ToolUsageError } from './infra/agents/agent-tools.ts';
-import { AgentTransport } from './infra/agents/transport/agent-transport.ts';
-import { Egress } from './infra/agents/transport/egress.ts';
-import { holdingClock } from './infra/clock/system-clock.ts';
+import type { AgentKind } from '../../infra/agents/agent-kind.ts';
+import { agentKinds } from '../../infra/agents/agent-kinds.ts';
+import {
+  type AgentTools,
+  type ToolInput,
+  ToolkitError,
+  ToolUsageError,
+} from '../../infra/agents/agent-tools.ts';
+import { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
+import { Egress } from '../../infra/agents/transport/egress.ts';
+import { holdingClock } from '../../infra/clock/system-clock.ts';
+import type { CliHost } from '../cli.ts';
+import { EXIT } from '../exit-code.ts';
 
 const VERBS = ['test', 'inspect', 'check'] as const;
 type Verb = (typeof VERBS)[number];
@@ -17,22 +20,11 @@ type KindWithTools = AgentKind & { tools: AgentTools };
 const kinds = agentKinds.filter((kind): kind is KindWithTools => kind.tools !== undefined);
 const kindNames = kinds.map(({ name }) => name).join('|');
 
-const HELP = `wa2ai: tools for people who write agents or run wa2ai
+const HELP = `wa2ai agent test URL     calls the agent once
+wa2ai agent inspect URL  shows what the agent says about itself
+wa2ai agent check URL    checks what wa2ai needs from it
 
-  wa2ai agent test URL     calls the agent once
-  wa2ai agent inspect URL  shows what the agent says about itself
-  wa2ai agent check URL    checks what wa2ai needs from it
-
-  wa2ai audit verify [URL] checks that the audit log was not changed
-
-  wa2ai mcp [URL]          is an MCP server on standard input and output
-
-  wa2ai agent COMMAND --help
-  wa2ai audit --help
-  wa2ai mcp --help
-  wa2ai --version
-
-Exit codes: 0 success, 1 the agent failed or the log is not intact, 2 wrong usage.`;
+wa2ai agent COMMAND --help shows the options of each kind of agent.`;
 
 const COMMON_HELP = `  --kind ${kindNames}  protocol of the agent (default: detected)
   --json           the result as JSON
@@ -51,11 +43,12 @@ function helpOf(verb: Verb): string {
 
 type Values = Record<string, string | boolean | undefined>;
 
-function readArguments(): { values: Values; positionals: string[] } {
+function readArguments(args: readonly string[]): { values: Values; positionals: string[] } {
   const tools = kinds.flatMap(({ tools }) => VERBS.flatMap((verb) => tools[verb].options));
   const ofKinds = Object.fromEntries(tools.map(({ name }) => [name, { type: 'string' as const }]));
   try {
     return parseArgs({
+      args: [...args],
       allowPositionals: true,
       options: {
         ...ofKinds,
@@ -63,7 +56,6 @@ function readArguments(): { values: Values; positionals: string[] } {
         timeout: { type: 'string' },
         json: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
-        version: { type: 'boolean', short: 'v' },
       },
     });
   } catch (error) {
@@ -73,22 +65,24 @@ function readArguments(): { values: Values; positionals: string[] } {
   }
 }
 
-async function main(): Promise<number> {
-  if (process.argv[2] === 'audit') return audit(process.argv.slice(3));
-  if (process.argv[2] === 'mcp') return mcp(process.argv.slice(3));
-  const { values, positionals } = readArguments();
-  const [noun, word, url = '', ...rest] = positionals;
+/**
+ * Runs `wa2ai agent ...`.
+ * @param args what follows `agent`
+ * @returns the exit code: 1 when the agent failed
+ * @throws {ToolUsageError} wrong arguments
+ * @throws {ToolkitError | Wa2aiError} the agent did not answer, or answered with an error
+ */
+export async function runAgentTools(
+  args: readonly string[],
+  { write }: Pick<CliHost, 'write'>,
+): Promise<number> {
+  const { values, positionals } = readArguments(args);
+  const [word, url = '', ...rest] = positionals;
   const verb = VERBS.find((known) => known === word);
-  if (values.version) {
-    console.log(packageVersion());
-    return 0;
+  if (values.help) {
+    write(`${verb ? helpOf(verb) : HELP}\n`);
+    return EXIT.success;
   }
-  if (values.help || noun === undefined) {
-    console.log(noun === 'agent' && verb ? helpOf(verb) : HELP);
-    return 0;
-  }
-  if (noun !== 'agent')
-    throw new ToolUsageError(`unknown command "${noun}"; the known ones are agent, audit and mcp`);
   if (!verb) {
     const what = word === undefined ? 'a command is missing' : `unknown command "agent ${word}"`;
     throw new ToolUsageError(`${what}; use agent ${VERBS.join(', agent ')}`);
@@ -97,26 +91,8 @@ async function main(): Promise<number> {
   const input = inputOf(url, values);
   const { tools } = await kindOf(input, values.kind);
   const { report, text, isGood } = await tools[verb].run(input);
-  console.log(values.json ? JSON.stringify(report, null, 2) : text);
-  return isGood ? 0 : 1;
-}
-
-/** Reads the settings of the service in this folder, as the service does. */
-async function audit(args: readonly string[]): Promise<number> {
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const { runAuditTool } = await import('./infra/faces/access/audit-tool.ts');
-  const { text, isGood } = await runAuditTool(args, process.env);
-  console.log(text);
-  return isGood ? 0 : 1;
-}
-
-/** Serves a client on standard input and output. Like `audit`, with the settings of the service in this folder. */
-async function mcp(args: readonly string[]): Promise<number> {
-  if (existsSync('.env')) process.loadEnvFile('.env');
-  const { runMcpTool } = await import('./infra/faces/mcp/stdio/mcp-tool.ts');
-  const text = await runMcpTool(args, process.env, (sentence) => console.error(`wa2ai: ${sentence}`));
-  if (text !== undefined) console.log(text);
-  return 0;
+  write(`${values.json ? JSON.stringify(report, null, 2) : text}\n`);
+  return isGood ? EXIT.success : EXIT.failed;
 }
 
 function inputOf(url: string, { kind: _, json: _json, ...values }: Values): ToolInput {
@@ -158,14 +134,4 @@ async function kindOf(input: ToolInput, named: string | boolean | undefined): Pr
   throw new ToolkitError(
     `No agent answers at ${input.url}. Start it, or name its kind with --kind ${kindNames}.`,
   );
-}
-
-try {
-  process.exitCode = await main();
-} catch (error) {
-  const isUsage = error instanceof ToolUsageError;
-  if (!isUsage && !(error instanceof ToolkitError) && !(error instanceof Wa2aiError)) throw error;
-  const hint = isUsage ? ' (see wa2ai --help)' : '';
-  console.error(`wa2ai: ${error.message}${hint}`);
-  process.exitCode = isUsage ? 2 : 1;
 }

@@ -1,0 +1,70 @@
+import type { Command } from 'commander';
+import { EXIT } from './exit-code.ts';
+import { Colours } from './output/colours.ts';
+import { Api } from './service/api.ts';
+import { type TargetOptions, targetOf } from './service/target.ts';
+
+/** What a command line program has around it. */
+export interface CliHost {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Standard output. */
+  write(text: string): void;
+  /** Standard error. */
+  writeError(text: string): void;
+  /** Whether standard output is a terminal. */
+  isTerminal: boolean;
+  /** Width of the terminal; undefined: not a terminal. */
+  columns: number | undefined;
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+/** Options that every command has. */
+export interface CommonOptions extends TargetOptions {
+  json?: boolean;
+}
+
+/** What commands use: the service, output for people and programs, and the exit code. */
+export class Cli {
+  readonly host: CliHost;
+  readonly colours: Colours;
+  /** The exit code of the command, unless it throws. */
+  exitCode: number = EXIT.success;
+  #options: CommonOptions = {};
+
+  constructor(host: CliHost) {
+    this.host = host;
+    const { NO_COLOR, TERM } = host.env;
+    this.colours = new Colours(host.isTerminal && !NO_COLOR && TERM !== 'dumb');
+  }
+
+  /** Takes over the common options of the command that runs. */
+  use(command: Command): void {
+    this.#options = command.optsWithGlobals();
+  }
+
+  /** Whether programs read the output: `--json`. */
+  get isJson(): boolean {
+    return this.#options.json === true;
+  }
+
+  /** The running service. @throws as `targetOf` */
+  async api(): Promise<Api> {
+    return new Api(await targetOf(this.#options, this.host.env));
+  }
+
+  /** Prints a result: with `--json` the value as one JSON document, else the text. */
+  show(value: unknown, text: () => string): void {
+    this.host.write(this.isJson ? `${JSON.stringify(value, null, 2)}\n` : `${text()}\n`);
+  }
+
+  /** Prints one of many results at once: with `--json` as one line of JSON. */
+  showLine(value: unknown, text: () => string): void {
+    this.host.write(this.isJson ? `${JSON.stringify(value)}\n` : `${text()}\n`);
+  }
+
+  /** Says something to the person, beside the result. */
+  say(sentence: string): void {
+    this.host.writeError(`${sentence}\n`);
+  }
+}

@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import { descendantsOf, pathOf } from '../command-tree.ts';
+
+/** A word that may follow a command. */
+interface Word {
+  text: string;
+  help: string;
+}
+
+/** A command with the words that may follow it. */
+interface Place {
+  /** `wa2ai accounts` */
+  path: string;
+  words: readonly Word[];
+}
+
+/** The script by which a shell completes the commands and options of the program. */
+export function completionFor(shell: 'bash' | 'zsh' | 'fish', program: Command): string {
+  const places = [program, ...descendantsOf(program)].map((command) => ({
+    path: pathOf(command),
+    words: wordsOf(command),
+  }));
+  if (shell === 'bash') return bash(places);
+  if (shell === 'zsh') return zsh(places);
+  return fish(places);
+}
+
+function wordsOf(command: Command): Word[] {
+  const commands = command.createHelp().visibleCommands(command);
+  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
+  const help = command.createHelp();
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+  const words = [
+    ...commands.map((child) => ({ text: child.name(), help: child.description() })),
+    ...choices.map((text) => ({ text, help: '' })),
+    ...options.flatMap(({ long, description }) => (long ? [{ text: long, help: description }] : [])),
+  ];
+  return [...new Map(words.map((word) => [word.text, word])).values()];
+}
+
+/** The loop by which bash and zsh find the command before the cursor: `$path` becomes `wa2ai accounts list`. */
+function walk(places: readonly Place[], words: string): string {
+  const known = places.map(({ path }) => `"${path}"`).filter((path) => path !== '"wa2ai"');
+  return `  for word in ${words}; do
+    case "$place $word" in
+      ${known.join('|')}) place="$place $word" ;;
+    esac
+  done`;
+}
+
+function bash(places: readonly Place[]): string {
+  const cases = places.map(({ path, words }) => {
+    const list = words.map(({ text }) => text).join(' ');
+    return `    "${path}") words="${list}" ;;`;
+  });
+  return `# bash completion of wa2ai: source <(wa2ai completion bash)
+_wa2ai() {
+  local word place=wa2ai words=
+${walk(places, `"\${COMP_WORDS[@]:1:COMP_CWORD-1}"`)}
+  case "$place" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _wa2ai wa2ai
+`;
+}
+
+function zsh(places: readonly Place[]): string {
+  const cases = places.map(({ path, words }) => {
+    const list = words.map(({ text, help }) => quoted(`${text.replaceAll(':', '\\:')}:${help}`));
+    return `    "${path}") found=(${list.join(' ')}) ;;`;
+  });
+  return `#compdef wa2ai
+# zsh completion of wa2ai: source <(wa2ai completion zsh)
+_wa2ai() {
+  local word place=wa2ai
+  local -a found
+${walk(places, `"\${(@)words[2,CURRENT-1]}"`)}
+  case "$place" in
+${cases.join('\n')}
+  esac
+  _describe wa2ai found || _files
+}
+compdef _wa2ai wa2ai
+`;
+}
+
+function fish(places: readonly Place[]): string {
+  const known = places.map(({ path }) => quoted(path)).join(' ');
+  const lines = places.flatMap(({ path, words }) =>
+    words.map(({ text, help }) => {
+      const word = text.startsWith('--') ? `-l ${text.slice(2)}` : `-a ${text}`;
+      return `complete -c wa2ai -n ${quoted(`__wa2ai_at ${quoted(path)}`)} ${word} -d ${quoted(help)}`;
+    }),
+  );
+  return `# fish completion of wa2ai: wa2ai completion fish | source
+function __wa2ai_at
+  set -l place wa2ai
+  for word in (commandline -opc)[2..]
+    contains -- "$place $word" ${known}; and set place "$place $word"
+  end
+  test "$place" = "$argv[1]"
+end
+${lines.join('\n')}
+`;
+}
+
+/** A text in single quotes, as bash, zsh and fish read it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

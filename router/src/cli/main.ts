@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs';
+import { runCli } from './run-cli.ts';
+
+const args = process.argv.slice(2);
+// The settings of the service in this folder. `start` reads them as the service does; `agent` needs none.
+if (existsSync('.env') && args[0] !== 'start' && args[0] !== 'agent') process.loadEnvFile('.env');
+
+// `wa2ai messages | head -1`: the reader has enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+process.exitCode = await runCli(args, {
+  env: process.env,
+  write: (text) => void process.stdout.write(text),
+  writeError: (text) => void process.stderr.write(text),
+  isTerminal: process.stdout.isTTY === true,
+  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
+  now: () => Date.now(),
+});

@@ -1,0 +1,41 @@
+/**
+ * What the stream of live events reports. `ready`: the stream has begun; `reset`: events were lost, so that a client must
+ * load again everything that it shows.
+ */
+export const LIVE_EVENT_TYPES = [
+  'ready',
+  'reset',
+  'message',
+  'turn',
+  'reply',
+  'delivery',
+  'account',
+  'route',
+  'chat',
+  'dead-letter',
+  'draft',
+  'agent',
+  'key',
+  'setting',
+  'webhook',
+  'task',
+] as const;
+
+export type LiveEventType = (typeof LIVE_EVENT_TYPES)[number];
+
+/** A change that is stored: ids and small facts, without texts of people and without secrets. */
+export interface Change {
+  type: LiveEventType;
+  accountId?: string;
+  /** Id of the stored chat. */
+  chatId?: string;
+  /** Id of what changed: of the message for `message`, `turn` and `draft`, of the message sent for `reply` and `delivery`. */
+  id?: string;
+  [fact: string]: string | number | boolean | undefined;
+}
+
+/** A change with the time of its report. */
+export interface LiveEvent extends Change {
+  /** UTC, ISO 8601. */
+  at: string;
+}

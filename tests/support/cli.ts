@@ -1,0 +1,27 @@
+import type { CliHost } from '../../router/src/cli/cli.ts';
+import { runCli } from '../../router/src/cli/run-cli.ts';
+
+/** What surrounds a command line in a test: no terminal, and what it writes is kept. */
+export function hostOf({ env = {}, nowMs = 0 }: { env?: Record<string, string>; nowMs?: number } = {}) {
+  const written = { output: '', errors: '' };
+  const host: CliHost = {
+    env,
+    write: (text) => {
+      written.output += text;
+    },
+    writeError: (text) => {
+      written.errors += text;
+    },
+    isTerminal: false,
+    columns: undefined,
+    now: () => nowMs,
+  };
+  return { host, written };
+}
+
+/** Runs the command line in this process, without a terminal. */
+export async function runWa2ai(args: readonly string[], options: Parameters<typeof hostOf>[0] = {}) {
+  const { host, written } = hostOf(options);
+  const code = await runCli(args, host);
+  return { code, ...written };
+}

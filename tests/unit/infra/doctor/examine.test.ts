@@ -1,0 +1,140 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { clockFinding, migrationFinding } from '../../../../router/src/infra/doctor/check-database.ts';
+import {
+  checkDisk,
+  checkNode,
+  checkPort,
+  checkSecretFile,
+} from '../../../../router/src/infra/doctor/check-machine.ts';
+import { checkAgents, checkWhatsApp } from '../../../../router/src/infra/doctor/check-network.ts';
+import { examine } from '../../../../router/src/infra/doctor/examine.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 23, 12);
+
+let folder: string;
+let server: ReturnType<typeof createServer>;
+let port: number;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wa2ai-doctor-'));
+  server = createServer((_, response) => {
+    response.setHeader('date', new Date(NOW_MS).toUTCString());
+    response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+afterEach(async () => {
+  await close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function close(): Promise<void> {
+  return new Promise((resolve) => {
+    server.closeAllConnections();
+    server.close(() => resolve());
+  });
+}
+
+describe('wa2ai doctor', () => {
+  it.each([
+    ['20.18.9', 'error'],
+    ['18.20.0', 'error'],
+    ['20.19.0', 'ok'],
+    ['22.1.0', 'ok'],
+  ])('judges Node.js %s as %s', (version, level) => {
+    expect(checkNode(version)).toMatchObject({ level });
+  });
+
+  it('finds a port that another program uses, and none when wa2ai itself does', async () => {
+    const used = await checkPort('127.0.0.1', port, false);
+    expect(used).toMatchObject({ level: 'error', message: /Another program/, fix: /WA2AI_PORT/ });
+    expect(await checkPort('127.0.0.1', port, true)).toMatchObject({ level: 'ok' });
+    await close();
+    expect(await checkPort('127.0.0.1', port, false)).toMatchObject({ level: 'ok' });
+  });
+
+  it('finds the space for a data folder that does not exist yet', async () => {
+    expect(await checkDisk(join(folder, 'not/yet'))).toMatchObject({ message: /GB are free/ });
+  });
+
+  it('finds a secret that every user can read', async () => {
+    const path = join(folder, 'key');
+    expect(await checkSecretFile(path)).toBeUndefined();
+    await writeFile(path, 'x');
+    await chmod(path, 0o644);
+    expect(await checkSecretFile(path)).toMatchObject({ level: 'warning', fix: `Run: chmod 600 ${path}` });
+    await chmod(path, 0o640);
+    expect(await checkSecretFile(path)).toMatchObject({ level: 'ok' });
+  });
+
+  it('compares the migrations of the database with its own', () => {
+    expect(migrationFinding(['a', 'b'], ['a', 'b'])).toMatchObject({ level: 'ok' });
+    expect(migrationFinding(['a'], ['a', 'b'])).toMatchObject({ level: 'warning', fix: /wa2ai backup/ });
+    expect(migrationFinding(['a', 'z'], ['a', 'b'])).toMatchObject({ level: 'error', message: /"z"/ });
+  });
+
+  it('does not count the time of the question as a wrong clock', () => {
+    expect(clockFinding(5_000, 0, 9_000)).toMatchObject({ level: 'ok' });
+    expect(clockFinding(20_000, 0, 1_000)).toMatchObject({ level: 'warning', message: /by 19 s/ });
+    expect(clockFinding(0, 20_000, 21_000)).toMatchObject({ level: 'warning', message: /by 20 s/ });
+  });
+
+  it('finds a WhatsApp that does not answer, and a clock that differs', async () => {
+    const url = `http://127.0.0.1:${port}/`;
+    expect(await checkWhatsApp(() => NOW_MS, url)).toMatchObject([{ level: 'ok' }]);
+    const late = await checkWhatsApp(() => NOW_MS + 300_000, url);
+    expect(late).toMatchObject([{ level: 'ok' }, { check: 'clock', level: 'error', message: /by 300 s/ }]);
+    await close();
+    expect(await checkWhatsApp(() => NOW_MS, url)).toMatchObject([
+      { level: 'error', message: /ECONNREFUSED/ },
+    ]);
+  });
+
+  it('checks each agent of the enabled routes once, and shows no path', async () => {
+    const route = { id: '1', enabled: true, agentEndpoint: `http://127.0.0.1:${port}/secret-path` };
+    const routes = [
+      route,
+      { ...route, id: '2' },
+      { ...route, enabled: false, agentEndpoint: 'http://127.0.0.1:1' },
+    ];
+    expect(await checkAgents(routes)).toMatchObject([{ level: 'ok' }]);
+    await close();
+    const [finding] = await checkAgents(routes);
+    expect(finding).toMatchObject({
+      level: 'warning',
+      message: /No agent answers/,
+      fix: /wa2ai agent check/,
+    });
+    expect(JSON.stringify(finding)).not.toContain('secret-path');
+  });
+
+  it('reports wrong settings, each as an error', async () => {
+    const env = { WA2AI_PORT: 'x', WA2AI_EGRESS: 'y' };
+    const findings = await examine({ env, service: undefined, log: quietLog, nowMs: () => NOW_MS });
+    const wrong = findings
+      .filter(({ level }) => level === 'error')
+      .map(({ message }) => message.split(' ')[0]);
+    expect(wrong).toEqual(['WA2AI_PORT', 'WA2AI_EGRESS']);
+  });
+
+  it('finds nothing wrong before the first start, and creates nothing', async () => {
+    const dataDir = join(folder, 'data');
+    const env = {
+      WA2AI_DATA_DIR: dataDir,
+      WA2AI_PORT: '0',
+      WA2AI_WHATSAPP_WS_URL: `ws://127.0.0.1:${port}/ws/chat`,
+    };
+    const findings = await examine({ env, service: undefined, log: quietLog, nowMs: () => NOW_MS });
+    expect(findings.filter(({ level }) => level === 'error')).toEqual([]);
+    expect(findings.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(['disk', 'database', 'whatsapp', 'egress']),
+    );
+    await expect(rm(dataDir, { recursive: true })).rejects.toThrow(/ENOENT/);
+  });
+});
