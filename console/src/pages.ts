@@ -55,6 +55,20 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/routes/routes-page.tsx')).RoutesPage,
   },
   {
+    path: 'keys',
+    title: { en: 'Keys', es: 'Claves' },
+    icon: 'key',
+    group: 'system',
+    load: async () => (await import('./pages/keys/keys-page.tsx')).KeysPage,
+  },
+  {
+    path: 'audit',
+    title: { en: 'Audit log', es: 'Auditoría' },
+    icon: 'list',
+    group: 'system',
+    load: async () => (await import('./pages/audit/audit-page.tsx')).AuditPage,
+  },
+  {
     path: 'settings',
     title: { en: 'Settings', es: 'Ajustes' },
     icon: 'gear',

@@ -4,7 +4,7 @@ import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible, type OpenConsole, openConsole, startBrowser } from './browser.ts';
 
 /** Addresses of all pages. */
-const PAGES = ['', 'chats', 'dead-letters', 'accounts', 'routes', 'settings'];
+const PAGES = ['', 'chats', 'dead-letters', 'accounts', 'routes', 'keys', 'audit', 'settings'];
 
 let bed: TestBed;
 let browser: Browser;
@@ -94,6 +94,35 @@ describe('the console', () => {
     const row = page.getByRole('row', { name: /WA2AI_NODE_ID/ });
     await row.getByText('environment', { exact: true }).waitFor();
     await row.getByText('e2e', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('creates a key that works, shows it once, and revokes it', async () => {
+    const { page, goTo, complaints } = await open();
+    await goTo('keys');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByLabel('Name').fill('reports');
+    await expectAccessible(page);
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    const key = (await page.getByRole('dialog').locator('pre').textContent()) ?? '';
+    const list = () =>
+      fetch(`${bed.service.url}/api/messages`, { headers: { 'x-api-key': key } }).then(
+        ({ status }) => status,
+      );
+    expect(await list()).toBe(200);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page
+      .getByRole('row', { name: /reports/ })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('row', { name: /reports/ }).waitFor({ state: 'detached' });
+    expect(await list()).toBe(401);
+    await goTo('audit');
+    await page
+      .getByRole('row', { name: /createKey/ })
+      .first()
+      .waitFor();
     expect(complaints).toEqual([]);
   });
 });

@@ -1,0 +1,97 @@
+import { useState } from 'preact/hooks';
+import { call, type Schemas } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { useQuery } from '../../api/use-query.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Badge, Card, PageFrame } from '../../components/page.tsx';
+import { EmptyState, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { CreateKey } from './create-key.tsx';
+import { useText } from './texts.ts';
+
+type Key = Schemas['Key'];
+
+/** The keys of the API: create and revoke. */
+export function KeysPage() {
+  const text = useText();
+  const keys = useQuery('GET /api/keys', {}, ['key']);
+  const [isCreating, setCreating] = useState(false);
+  const [asked, setAsked] = useState<Key>();
+  const revoke = useAction(async (id: string) => {
+    await call('DELETE /api/keys/{id}', { path: { id } });
+    keys.reload();
+  }, text.revoked);
+  return (
+    <PageFrame
+      title={text.title}
+      lead={text.lead}
+      actions={
+        <Button kind="main" icon="plus" onClick={() => setCreating(true)}>
+          {text.add}
+        </Button>
+      }
+    >
+      <Loaded query={keys}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <EmptyState icon="key" title={text.none}>
+              <p>{text.noneHint}</p>
+            </EmptyState>
+          ) : (
+            <Card>
+              <Table
+                caption={text.title}
+                rows={data}
+                keyOf={({ id }) => id}
+                columns={[
+                  { title: text.name, cell: ({ name }) => <strong>{name}</strong> },
+                  { title: text.prefix, cell: ({ prefix }) => <code>{prefix}</code> },
+                  {
+                    title: text.scopes,
+                    cell: ({ scopes }) => (
+                      <span>
+                        {scopes.map((scope) => (
+                          <Badge key={scope} mood="quiet">
+                            {scope}
+                          </Badge>
+                        ))}
+                      </span>
+                    ),
+                  },
+                  {
+                    title: text.used,
+                    cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : text.never),
+                  },
+                  {
+                    title: text.actions,
+                    isTitleHidden: true,
+                    cell: (key) => (
+                      <div class="actions">
+                        <Button kind="danger" onClick={() => setAsked(key)}>
+                          {text.revoke}
+                        </Button>
+                      </div>
+                    ),
+                  },
+                ]}
+              />
+            </Card>
+          )
+        }
+      </Loaded>
+      {isCreating && <CreateKey onClose={() => setCreating(false)} reload={keys.reload} />}
+      {asked && (
+        <ConfirmDialog
+          title={`${text.revoke}: ${asked.name}`}
+          action={text.revoke}
+          confirm={() => revoke.run(asked.id)}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>{text.revokeAsk}</p>
+        </ConfirmDialog>
+      )}
+    </PageFrame>
+  );
+}

@@ -1,0 +1,43 @@
+import { texts } from '../../app/language.ts';
+
+/** Texts of the page. */
+export const useText = texts(
+  {
+    title: 'Keys',
+    lead: 'What programs call the API with. A key can do only what its scopes allow.',
+    none: 'No key yet',
+    noneHint: 'Give each program its own key, with the scopes that it needs.',
+    add: 'Create key',
+    name: 'Name',
+    nameHint: 'Which program uses it.',
+    scopes: 'Scopes',
+    prefix: 'Begins with',
+    used: 'Last used',
+    never: 'never',
+    actions: 'Actions',
+    revoke: 'Revoke',
+    revoked: 'Key revoked.',
+    revokeAsk: 'The program that uses this key is refused from now on.',
+    created: 'This is the only time that the key is shown. Copy it now.',
+    close: 'Done',
+  },
+  {
+    title: 'Claves',
+    lead: 'Con ellas llaman los programas a la API. Una clave solo puede lo que permiten sus ámbitos.',
+    none: 'Todavía no hay claves',
+    noneHint: 'Da a cada programa su propia clave, con los ámbitos que necesita.',
+    add: 'Crear clave',
+    name: 'Nombre',
+    nameHint: 'Qué programa la usa.',
+    scopes: 'Ámbitos',
+    prefix: 'Empieza por',
+    used: 'Último uso',
+    never: 'nunca',
+    actions: 'Acciones',
+    revoke: 'Revocar',
+    revoked: 'Clave revocada.',
+    revokeAsk: 'Desde ahora se rechaza al programa que usa esta clave.',
+    created: 'La clave se muestra solo esta vez. Cópiala ahora.',
+    close: 'Listo',
+  },
+);
