@@ -22,6 +22,7 @@ import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
 import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts';
 import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
+import { type PlaygroundApiDeps, playgroundApi } from './resources/playground-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
@@ -45,6 +46,7 @@ export interface RestApiDeps
     NpcChainApiDeps,
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
+    PlaygroundApiDeps,
     RepliesApiDeps,
     RoutesApiDeps,
     SettingsApiDeps,
@@ -65,6 +67,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...mediaApi(deps),
     ...chatsApi(deps),
     ...draftsApi(deps),
+    ...playgroundApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...webhooksApi(deps),

@@ -10,6 +10,7 @@ import {
 import { jidHash } from '../../../../core/chat-hash.ts';
 import { ANY_CHANNEL, canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../../../core/models.ts';
+import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
@@ -77,7 +78,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       },
       handle: async ({ body, caller }) => {
         const route = newRouteOf(agentKinds, body, config);
-        refuseUnknownAccount(accounts, route.accountId, config.accountId);
+        refuseUnknownAccount(accounts, route.accountId, config.accountId, PLAYGROUND);
         refuseOtherRoute(caller, undefined);
         await refuseOtherChat(caller, route, aliasesOf);
         await refuseOtherFallback(caller, route.config);
@@ -204,7 +205,9 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       refuseOtherRoute(caller, undefined);
       await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
     }
-    if (changes.accountId !== undefined) refuseUnknownAccount(accounts, changes.accountId, before.accountId);
+    if (changes.accountId !== undefined) {
+      refuseUnknownAccount(accounts, changes.accountId, before.accountId, PLAYGROUND);
+    }
     const { agentEndpoint = before.agentEndpoint, config: written } = changes;
     await refuseOtherFallback(caller, written, before.config);
     refuseOtherPrograms(caller, before.config);
