@@ -1,4 +1,3 @@
-import { phoneJid } from '../chat-id.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import type { ChatAddress, InboundMessage, ToUs } from '../messages/inbound-message.ts';
 import type { MediaKind, MessageKind } from '../models.ts';
@@ -152,6 +151,3 @@ async function storedFile(
   const id = await playground.addFile(chat.id, { mimeType, ...name, bytes });
   return { kind, mimeType, ...name, sizeBytes: bytes.length, reference: playgroundReference(id) };
 }
-
-/** The JID of the account of the playground. */
-export const PLAYGROUND_JID = phoneJid(PLAYGROUND_PHONE);
