@@ -7,6 +7,7 @@ COPY scripts scripts
 COPY prisma prisma
 COPY router router
 COPY runtime-server runtime-server
+COPY console console
 COPY tests tests
 RUN npm run build && npm prune --omit=dev
 
@@ -22,6 +23,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/prisma prisma
 COPY docs docs
 COPY --from=build /app/dist/service dist/service
+COPY --from=build /app/dist/console dist/console
 RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data

@@ -174,6 +174,19 @@ export default defineConfig({
         },
       },
       {
+        // The console in Chromium: npm run test:console. The short form is part of npm test when Chromium is installed.
+        test: {
+          name: 'console',
+          include: ['tests/console/**/*.test.ts'],
+          environment: 'node',
+          expect,
+          globalSetup: ['tests/support/database-setup.ts'],
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          maxWorkers: 2,
+        },
+      },
+      {
         // The image and docker-compose.yml on a real engine: npm run test:docker.
         test: {
           name: 'docker',

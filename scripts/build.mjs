@@ -1,7 +1,9 @@
-// Compiles router/, runtime-server/ and the programs under tests/ to dist/ when the sources changed.
+// Compiles router/, runtime-server/ and the programs under tests/ to dist/, and the console, when the sources changed.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { buildConsole, consoleFolder, consoleStamp, isConsoleBuilt } from './build-console.mjs';
 import { bundleService, service } from './bundle.mjs';
+import { writeConsoleTypes } from './console-types.mjs';
 import { ensureDeps, hasProductionDeps } from './ensure-deps.mjs';
 import { checkNode, fail, filesIn, hashOf, isMain, readIfThere, root, runNode, say, tool } from './steps.mjs';
 
@@ -11,6 +13,11 @@ const config = join(root, 'tsconfig.build.json');
 
 /** Resolves when dist/ matches the sources. Takes some milliseconds when nothing changed. */
 export async function build() {
+  await buildService();
+  await buildConsole();
+}
+
+async function buildService() {
   const hash = sourceHash();
   if (readIfThere(stamp) === hash) return;
   say('building');
@@ -24,6 +31,7 @@ export async function build() {
   copyAssets(sourceFolders());
   removeOrphans();
   await bundleService();
+  await writeConsoleTypes();
   writeFileSync(stamp, hash);
 }
 
@@ -37,7 +45,7 @@ export async function prepare() {
 /** The same for the service itself, which runs without development packages once it is built. */
 export async function prepareService() {
   checkNode();
-  if (hasProductionDeps() && readIfThere(stamp) === sourceHash()) return;
+  if (hasProductionDeps() && readIfThere(stamp) === sourceHash() && isConsoleBuilt()) return;
   await prepare();
 }
 
@@ -46,7 +54,8 @@ function sourceFolders() {
 }
 
 function sourceHash() {
-  const files = ['tsconfig.json', 'package-lock.json', join('scripts', 'bundle.mjs')];
+  const scripts = ['bundle.mjs', 'console-types.mjs'].map((name) => join('scripts', name));
+  const files = ['tsconfig.json', 'package-lock.json', ...scripts];
   return hashOf(
     [...sourceFolders(), join(root, 'runtime-server'), config, ...files.map((file) => join(root, file))],
     isSource,
@@ -69,7 +78,8 @@ function copyAssets(folders) {
 /** Removes what was built from a source that no longer exists, so that no import finds it. */
 function removeOrphans() {
   for (const file of filesIn(dist)) {
-    if (file === stamp || file.startsWith(service + sep)) continue;
+    if (file === stamp || file === consoleStamp) continue;
+    if ([service, consoleFolder].some((folder) => file.startsWith(folder + sep))) continue;
     const source = join(root, relative(dist, file));
     const candidates = [source, source.replace(/\.js(\.map)?$/, '.ts')];
     if (!candidates.some((path) => existsSync(path) && statSync(path).isFile())) rmSync(file);

@@ -32,6 +32,8 @@ const EXTERNAL = [
   'dockerode',
   // reads its tables, 60 MB of garbage, when it is loaded: with the first route that has `languages`
   'tinyld',
+  // for files of routes
+  'yaml',
 ];
 
 /** Resolves when dist/service is that of dist/router and of runtime-server. */

@@ -1,7 +1,8 @@
-// `npm run check`: format, lint with import rules, types, dead code. Every one runs, one line each.
+// `npm run check`: format, lint with import rules, types, build, dead code. Every one runs, one line each.
 
+import { join } from 'node:path';
 import { ensureDeps } from './ensure-deps.mjs';
-import { checkNode, runNode, tool } from './steps.mjs';
+import { checkNode, root, runNode, tool } from './steps.mjs';
 
 checkNode();
 await ensureDeps();
@@ -11,6 +12,13 @@ const checks = [
   { name: 'format', script: biome, args: ['format', '.'] },
   { name: 'lint and import rules', script: biome, args: ['lint', '--error-on-warnings', '.'] },
   { name: 'types', script: tool('typescript-compiler', 'bin', 'tsc'), args: ['--noEmit'] },
+  // the build writes the types of the API that the console uses
+  { name: 'build', script: join(root, 'scripts', 'build.mjs'), args: [] },
+  {
+    name: 'types of the console',
+    script: tool('typescript-compiler', 'bin', 'tsc'),
+    args: ['--noEmit', '-p', join(root, 'console')],
+  },
   { name: 'dead code', script: tool('knip', 'bin', 'knip.js'), args: ['--no-progress'] },
 ];
 

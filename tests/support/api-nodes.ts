@@ -5,15 +5,22 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
 import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
 import { auditApi } from '../../router/src/infra/faces/rest/resources/audit-api.ts';
+import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { keysApi } from '../../router/src/infra/faces/rest/resources/keys-api.ts';
 import { nodesApi } from '../../router/src/infra/faces/rest/resources/nodes-api.ts';
+import { routeHistoryApi } from '../../router/src/infra/faces/rest/resources/route-history-api.ts';
+import { routesApi } from '../../router/src/infra/faces/rest/resources/routes-api.ts';
 import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
 import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
 import { CachedApiKeyStore } from '../../router/src/infra/storage/stores/cached-api-key-store.ts';
 import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../../router/src/infra/storage/stores/postgres-audit-log.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
+import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
+import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
+import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import type { TestDatabase } from './database.ts';
+import { FakeAccounts } from './http-api.ts';
 import { quietLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'the-admin-key-of-these-tests';
@@ -48,6 +55,18 @@ export async function startApiNode(
   const auditLog = new PostgresAuditLog(database.open());
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: quietLog });
   onTestFinished(() => recorder.stop());
+  const accounts = new FakeAccounts();
+  accounts.set();
+  const routesDeps = {
+    routes: new CachedRouteStore(new PostgresRouteStore(database.open()), bus, clock),
+    routeHistory: new PostgresRouteHistory(database.open()),
+    accounts,
+    config: { accountId: 'default', environment: 'lab' as const },
+    agentKinds,
+    routeProbe: { refusedAddresses: () => [], findings: async () => [] },
+    aliasesOf: async () => [],
+    log: quietLog,
+  };
   const server = await createHttpServer({
     config: { host: '127.0.0.1', port: 0, apiKey: ADMIN_KEY },
     access,
@@ -56,6 +75,8 @@ export async function startApiNode(
     endpoints: [
       ...keysApi({ keys, now: () => clock.now(), log: quietLog }),
       ...auditApi({ auditLog }),
+      ...routeHistoryApi(routesDeps),
+      ...routesApi(routesDeps),
       ...nodesApi({ nodes: { nodeId, view: () => ({ nodes: [], accounts: [] }) } }),
     ],
     log: quietLog,

@@ -511,6 +511,7 @@ export async function startHttpApi(
     deliverReplies: (replies) => replies.forEach(replayDeps.deliver),
     metrics,
     routes,
+    routeHistory: routes,
     log,
     now: () => clock.nowMs,
     resumeChat: (id, answerMissed) =>

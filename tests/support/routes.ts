@@ -33,6 +33,8 @@ export function routesOf(routes: Route[]): RouteStore {
     list: unused,
     update: unused,
     delete: unused,
+    write: unused,
+    restore: unused,
     candidates: async ({ accountId, environment, channelIds }) =>
       routes.filter(
         (route) =>

@@ -22,6 +22,7 @@ import { a2aFace } from '../infra/faces/a2a/a2a-face.ts';
 import { Access } from '../infra/faces/access/access.ts';
 import { AuditRecorder } from '../infra/faces/access/audit-recorder.ts';
 import { KeyWatch } from '../infra/faces/access/key-watch.ts';
+import { consoleFace } from '../infra/faces/console/console-face.ts';
 import { mcpFace } from '../infra/faces/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
@@ -37,6 +38,7 @@ import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts'
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
+import { PostgresRouteHistory } from '../infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -107,6 +109,7 @@ export async function openApi(
     faceSettings,
     now: () => systemClock.now(),
     routes,
+    routeHistory: new PostgresRouteHistory(postgres),
     agentKinds,
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
@@ -229,6 +232,7 @@ export async function openApi(
     // One line per face. Express looks for the endpoint of a request from the first to the last.
     endpoints: [...npcFace(npc), ...pages(faces), ...rest, ...docsPages()],
     faces: [
+      consoleFace(),
       ...a2aFace({
         ...served,
         hooks: parts.taskHooks,

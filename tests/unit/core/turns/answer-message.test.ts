@@ -111,6 +111,8 @@ function deps(): AnswerDeps {
       list: async () => routes,
       update: async () => undefined,
       delete: async () => false,
+      write: () => Promise.reject(new Error('not part of this test')),
+      restore: () => Promise.reject(new Error('not part of this test')),
     },
     matcher: { test: async () => 'match' },
     environment: 'lab',

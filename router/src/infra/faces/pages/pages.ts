@@ -16,7 +16,7 @@ import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
 import { type ApiResponse, requestOf } from '../rest/response.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';
-import { MOODS, qrPage, REFRESH_SCRIPT } from './qr-page.ts';
+import { qrPage } from './qr-page.ts';
 
 export interface PagesDeps {
   accounts: AccountControl;
@@ -72,7 +72,7 @@ type AccountQuery = z.output<typeof accountQuery>;
 const htmlPage = { description: 'The page.', contentType: 'text/html' };
 
 /**
- * Pages for people: `/`, `/login`, `/qr` with its picture and status. With an admin key set, everybody but admins sees a
+ * Pages for people: `/`, which leads to the console, `/login`, `/qr` with its picture and status. With an admin key set, everybody but admins sees a
  * login form only.
  */
 export function pages({ accounts, config, routes, access, now, log }: PagesDeps): Endpoint[] {
@@ -84,10 +84,14 @@ export function pages({ accounts, config, routes, access, now, log }: PagesDeps)
       path: '/',
       operationId: 'showOverview',
       scopes: 'public',
-      summary: 'Overview of accounts and pages',
-      responses: { 200: htmlPage },
+      summary: 'Leads to the console, or to the login form',
+      responses: {
+        303: { description: 'Logged in. Redirects to the console.' },
+        401: { description: 'A login form.', contentType: 'text/html' },
+      },
+      // Relative, so that it also works behind a path prefix.
       handle: ({ caller }) =>
-        isAdmin(caller) ? indexPage(accounts.list(), caller.kind === 'session') : loginPage('/'),
+        isAdmin(caller) ? { status: 303, headers: { location: 'console/' } } : loginPage('/'),
     }),
     endpoint({
       tag: 'Pairing',
@@ -230,34 +234,5 @@ function loginPage(location: '/' | '/qr', problem?: string): ApiResponse {
 <button>Log in</button>
 </form>
 <p role="alert">${problem}</p>`,
-  });
-}
-
-const LOG_OUT = html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`;
-
-function indexPage(accounts: readonly AccountStatus[], hasSession: boolean): ApiResponse {
-  return page({
-    status: 200,
-    title: 'WhatsApp accounts',
-    reloadSeconds: 5,
-    script: REFRESH_SCRIPT,
-    main: html`
-<h1>WhatsApp accounts</h1>
-<ul class="plain" data-part="accounts" aria-live="polite">${accounts.map(
-      ({ accountId, state, nextAction }) => html`
-<li><p class="state ${MOODS[state]}"><a href="/qr?account=${encodeURIComponent(accountId)}">${accountId}</a> ${state}</p>
-<p>${nextAction}</p></li>`,
-    )}
-</ul>
-<p role="alert"></p>
-<h2>Look up</h2>
-<ul>
-<li><a href="/api/routes">Routes</a></li>
-<li><a href="/api/messages">Messages</a> and <a href="/api/dead-letters">dead letters</a></li>
-<li><a href="/health/ready">Readiness</a> and <a href="/metrics">metrics</a></li>
-<li><a href="/openapi.json">Description of the API</a> (OpenAPI 3.1)</li>
-<li><a href="/docs/README.md">Documentation</a></li>
-</ul>
-${hasSession && LOG_OUT}`,
   });
 }

@@ -52,6 +52,8 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   bodyType?: 'application/x-www-form-urlencoded';
   /** Largest body, in bytes; default: 1 MB. */
   maxBodyBytes?: number;
+  /** The body may be YAML too. */
+  takesYaml?: true;
   /** The body may be a form with files too: what its parts say, as `body` has it. */
   form?: { maxBytes: number; read(parts: readonly FormPart[]): unknown };
   /** Refuses a request by the parameters of its path, before its body is read. @throws {HttpProblem} */

@@ -11,6 +11,7 @@ import type { Endpoint } from './endpoint.ts';
 import { isForm } from './form.ts';
 import { limitRequest } from './limits.ts';
 import { HttpProblem } from './problem.ts';
+import { isYaml } from './yaml.ts';
 
 const SESSION_COOKIE = 'wa2ai_session';
 const SESSION_HOURS = 12;
@@ -48,8 +49,10 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
       }
       if (caller.kind === 'key' && !isPublic) await limitRequest(limiter, caller.key, response);
       if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
-        const takesForms = (response.locals.operation as Endpoint | undefined)?.form !== undefined;
-        if (!takesForms || !isForm(request)) refuseOtherThanJson(request);
+        const operation = response.locals.operation as Endpoint | undefined;
+        const isOther =
+          (operation?.form !== undefined && isForm(request)) || (operation?.takesYaml && isYaml(request));
+        if (!isOther) refuseOtherThanJson(request);
       }
       next();
     };

@@ -5,6 +5,7 @@ import {
   type Response,
   Router,
   raw as rawBody,
+  text as textBody,
   urlencoded,
 } from 'express';
 import type { Caller } from '../../../core/access/caller.ts';
@@ -15,6 +16,7 @@ import { authorize } from './guard.ts';
 import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
 import { validate } from './validate.ts';
+import { isYaml, readYaml } from './yaml.ts';
 
 /** Largest body that is read, in bytes: 1 MB. */
 export const MAX_BODY_BYTES = 1_048_576;
@@ -65,15 +67,31 @@ function permissionOf({ scopes }: Endpoint): RequestHandler[] {
   return scopes === 'public' ? [] : [authorize(scopes)];
 }
 
-function parserOf({ body, bodyType, maxBodyBytes, admit, form }: Endpoint): RequestHandler[] {
+function parserOf({ body, bodyType, maxBodyBytes, admit, form, takesYaml }: Endpoint): RequestHandler[] {
   if (!body) return [];
   const admission: RequestHandler = async (request, _response, next) => {
     await admit?.(request.params as Record<string, string>);
     next();
   };
   const parser = maxBodyBytes === undefined ? readJson : jsonReader(maxBodyBytes);
-  const usual = bodyType ? readFields : parser;
+  const plain = bodyType ? readFields : parser;
+  const usual = takesYaml ? yamlOr(plain, maxBodyBytes ?? MAX_BODY_BYTES) : plain;
   return [...(admit ? [admission] : []), form ? formOr(usual, form) : usual];
+}
+
+/** Reads a body that is YAML; `other` reads every other one. */
+function yamlOr(other: RequestHandler, limit: number): RequestHandler {
+  const readText = textBody({ limit, type: () => true });
+  return (request, response, next) => {
+    if (!isYaml(request)) return other(request, response, next);
+    readText(request, response, (error?: unknown) => {
+      if (error) return next(error);
+      readYaml(typeof request.body === 'string' ? request.body : '').then((value) => {
+        request.body = value;
+        next();
+      }, next);
+    });
+  };
 }
 
 /** Reads a body that is a form with files; `other` reads every other one. */

@@ -24,6 +24,9 @@ import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-setting
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
 import { type PlaygroundApiDeps, playgroundApi } from './resources/playground-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
+import { type RouteFilesApiDeps, routeFilesApi } from './resources/route-files-api.ts';
+import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
+import { type RouteOrderApiDeps, routeOrderApi } from './resources/route-order-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
@@ -48,6 +51,9 @@ export interface RestApiDeps
     NpcTradesApiDeps,
     PlaygroundApiDeps,
     RepliesApiDeps,
+    RouteFilesApiDeps,
+    RouteHistoryApiDeps,
+    RouteOrderApiDeps,
     RoutesApiDeps,
     SettingsApiDeps,
     WebhooksApiDeps {
@@ -60,6 +66,9 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
   return [
     // Before `/api/routes/{id}`, which would match `explain` as an id.
     ...explainApi(deps),
+    ...routeHistoryApi(deps),
+    ...routeFilesApi(deps),
+    ...routeOrderApi(deps),
     ...routesApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),

@@ -30,6 +30,17 @@ export function refuseOtherRoute(caller: Caller, routeId: string | undefined): v
   throw new HttpProblem(403, 'ROUTE_NOT_ALLOWED', `The key ${what}.`);
 }
 
+/**
+ * For a call that concerns every route.
+ * @throws {HttpProblem} 403: the caller's key is restricted to some routes or chats
+ */
+export function refuseRestricted(caller: Caller): void {
+  refuseOtherRoute(caller, undefined);
+  if (allowedChats(caller)) {
+    throw chatNotAllowed('The key may use some chats only, which excludes this call.');
+  }
+}
+
 function chatNotAllowed(sentence: string): HttpProblem {
   return new HttpProblem(403, 'CHAT_NOT_ALLOWED', sentence);
 }

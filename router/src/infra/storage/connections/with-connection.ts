@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { Wa2aiError } from '../../../core/errors.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { troubleOf } from '../upkeep/storage-faults.ts';
 import { addressOf, explainConnectError } from './connect-errors.ts';
@@ -36,7 +37,7 @@ export async function withConnection<T>(
 }
 
 function explainStep(error: unknown): unknown {
-  if (error instanceof DatabaseError) return error;
+  if (error instanceof Wa2aiError) return error;
   const reason = errorMessage(error);
   const cause = { cause: error };
   if (errorCode(error) === '42501') {

@@ -69,6 +69,15 @@ const COLUMNS: SecretColumn[] = [
     identity: [],
     context: () => ROUTE_CONFIG_CONTEXT,
   },
+  ...(['before', 'after'] as const).map((column) => ({
+    ...asText,
+    table: 'route_version_change',
+    column,
+    text: `coalesce(${column} #>> '{config,encrypted}', (${column} -> 'config')::text)`,
+    typed: (text: string) => `jsonb_set(${column}, '{config}', jsonb_build_object('encrypted', ${text}))`,
+    identity: [],
+    context: () => ROUTE_CONFIG_CONTEXT,
+  })),
   {
     ...asText,
     table: 'face_setting',

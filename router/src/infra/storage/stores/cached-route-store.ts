@@ -1,7 +1,8 @@
 import type { NodeBus } from '../../../core/cluster/node-bus.ts';
 import type { Environment, Route } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
-import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
+import type { RouteChangeBy } from '../../../core/ports/route-history.ts';
+import type { NewRoute, RouteChanges, RouteStore } from '../../../core/ports/route-store.ts';
 import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
 
 /** Routes of all entries. */
@@ -25,8 +26,8 @@ export class CachedRouteStore implements RouteStore {
     bus.on('routes-changed', () => this.#cache.clear());
   }
 
-  create(route: NewRoute): Promise<Route> {
-    return this.#cache.change(() => this.#table.create(route));
+  create(route: NewRoute, by?: RouteChangeBy): Promise<Route> {
+    return this.#cache.change(() => this.#table.create(route, by));
   }
 
   get(id: string): Promise<Route | undefined> {
@@ -37,12 +38,20 @@ export class CachedRouteStore implements RouteStore {
     return this.#table.list(filter);
   }
 
-  update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
-    return this.#cache.change(() => this.#table.update(id, change));
+  update(id: string, change: Partial<NewRoute>, by?: RouteChangeBy): Promise<Route | undefined> {
+    return this.#cache.change(() => this.#table.update(id, change, by));
   }
 
-  delete(id: string): Promise<boolean> {
-    return this.#cache.change(() => this.#table.delete(id));
+  delete(id: string, by?: RouteChangeBy): Promise<boolean> {
+    return this.#cache.change(() => this.#table.delete(id, by));
+  }
+
+  write(changes: RouteChanges, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
+    return this.#cache.change(() => this.#table.write(changes, by, expected));
+  }
+
+  restore(version: number, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
+    return this.#cache.change(() => this.#table.restore(version, by, expected));
   }
 
   candidates(query: { accountId: string; environment: Environment; channelIds: string[] }): Promise<Route[]> {

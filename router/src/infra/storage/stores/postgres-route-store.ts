@@ -2,44 +2,35 @@ import { randomUUID } from 'node:crypto';
 import sql, { type Sql } from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
-import type { NewRoute, RouteStore } from '../../../core/ports/route-store.ts';
+import type { RouteChangeBy } from '../../../core/ports/route-history.ts';
+import type { NewRoute, RouteChanges, RouteStore } from '../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { agentKinds } from '../../agents/agent-kinds.ts';
 import { wireConfigOf } from '../../agents/route-config.ts';
 import { openConfig, sealConfig } from '../encryption/sealed-config.ts';
-import type { Statements } from '../postgres.ts';
+import type { Postgres, Statements } from '../postgres.ts';
 import { storableJson, storableOrNull } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
-import { type RouteRow, routeReader, unreadableRoute } from './stored-route.ts';
+import { ROUTE_COLUMNS, type RouteRow, routeReader, unreadableRoute } from './stored-route.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Everything of a route but its config, which may be long and damaged. */
-const COLUMNS = sql`
-  id::text, account_id AS "accountId", channel_id AS "channelId", agent_endpoint AS "agentEndpoint", environment,
-  regex_filter AS "regexFilter", priority, enabled, name, created_at AS "createdAt", updated_at AS "updatedAt"`;
-
 /** Routes in PostgreSQL. Every call reads the table. */
 export class PostgresRouteStore implements RouteStore {
-  readonly #postgres: Statements;
+  readonly #postgres: Pick<Postgres, keyof Statements | 'transaction'>;
   readonly #routeOf: ReturnType<typeof routeReader>;
 
-  constructor(postgres: Statements, kinds: readonly AgentKind[] = agentKinds) {
+  constructor(
+    postgres: Pick<Postgres, keyof Statements | 'transaction'>,
+    kinds: readonly AgentKind[] = agentKinds,
+  ) {
     this.#postgres = postgres;
     this.#routeOf = routeReader(kinds);
   }
 
-  async create(route: NewRoute): Promise<Route> {
-    const [row] = await withStorage('storing a route', () =>
-      this.#postgres.query<RouteRow>(sql`
-        INSERT INTO route (id, account_id, channel_id, agent_endpoint, environment, regex_filter, priority, enabled,
-          name, config, updated_at)
-        VALUES (${timeOrderedId()}::uuid, ${route.accountId}, ${route.channelId}, ${route.agentEndpoint},
-          ${route.environment}, ${storableOrNull(route.regexFilter)}, ${route.priority}, ${route.enabled},
-          ${storableOrNull(route.name)}, ${this.#sealed(route.config)}::jsonb, now())
-        RETURNING ${COLUMNS}, config`),
-    );
-    return this.#read(row as RouteRow);
+  async create(route: NewRoute, by?: RouteChangeBy): Promise<Route> {
+    const row = await withStorage('storing a route', () => this.#change(by, (on) => this.#insert(on, route)));
+    return this.#read(row);
   }
 
   async get(id: string): Promise<Route | undefined> {
@@ -54,34 +45,60 @@ export class PostgresRouteStore implements RouteStore {
     );
   }
 
-  async update(id: string, change: Partial<NewRoute>): Promise<Route | undefined> {
+  async update(id: string, change: Partial<NewRoute>, by?: RouteChangeBy): Promise<Route | undefined> {
     if (!UUID.test(id)) return undefined;
-    const config = change.config && this.#sealed(change.config);
-    const [row] = await withStorage('changing a route', () =>
-      this.#postgres.query<RouteRow>(sql`
-        UPDATE route SET
-          account_id = coalesce(${change.accountId}, account_id),
-          channel_id = coalesce(${change.channelId}, channel_id),
-          agent_endpoint = coalesce(${change.agentEndpoint}, agent_endpoint),
-          environment = coalesce(${change.environment}, environment),
-          priority = coalesce(${change.priority}, priority),
-          enabled = coalesce(${change.enabled}, enabled),
-          regex_filter = CASE WHEN ${Object.hasOwn(change, 'regexFilter')}
-            THEN ${storableOrNull(change.regexFilter)} ELSE regex_filter END,
-          name = CASE WHEN ${Object.hasOwn(change, 'name')} THEN ${storableOrNull(change.name)} ELSE name END,
-          config = coalesce(${config}::jsonb, config),
-          updated_at = now()
-        WHERE id = ${id}::uuid RETURNING ${COLUMNS}, config`),
+    const row = await withStorage('changing a route', () =>
+      this.#change(by, (on) => this.#updateRow(on, id, change)),
     );
     return row && this.#read(row);
   }
 
-  async delete(id: string): Promise<boolean> {
+  async delete(id: string, by?: RouteChangeBy): Promise<boolean> {
     if (!UUID.test(id)) return false;
     const count = await withStorage('deleting a route', () =>
-      this.#postgres.execute(sql`DELETE FROM route WHERE id = ${id}::uuid`),
+      this.#change(by, (on) => on.execute(sql`DELETE FROM route WHERE id = ${id}::uuid`)),
     );
     return count > 0;
+  }
+
+  write(changes: RouteChanges, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
+    return withStorage('changing routes', () =>
+      this.#versioned(by, expected, async (on) => {
+        await on.execute(sql`DELETE FROM route WHERE id = ANY (${changes.delete}::uuid[])`);
+        for (const { id, change } of changes.update) await this.#updateRow(on, id, change);
+        for (const { id, ...route } of changes.create) await this.#insert(on, route, id);
+      }),
+    );
+  }
+
+  restore(version: number, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
+    return withStorage('restoring routes', () =>
+      this.#versioned({ ...by, restored: version }, expected, async (on) => {
+        const former = sql`
+          SELECT DISTINCT ON (route_id) route_id, before FROM route_version_change WHERE version > ${version}::integer
+          ORDER BY route_id, version`;
+        await on.execute(sql`
+          DELETE FROM route WHERE id IN (SELECT route_id FROM (${former}) AS former WHERE before IS NULL)`);
+        // Rows as they are stored: secrets stay encrypted.
+        await on.execute(sql`
+          INSERT INTO route (id, account_id, channel_id, agent_endpoint, environment, regex_filter, priority, enabled,
+            name, config, created_at, updated_at)
+          SELECT r.id, r.account_id, r.channel_id, r.agent_endpoint, r.environment, r.regex_filter, r.priority, r.enabled,
+            r.name, r.config, r.created_at, now()
+          FROM (${former}) AS former, jsonb_populate_record(NULL::route, former.before) AS r
+          WHERE former.before IS NOT NULL
+          ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, channel_id = excluded.channel_id,
+            agent_endpoint = excluded.agent_endpoint, environment = excluded.environment,
+            regex_filter = excluded.regex_filter, priority = excluded.priority, enabled = excluded.enabled,
+            name = excluded.name, config = excluded.config, created_at = excluded.created_at,
+            updated_at = excluded.updated_at
+          WHERE (route.account_id, route.channel_id, route.agent_endpoint, route.environment, route.regex_filter,
+              route.priority, route.enabled, route.name, route.config, route.created_at)
+            IS DISTINCT FROM (excluded.account_id, excluded.channel_id, excluded.agent_endpoint, excluded.environment,
+              excluded.regex_filter, excluded.priority, excluded.enabled, excluded.name, excluded.config,
+              excluded.created_at)`);
+      }),
+    );
   }
 
   async candidates(query: {
@@ -105,11 +122,11 @@ export class PostgresRouteStore implements RouteStore {
         ),
       );
     try {
-      return (await read<RouteRow>(sql`${COLUMNS}, config`)).map((row) => this.#read(row));
+      return (await read<RouteRow>(sql`${ROUTE_COLUMNS}, config`)).map((row) => this.#read(row));
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
     }
-    const rows = await read<Omit<RouteRow, 'config'>>(COLUMNS);
+    const rows = await read<Omit<RouteRow, 'config'>>(ROUTE_COLUMNS);
     return Promise.all(rows.map((row) => this.#orUnreadable(row)));
   }
 
@@ -125,6 +142,59 @@ export class PostgresRouteStore implements RouteStore {
     }
   }
 
+  async #insert(on: Statements, route: NewRoute, id = timeOrderedId()): Promise<RouteRow> {
+    const [row] = await on.query<RouteRow>(sql`
+      INSERT INTO route (id, account_id, channel_id, agent_endpoint, environment, regex_filter, priority, enabled,
+        name, config, updated_at)
+      VALUES (${id}::uuid, ${route.accountId}, ${route.channelId}, ${route.agentEndpoint},
+        ${route.environment}, ${storableOrNull(route.regexFilter)}, ${route.priority}, ${route.enabled},
+        ${storableOrNull(route.name)}, ${this.#sealed(route.config)}::jsonb, now())
+      RETURNING ${ROUTE_COLUMNS}, config`);
+    return row as RouteRow;
+  }
+
+  async #updateRow(on: Statements, id: string, change: Partial<NewRoute>): Promise<RouteRow | undefined> {
+    const config = change.config && this.#sealed(change.config);
+    const [row] = await on.query<RouteRow>(sql`
+      UPDATE route SET
+        account_id = coalesce(${change.accountId}, account_id),
+        channel_id = coalesce(${change.channelId}, channel_id),
+        agent_endpoint = coalesce(${change.agentEndpoint}, agent_endpoint),
+        environment = coalesce(${change.environment}, environment),
+        priority = coalesce(${change.priority}, priority),
+        enabled = coalesce(${change.enabled}, enabled),
+        regex_filter = CASE WHEN ${Object.hasOwn(change, 'regexFilter')}
+          THEN ${storableOrNull(change.regexFilter)} ELSE regex_filter END,
+        name = CASE WHEN ${Object.hasOwn(change, 'name')} THEN ${storableOrNull(change.name)} ELSE name END,
+        config = coalesce(${config}::jsonb, config),
+        updated_at = now()
+      WHERE id = ${id}::uuid RETURNING ${ROUTE_COLUMNS}, config`);
+    return row;
+  }
+
+  /** Runs a change; its version is that of `by`. */
+  #change<T>(by: RouteChangeBy | undefined, work: (on: Statements) => Promise<T>): Promise<T> {
+    if (!by) return work(this.#postgres);
+    return this.#postgres.transaction(async (on) => {
+      await on.execute(sql`SELECT set_config('wa2ai.route_change', ${JSON.stringify(by)}, true)`);
+      return work(on);
+    });
+  }
+
+  /** Runs changes as one version, unless there is a newer one than expected. */
+  #versioned(
+    by: RouteChangeBy & { restored?: number },
+    expected: number,
+    work: (on: Statements) => Promise<void>,
+  ): Promise<number | 'outdated'> {
+    return this.#change(by, async (on) => {
+      await on.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai route versions', 0))`);
+      if ((await newestVersion(on)) !== expected) return 'outdated';
+      await work(on);
+      return newestVersion(on);
+    });
+  }
+
   #sealed(config: RouteConfig): string {
     return sealConfig(this.#postgres.secrets, storableJson(wireConfigOf(config)));
   }
@@ -133,6 +203,14 @@ export class PostgresRouteStore implements RouteStore {
   #read(row: RouteRow): Route {
     return this.#routeOf({ ...row, config: openConfig(this.#postgres.secrets, row.config) });
   }
+}
+
+/** Number of the newest version of the table; 0 while there is none. Throws as `query` does. */
+export async function newestVersion(on: Statements): Promise<number> {
+  const [row] = await on.query<{ number: number }>(
+    sql`SELECT coalesce(max(number), 0) AS number FROM route_version`,
+  );
+  return row?.number ?? 0;
 }
 
 /**

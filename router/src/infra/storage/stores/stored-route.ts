@@ -1,7 +1,13 @@
+import sql from 'sql-template-tag';
 import type { Route } from '../../../core/models.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { routeConfigOf, storedConfigCheck, type WireConfig } from '../../agents/route-config.ts';
 import { type Columns, withoutNulls } from './rows.ts';
+
+/** Everything of a route but its config, which may be long and damaged. */
+export const ROUTE_COLUMNS = sql`
+  id::text, account_id AS "accountId", channel_id AS "channelId", agent_endpoint AS "agentEndpoint", environment,
+  regex_filter AS "regexFilter", priority, enabled, name, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 /** A row of `route`, with its config decrypted. */
 export type RouteRow = Columns<Omit<Route, 'config' | 'damage'>> & { config: unknown };

@@ -53,7 +53,7 @@ interface AppliedMigration {
 export async function applyMigrations(url: string, prismaFolder: string): Promise<string[]> {
   const migrations = await readMigrations(prismaFolder);
   return withConnection(url, 'migrations', async (client) => {
-    await lock(client);
+    await lockMigrations(client);
     await client.query('SET client_min_messages = warning');
     // Without the privilege to create tables, CREATE TABLE IF NOT EXISTS fails even if the table exists.
     if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
@@ -63,6 +63,28 @@ export async function applyMigrations(url: string, prismaFolder: string): Promis
     await refuseMissingRights(client);
     return pending.map((migration) => migration.name);
   });
+}
+
+/**
+ * Creates the tables of the named migrations in an empty schema, as they were when those were the newest, and records them.
+ * The SQL functions follow with `applyMigrations`. Runs in the caller's transaction, under `lockMigrations`.
+ * @throws {DatabaseError} DATABASE_MIGRATION: a file is missing or failed
+ */
+export async function createSchema(
+  client: pg.Client,
+  prismaFolder: string,
+  names: readonly string[],
+): Promise<void> {
+  await client.query('SET client_min_messages = warning');
+  await client.query(CREATE_MIGRATIONS_TABLE);
+  for (const migration of await readMigrations(prismaFolder)) {
+    if (names.includes(migration.name)) await applyAndRecord(client, migration);
+  }
+}
+
+/** The checksums of each migration that this version knows, by name; a checkout may change line ends. */
+export async function migrationSums(prismaFolder: string): Promise<Map<string, string[]>> {
+  return new Map((await readMigrations(prismaFolder)).map(({ name, sql }) => [name, checksums(sql)]));
 }
 
 /** Names of the migrations, oldest first. */
@@ -101,7 +123,11 @@ async function readMigrations(prismaFolder: string): Promise<Migration[]> {
   );
 }
 
-async function lock(client: pg.Client): Promise<void> {
+/**
+ * Keeps other nodes from migrating until the connection ends; a node that starts meanwhile waits.
+ * @throws {DatabaseError} DATABASE_MIGRATION: another node has been migrating for two minutes
+ */
+export async function lockMigrations(client: pg.Client): Promise<void> {
   await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
@@ -155,19 +181,24 @@ function findPending(migrations: Migration[], applied: AppliedMigration[]): Migr
   return migrations.filter((migration) => !done.has(migration.name));
 }
 
-async function apply(client: pg.Client, { name, sql }: Migration): Promise<void> {
+async function applyAndRecord(client: pg.Client, { name, sql }: Migration): Promise<void> {
   const id = randomUUID();
+  await client.query(
+    `INSERT INTO "_prisma_migrations" (id, checksum, migration_name, started_at) VALUES ($1, $2, $3, clock_timestamp())`,
+    [id, sha256(sql), name],
+  );
+  await client.query(sql);
+  await client.query(
+    `UPDATE "_prisma_migrations" SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`,
+    [id],
+  );
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  const { name } = migration;
   await client.query('BEGIN');
   try {
-    await client.query(
-      `INSERT INTO "_prisma_migrations" (id, checksum, migration_name, started_at) VALUES ($1, $2, $3, clock_timestamp())`,
-      [id, sha256(sql), name],
-    );
-    await client.query(sql);
-    await client.query(
-      `UPDATE "_prisma_migrations" SET finished_at = clock_timestamp(), applied_steps_count = 1 WHERE id = $1`,
-      [id],
-    );
+    await applyAndRecord(client, migration);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);

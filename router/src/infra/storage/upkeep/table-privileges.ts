@@ -35,6 +35,8 @@ export const TABLES = [
   'remote_task',
   'reply_token',
   'route',
+  'route_version',
+  'route_version_change',
   'served_task',
   'served_task_hook',
   'served_task_update',

@@ -78,6 +78,26 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
           .describe('Merged into the stored config (JSON Merge Patch, RFC 7396): null removes a field.'),
       })
       .meta({ id: 'RoutePatch', examples: [{ enabled: false }] }),
+    /** A route of a file. */
+    ofFile: z
+      .strictObject({
+        id: z
+          .uuid()
+          .transform((id) => id.toLowerCase())
+          .optional()
+          .describe('Absent: the route is found by its name.'),
+        ...fields,
+        config: config.optional().describe('Absent: the stored config is kept.'),
+        damage: z
+          .string()
+          .optional()
+          .describe('In an export: why the stored config cannot be used. Ignored.'),
+      })
+      .refine(({ id, name }) => id !== undefined || typeof name === 'string', {
+        path: ['name'],
+        error: 'is missing; a route of a file needs an id or a name',
+      })
+      .meta({ id: 'RouteOfFile' }),
     /** The config of a changed route, whole again. */
     changedConfig: z.strictObject({ config }),
   };

@@ -1,31 +1,25 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import {
-  type AliasesOf,
-  allowedRoutes,
-  type Caller,
-  mayDo,
-  mayUseChat,
-} from '../../../../core/access/caller.ts';
+import { type AliasesOf, allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
-import { ANY_CHANNEL, canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
-import type { Route, RouteConfig } from '../../../../core/models.ts';
+import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
+import type { Route } from '../../../../core/models.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../../agents/agent-kind.ts';
-import { kindNamed, routeConfigOf, wireConfigOf } from '../../../agents/route-config.ts';
+import { routeConfigOf } from '../../../agents/route-config.ts';
 import type { RouteProbe } from '../../../agents/route-probe.ts';
-import { type AgentOfRoute, maskedConfig, unmasked } from '../../../agents/route-secrets.ts';
+import { maskedConfig } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { ResponseDoc } from '../response.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
-import { invalid, validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
+import { changeBy, RouteChecks } from './route-checks.ts';
 import { newRouteOf, routeSchemas, routeView, storedRouteResponse, type Warning } from './route-schemas.ts';
 import { mergePatch, viewOf } from './route-view.ts';
 
@@ -56,6 +50,7 @@ const listQuery = z.strictObject({
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
 export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   const { routes, accounts, config, agentKinds, routeProbe, aliasesOf, log } = deps;
+  const checks = new RouteChecks(deps);
   const schemas = routeSchemas(agentKinds);
   const common = { tag: 'Routes' as const };
   const changed = {
@@ -81,11 +76,11 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         refuseUnknownAccount(accounts, route.accountId, config.accountId, PLAYGROUND);
         refuseOtherRoute(caller, undefined);
         await refuseOtherChat(caller, route, aliasesOf);
-        await refuseOtherFallback(caller, route.config);
-        refuseOtherPrograms(caller, route.config);
-        refuseEverybody(route);
-        const usable = await usableConfig(route, undefined);
-        const created = await routes.create({ ...route, ...usable.stored });
+        await checks.refuseOtherFallback(caller, route.config);
+        checks.refuseOtherPrograms(caller, route.config);
+        checks.refuseEverybody(route);
+        const usable = await checks.usableConfig(route, undefined);
+        const created = await routes.create({ ...route, ...usable.stored }, changeBy(caller, 'create'));
         log.info(fieldsOf(created), 'route created');
         return {
           status: 201,
@@ -187,7 +182,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       },
       handle: async ({ params, caller }) => {
         const route = await findRoute(caller, params.id);
-        if (!(await routes.delete(route.id))) throw noSuchRoute();
+        if (!(await routes.delete(route.id, changeBy(caller, 'delete')))) throw noSuchRoute();
         log.info(fieldsOf(route), 'route deleted');
         return {
           status: 200,
@@ -209,12 +204,16 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       refuseUnknownAccount(accounts, changes.accountId, before.accountId, PLAYGROUND);
     }
     const { agentEndpoint = before.agentEndpoint, config: written } = changes;
-    await refuseOtherFallback(caller, written, before.config);
-    refuseOtherPrograms(caller, before.config);
-    if (written) refuseOtherPrograms(caller, written);
-    refuseEverybody({ channelId, config: written ?? before.config });
-    const usable = written && (await usableConfig({ agentEndpoint, config: written }, before));
-    const updated = await routes.update(before.id, { ...changes, ...usable?.stored });
+    await checks.refuseOtherFallback(caller, written, before.config);
+    checks.refuseOtherPrograms(caller, before.config);
+    if (written) checks.refuseOtherPrograms(caller, written);
+    checks.refuseEverybody({ channelId, config: written ?? before.config });
+    const usable = written && (await checks.usableConfig({ agentEndpoint, config: written }, before));
+    const updated = await routes.update(
+      before.id,
+      { ...changes, ...usable?.stored },
+      changeBy(caller, 'change'),
+    );
     if (!updated) throw noSuchRoute();
     log.info({ ...fieldsOf(updated), fields: Object.keys(changes) }, 'route changed');
     return {
@@ -222,19 +221,6 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       object: updated.id,
       json: await stored('Route updated.', updated, usable?.warnings),
     };
-  }
-
-  /** @throws {HttpProblem} 403: the config names a fallback route that the caller may not use */
-  async function refuseOtherFallback(
-    caller: Caller,
-    next?: RouteConfig,
-    before?: RouteConfig,
-  ): Promise<void> {
-    const id = next?.failure?.fallbackRouteId;
-    if (id === undefined || id === before?.failure?.fallbackRouteId) return;
-    refuseOtherRoute(caller, id);
-    const fallback = await routes.get(id);
-    if (fallback) await refuseOtherChat(caller, fallback, aliasesOf);
   }
 
   /** The routes that the caller may use. */
@@ -276,66 +262,6 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     const data = viewOf(agentKinds, route);
     const warnings = found ? [...found, ...(await routeProbe.findings(route))] : [];
     return { success: true, message, data, ...(warnings.length > 0 && { warnings }) };
-  }
-
-  /**
-   * The config to store: masks replaced by the stored secrets, everything checked.
-   * @throws {HttpProblem} 400: the config cannot be used, one sentence per mistake
-   */
-  async function usableConfig(
-    next: AgentOfRoute,
-    before: AgentOfRoute | undefined,
-  ): Promise<{ stored: AgentOfRoute; warnings: Warning[] }> {
-    const { agent } = next.config;
-    const hasNoEndpoint = kindNamed(agentKinds, agent?.kind)?.hasNoEndpoint?.(agent?.settings) ?? false;
-    const agentEndpoint = hasNoEndpoint ? '' : next.agentEndpoint;
-    if (!hasNoEndpoint && agentEndpoint === '') {
-      throw invalid('body', [{ field: 'agentEndpoint', message: 'is missing' }]);
-    }
-    const { config, dropped, unknown } = unmasked(agentKinds, { ...next, agentEndpoint }, before);
-    if (unknown.length > 0) {
-      const message = 'is masked (***) and no value is stored; send its value';
-      throw invalid(
-        'body',
-        unknown.map((field) => ({ field, message })),
-      );
-    }
-    validate(schemas.changedConfig, { config: wireConfigOf(config) }, 'body');
-    await refuseUnusable(config);
-    const refused = routeProbe.refusedAddresses({ agentEndpoint, config });
-    if (refused.length > 0) throw invalid('body', refused);
-    const message =
-      'The stored secret was removed because the address of the agent changed. Send its value again.';
-    return {
-      stored: { agentEndpoint, config },
-      warnings: dropped.map((field) => ({ code: 'SECRETS_DROPPED', field, message })),
-    };
-  }
-
-  /** @throws {HttpProblem} 403: the caller may not make wa2ai run programs, which this route does */
-  function refuseOtherPrograms(caller: Caller, { agent }: RouteConfig): void {
-    const scope = kindNamed(agentKinds, agent?.kind)?.scope;
-    if (scope === undefined || mayDo(caller, scope)) return;
-    throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${scope}.`);
-  }
-
-  /** @throws {HttpProblem} 400: a route for everybody to an agent that is for one chat */
-  function refuseEverybody({ channelId, config: { agent } }: Pick<Route, 'channelId' | 'config'>): void {
-    const kind = kindNamed(agentKinds, agent?.kind);
-    if (!kind?.isForOneChat || canonicalChannelId(channelId) !== ANY_CHANNEL) return;
-    const message = `must name one chat: a ${kind.name} is never open to everybody`;
-    throw invalid('body', [{ field: 'channelId', message }]);
-  }
-
-  /** @throws {HttpProblem} 400: settings that their agent kind cannot use */
-  async function refuseUnusable({ agent }: RouteConfig): Promise<void> {
-    const kind = kindNamed(agentKinds, agent?.kind);
-    const problems = (await kind?.check?.(agent?.settings)) ?? [];
-    if (problems.length === 0) return;
-    throw invalid(
-      'body',
-      problems.map(({ field, message }) => ({ field: `config.${kind?.name}.${field}`, message })),
-    );
   }
 }
 

@@ -1,0 +1,69 @@
+import { baseUrl } from './base-url.ts';
+import type { Operations, Schemas } from './generated/api.ts';
+import { Problem } from './problem.ts';
+
+export type { Schemas };
+
+/** An operation of the REST API: method and path as the OpenAPI document has them, such as `GET /api/routes/{id}`. */
+export type Operation = keyof Operations;
+/** What an operation returns. */
+export type ResponseOf<Name extends Operation> = Operations[Name]['response'];
+
+/** The parameters of a call. */
+export interface Args<Name extends Operation = Operation> {
+  path?: Operations[Name]['path'];
+  query?: { [Key in keyof Operations[Name]['query']]?: string | number | boolean | undefined };
+  body?: Operations[Name]['body'];
+  signal?: AbortSignal;
+}
+
+/** The URL of a call. */
+export function urlOf(operation: string, args: { path?: object; query?: object } = {}): string {
+  const template = operation.slice(operation.indexOf(' ') + 2);
+  const values = (args.path ?? {}) as Record<string, string>;
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const url = new URL(path, baseUrl);
+  for (const [name, value] of Object.entries(args.query ?? {})) {
+    if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
+  }
+  return url.href;
+}
+
+/**
+ * Calls the API.
+ * @throws {Problem} the API refuses, or does not answer. Without a session, the browser goes to the login page.
+ */
+export async function call<Name extends Operation>(
+  operation: Name,
+  args: Args<Name> = {},
+): Promise<ResponseOf<Name>> {
+  return (await callAny(operation, args)) as ResponseOf<Name>;
+}
+
+/** The same for an operation that the types do not know. @throws {Problem} */
+export async function callAny(operation: string, args: Args = {}): Promise<unknown> {
+  const { body, signal } = args;
+  const response = await fetch(urlOf(operation, args), {
+    method: operation.slice(0, operation.indexOf(' ')),
+    credentials: 'same-origin',
+    ...(body !== undefined && {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }),
+    ...(signal && { signal }),
+  });
+  const text = await response.text();
+  const answer = isJson(response) && text !== '' ? JSON.parse(text) : text;
+  if (response.ok) return answer;
+  if (response.status === 401) location.assign(baseUrl);
+  throw new Problem(
+    response.status,
+    answer?.code ?? `HTTP_${response.status}`,
+    answer?.error ?? `The service answered ${response.status}.`,
+    answer?.details,
+  );
+}
+
+function isJson(response: Response): boolean {
+  return /json/.test(response.headers.get('content-type') ?? '');
+}

@@ -1,0 +1,190 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { baseUrl } from '../api/base-url.ts';
+import { onLiveState } from '../api/live.ts';
+import { type Problem, problemOf } from '../api/problem.ts';
+import { Button } from '../components/button.tsx';
+import { Icon } from '../components/icon.tsx';
+import { EmptyState, ErrorState, Loading } from '../components/states.tsx';
+import { Toasts } from '../components/toast.tsx';
+import { PAGES, type Page, type PageProps } from '../pages.ts';
+import { LANGUAGES, language, texts } from './language.ts';
+import { hrefOf, type Place, usePlace } from './location.ts';
+import { useStored } from './stored.ts';
+import { THEMES, theme } from './theme.ts';
+
+const useText = texts(
+  {
+    skip: 'Skip to the content',
+    pages: 'Pages',
+    menu: 'Menu',
+    notFound: 'There is no such page',
+    toStart: 'Go to the start page',
+    language: 'Language',
+    theme: 'Colours',
+    themes: { system: 'As the device', light: 'Light', dark: 'Dark' },
+    logOut: 'Log out',
+    live: 'Live',
+    polling: 'Every 5 s',
+    groups: { work: 'Work', connect: 'Connect', system: 'System' },
+  },
+  {
+    skip: 'Ir al contenido',
+    pages: 'Páginas',
+    menu: 'Menú',
+    notFound: 'Esa página no existe',
+    toStart: 'Ir al inicio',
+    language: 'Idioma',
+    theme: 'Colores',
+    themes: { system: 'Como el dispositivo', light: 'Claro', dark: 'Oscuro' },
+    logOut: 'Cerrar sesión',
+    live: 'En vivo',
+    polling: 'Cada 5 s',
+    groups: { work: 'Trabajo', connect: 'Conexión', system: 'Sistema' },
+  },
+);
+
+const GROUPS = ['work', 'connect', 'system'] as const;
+
+/** The frame of the console: navigation at the side, the page beside it. */
+export function Shell() {
+  const place = usePlace();
+  const text = useText();
+  const chosen = useStored(language);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const page = PAGES.find(({ path }) => path === (place.parts[0] ?? ''));
+  const path = place.parts.join('/');
+  useEffect(() => setMenuOpen(false), [path]);
+  useEffect(() => {
+    document.documentElement.lang = chosen;
+    document.title = `${page?.title[chosen] ?? text.notFound} · wa2ai`;
+  }, [chosen, page, text]);
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>('h1')?.focus()}>
+        {text.skip}
+      </button>
+      <header class="bar">
+        <a class="brand" href={hrefOf('/')}>
+          <span class="logo">
+            <Icon name="chat" />
+          </span>
+          wa2ai
+        </a>
+        <button
+          type="button"
+          class="button quiet only-icon"
+          aria-expanded={isMenuOpen}
+          aria-controls="navigation"
+          aria-label={text.menu}
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          <Icon name={isMenuOpen ? 'close' : 'menu'} />
+        </button>
+      </header>
+      <div id="navigation" class={isMenuOpen ? 'side open' : 'side'}>
+        <nav aria-label={text.pages}>
+          {GROUPS.map((group) => (
+            <Group
+              key={group}
+              title={text.groups[group]}
+              pages={PAGES.filter((each) => each.group === group)}
+              open={page}
+            />
+          ))}
+        </nav>
+        <Foot />
+      </div>
+      <main class="content">
+        {page ? (
+          <Opened key={page.path} page={page} place={place} />
+        ) : (
+          <EmptyState icon="home" title={text.notFound}>
+            <a href={hrefOf('/')}>{text.toStart}</a>
+          </EmptyState>
+        )}
+      </main>
+      <Toasts />
+    </div>
+  );
+}
+
+function Group({ title, pages, open }: { title: string; pages: readonly Page[]; open: Page | undefined }) {
+  const chosen = useStored(language);
+  if (pages.length === 0) return null;
+  return (
+    <section>
+      <h2>{title}</h2>
+      <ul>
+        {pages.map((each) => (
+          <li key={each.path}>
+            <a href={hrefOf(`/${each.path}`)} aria-current={each === open ? 'page' : undefined}>
+              <Icon name={each.icon} />
+              {each.title[chosen]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Foot() {
+  const text = useText();
+  const chosen = useStored(language);
+  const colours = useStored(theme);
+  const [isLive, setLive] = useState(false);
+  useEffect(() => onLiveState(setLive), []);
+  const logOut = async () => {
+    await fetch(new URL('logout', baseUrl), { method: 'POST', redirect: 'manual' });
+    location.assign(baseUrl);
+  };
+  return (
+    <footer class="foot">
+      <p class={isLive ? 'live on' : 'live'}>{isLive ? text.live : text.polling}</p>
+      <select
+        aria-label={text.theme}
+        value={colours}
+        onInput={({ currentTarget }) => theme.set(currentTarget.value as typeof colours)}
+      >
+        {THEMES.map((each) => (
+          <option key={each} value={each}>
+            {text.themes[each]}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label={text.language}
+        value={chosen}
+        onInput={({ currentTarget }) => language.set(currentTarget.value as typeof chosen)}
+      >
+        {LANGUAGES.map((each) => (
+          <option key={each} value={each}>
+            {each === 'en' ? 'English' : 'Español'}
+          </option>
+        ))}
+      </select>
+      <Button onClick={logOut}>{text.logOut}</Button>
+    </footer>
+  );
+}
+
+function Opened({ page, place }: { page: Page; place: Place }) {
+  const [state, setState] = useState<{ Component?: ComponentType<PageProps>; problem?: Problem }>({});
+  const isFirst = useRef(true);
+  useEffect(() => {
+    page.load().then(
+      (Component) => setState({ Component }),
+      (error: unknown) => setState({ problem: problemOf(error) }),
+    );
+  }, [page]);
+  const { Component, problem } = state;
+  useEffect(() => {
+    // a screen reader reads the heading of the page that was opened
+    if (Component && !isFirst.current) document.querySelector<HTMLElement>('h1')?.focus();
+    isFirst.current = false;
+  }, [Component]);
+  if (problem) return <ErrorState problem={problem} retry={() => location.reload()} />;
+  if (!Component) return <Loading />;
+  return <Component parts={place.parts.slice(page.path === '' ? 0 : 1)} query={place.query} />;
+}

@@ -1,0 +1,169 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Problem } from '../api/problem.ts';
+
+interface FieldProps {
+  label: string;
+  hint?: string;
+  /** What is wrong with the value. */
+  error?: string;
+}
+
+function Field(props: FieldProps & { id: string; children: ComponentChildren }) {
+  return (
+    <div class="field">
+      <label for={props.id}>{props.label}</label>
+      {props.children}
+      {props.hint && (
+        <p class="hint" id={`${props.id}-hint`}>
+          {props.hint}
+        </p>
+      )}
+      {props.error && (
+        <p class="field-error" id={`${props.id}-error`}>
+          {props.error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function describedBy(id: string, { hint, error }: FieldProps): Record<string, string | boolean | undefined> {
+  const ids = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return { 'aria-describedby': ids || undefined, 'aria-invalid': error ? true : undefined };
+}
+
+/** One line of text. */
+export function TextField(
+  props: FieldProps & {
+    value: string;
+    onInput: (value: string) => void;
+    type?: 'text' | 'number' | 'password' | 'url' | 'tel' | 'search' | 'datetime-local';
+    placeholder?: string;
+    isRequired?: boolean;
+    autocomplete?: 'off' | 'current-password' | 'new-password' | 'username';
+  },
+) {
+  const id = useId();
+  return (
+    <Field {...props} id={id}>
+      <input
+        id={id}
+        {...inputType(props.type)}
+        value={props.value}
+        placeholder={props.placeholder}
+        required={props.isRequired}
+        autocomplete={props.autocomplete ?? 'off'}
+        onInput={({ currentTarget }) => props.onInput(currentTarget.value)}
+        {...describedBy(id, props)}
+      />
+    </Field>
+  );
+}
+
+/** Preact's types want a literal. */
+function inputType(type = 'text'): { type: 'text' } {
+  return { type: type as 'text' };
+}
+
+/** Several lines of text. */
+export function TextArea(
+  props: FieldProps & { value: string; onInput: (value: string) => void; rows?: number; isCode?: boolean },
+) {
+  const id = useId();
+  return (
+    <Field {...props} id={id}>
+      <textarea
+        id={id}
+        class={props.isCode ? 'code' : undefined}
+        rows={props.rows ?? 4}
+        spellcheck={!props.isCode}
+        value={props.value}
+        onInput={({ currentTarget }) => props.onInput(currentTarget.value)}
+        {...describedBy(id, props)}
+      />
+    </Field>
+  );
+}
+
+/** One of several values. */
+export function SelectField(
+  props: FieldProps & {
+    value: string;
+    onInput: (value: string) => void;
+    options: ReadonlyArray<{ value: string; label: string }>;
+  },
+) {
+  const id = useId();
+  return (
+    <Field {...props} id={id}>
+      <select
+        id={id}
+        value={props.value}
+        onInput={({ currentTarget }) => props.onInput(currentTarget.value)}
+        {...describedBy(id, props)}
+      >
+        {props.options.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+/** Yes or no. */
+export function CheckField(props: FieldProps & { value: boolean; onInput: (value: boolean) => void }) {
+  const id = useId();
+  return (
+    <div class="field check">
+      <input
+        id={id}
+        type="checkbox"
+        checked={props.value}
+        onInput={({ currentTarget }) => props.onInput(currentTarget.checked)}
+        {...describedBy(id, props)}
+      />
+      <div>
+        <label for={id}>{props.label}</label>
+        {props.hint && (
+          <p class="hint" id={`${id}-hint`}>
+            {props.hint}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** A form: Enter sends it; the service's complaint stands above its buttons. */
+export function Form(props: {
+  onSubmit: () => void;
+  problem?: Problem;
+  actions: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        props.onSubmit();
+      }}
+    >
+      {props.children}
+      {props.problem && (
+        <div class="notice bad" role="alert">
+          <p>{props.problem.message}</p>
+          {props.problem.details.map(({ field, message }) => (
+            <p key={field + message}>
+              <code>{field}</code> {message}
+            </p>
+          ))}
+        </div>
+      )}
+      <div class="actions end">{props.actions}</div>
+    </form>
+  );
+}

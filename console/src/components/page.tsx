@@ -1,0 +1,44 @@
+import type { ComponentChildren } from 'preact';
+
+/** The frame of a page: its heading, its actions, its content. */
+export function PageFrame(props: {
+  title: string;
+  lead?: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          <h1 tabIndex={-1}>{props.title}</h1>
+          {props.lead && <p class="lead">{props.lead}</p>}
+        </div>
+        {props.actions && <div class="actions">{props.actions}</div>}
+      </header>
+      {props.children}
+    </>
+  );
+}
+
+/** A part of a page with its own heading. */
+export function Card(props: { title?: string; actions?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section class="card">
+      {(props.title || props.actions) && (
+        <header class="card-head">
+          {props.title && <h2>{props.title}</h2>}
+          {props.actions && <div class="actions">{props.actions}</div>}
+        </header>
+      )}
+      {props.children}
+    </section>
+  );
+}
+
+export type Mood = 'good' | 'busy' | 'bad' | 'quiet';
+
+/** A state as a word with a colour. */
+export function Badge({ mood, children }: { mood: Mood; children: ComponentChildren }) {
+  return <span class={`badge ${mood}`}>{children}</span>;
+}

@@ -1,0 +1,9 @@
+import './style.css';
+import { render } from 'preact';
+import { startLiveEvents } from './api/live.ts';
+import { Shell } from './app/shell.tsx';
+import { applyTheme } from './app/theme.ts';
+
+applyTheme();
+startLiveEvents();
+render(<Shell />, document.getElementById('app') as HTMLElement);

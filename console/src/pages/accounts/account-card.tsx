@@ -1,0 +1,97 @@
+import { useState } from 'preact/hooks';
+import { call, type Schemas } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Badge, Card, type Mood } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
+import { Pairing } from './pairing.tsx';
+import { useText } from './texts.ts';
+
+type Account = Schemas['Account'];
+
+const BUSY: readonly string[] = ['starting', 'pairing', 'connecting', 'waiting', 'restricted'];
+
+/** The colour of a state. */
+export function moodOf(state: Account['state']): Mood {
+  if (state === 'open') return 'good';
+  return BUSY.includes(state) ? 'busy' : 'bad';
+}
+
+/** One account with everything that can be done with it in its state. */
+export function AccountCard({ account, reload }: { account: Account; reload: () => void }) {
+  const text = useText();
+  const [asked, setAsked] = useState<'logout' | 'delete'>();
+  const path = { id: account.accountId };
+  const restart = useAction(async () => {
+    await call('POST /api/accounts/{id}/restart', { path });
+    reload();
+  }, text.restarted);
+  const logOut = useAction(async () => {
+    await call('POST /api/accounts/{id}/logout', { path });
+    reload();
+  }, text.loggedOut);
+  const remove = useAction(async () => {
+    await call('DELETE /api/accounts/{id}', { path });
+    reload();
+  }, text.removed);
+  return (
+    <Card
+      title={account.accountId}
+      actions={<Badge mood={moodOf(account.state)}>{text.states[account.state]}</Badge>}
+    >
+      <div class="stack">
+        <p>{account.nextAction}</p>
+        <Facts account={account} />
+        {account.problems && account.problems.length > 0 && (
+          <div class="notice busy">
+            <strong>{text.problems}</strong>
+            {account.problems.map((problem) => (
+              <p key={problem}>{problem}</p>
+            ))}
+          </div>
+        )}
+        {account.state !== 'open' && account.state !== 'restricted' && (
+          <Pairing account={account} reload={reload} />
+        )}
+        <div class="actions">
+          <Button onClick={() => void restart.run()} isBusy={restart.isRunning}>
+            {text.restart}
+          </Button>
+          {account.state === 'open' && <Button onClick={() => setAsked('logout')}>{text.logOut}</Button>}
+          <Button kind="danger" onClick={() => setAsked('delete')}>
+            {text.remove}
+          </Button>
+        </div>
+      </div>
+      {asked && (
+        <ConfirmDialog
+          title={`${asked === 'logout' ? text.logOut : text.remove}: ${account.accountId}`}
+          action={asked === 'logout' ? text.logOut : text.remove}
+          confirm={() => (asked === 'logout' ? logOut.run() : remove.run())}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>{asked === 'logout' ? text.logOutAsk : text.removeAsk}</p>
+        </ConfirmDialog>
+      )}
+    </Card>
+  );
+}
+
+function Facts({ account }: { account: Account }) {
+  const text = useText();
+  const facts = [
+    [text.number, account.phone && `+${account.phone}${account.name ? ` (${account.name})` : ''}`],
+    [text.since, <Time key="since" at={account.since} />],
+    [text.why, account.reason],
+    [text.retry, account.retryAt && <Time key="retry" at={account.retryAt} />],
+    [text.node, account.node],
+  ] as const;
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, value]) => value)
+        .map(([name, value]) => [<dt key={`${name}-name`}>{name}</dt>, <dd key={name}>{value}</dd>])}
+    </dl>
+  );
+}

@@ -1,0 +1,78 @@
+import './accounts.css';
+import { useState } from 'preact/hooks';
+import { call } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { useQuery } from '../../api/use-query.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Form, TextField } from '../../components/form.tsx';
+import { PageFrame } from '../../components/page.tsx';
+import { EmptyState, Loaded } from '../../components/states.tsx';
+import { AccountCard } from './account-card.tsx';
+import { useText } from './texts.ts';
+
+/** The WhatsApp accounts: state, next action, pairing, restart, logout, deletion. */
+export function AccountsPage() {
+  const text = useText();
+  const accounts = useQuery('GET /api/accounts', {}, ['account']);
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <PageFrame
+      title={text.title}
+      lead={text.lead}
+      actions={
+        <Button kind="main" icon="plus" onClick={() => setAdding(true)}>
+          {text.add}
+        </Button>
+      }
+    >
+      <Loaded query={accounts}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <EmptyState icon="phone" title={text.none}>
+              <p>{text.noneHint}</p>
+            </EmptyState>
+          ) : (
+            <div class="grid">
+              {data.map((account) => (
+                <AccountCard key={account.accountId} account={account} reload={accounts.reload} />
+              ))}
+            </div>
+          )
+        }
+      </Loaded>
+      {isAdding && <AddAccount onClose={() => setAdding(false)} reload={accounts.reload} />}
+    </PageFrame>
+  );
+}
+
+function AddAccount({ onClose, reload }: { onClose: () => void; reload: () => void }) {
+  const text = useText();
+  const [accountId, setAccountId] = useState('');
+  const add = useAction(async () => {
+    await call('POST /api/accounts', { body: { accountId } });
+    reload();
+    onClose();
+  }, text.added);
+  return (
+    <Dialog title={text.add} onClose={onClose}>
+      <Form
+        onSubmit={() => void add.run()}
+        problem={add.problem}
+        actions={
+          <Button type="submit" kind="main" isBusy={add.isRunning}>
+            {text.add}
+          </Button>
+        }
+      >
+        <TextField
+          label={text.name}
+          hint={text.nameHint}
+          value={accountId}
+          onInput={setAccountId}
+          isRequired
+        />
+      </Form>
+    </Dialog>
+  );
+}

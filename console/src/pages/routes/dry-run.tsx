@@ -1,0 +1,53 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useQuery } from '../../api/use-query.ts';
+import { TextField } from '../../components/form.tsx';
+import { Badge, Card } from '../../components/page.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { useText } from './texts.ts';
+
+/** The message is explained this long after the last key. */
+const PAUSE_MS = 250;
+
+/** A box in which a person types a message and sees which route it would take, and why. */
+export function DryRun() {
+  const text = useText();
+  const [from, setFrom] = useState('+54 9 3777 239922');
+  const [message, setMessage] = useState('');
+  const [asked, setAsked] = useState<{ from: string; text: string }>();
+  useEffect(() => {
+    const isWritten = from !== '' && message !== '';
+    const timer = setTimeout(() => setAsked(isWritten ? { from, text: message } : undefined), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [from, message]);
+  const explained = useQuery('POST /api/routes/explain', asked && { body: asked }, ['route']);
+  const result = explained.data?.data;
+  return (
+    <Card title={text.dryRun}>
+      <div class="stack">
+        <p class="faint">{text.dryRunLead}</p>
+        <div class="fields">
+          <TextField type="tel" label={text.from} value={from} onInput={setFrom} />
+          <TextField label={text.message} value={message} onInput={setMessage} />
+        </div>
+        <div aria-live="polite" class="stack">
+          {asked && explained.problem && <ErrorState problem={explained.problem} />}
+          {asked && result && (
+            <>
+              <p>
+                <Badge mood={result.decision === 'route' ? 'good' : 'busy'}>{result.decision}</Badge>{' '}
+                {result.sentence}
+              </p>
+              <ol>
+                {result.trace.map(({ routeId, name, channelId, sentence }) => (
+                  <li key={routeId}>
+                    <strong>{name ?? channelId}</strong> {sentence}
+                  </li>
+                ))}
+              </ol>
+            </>
+          )}
+        </div>
+      </div>
+    </Card>
+  );
+}

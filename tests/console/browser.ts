@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Path of Chromium; undefined: it is not installed. */
+export function chromiumPath(): string | undefined {
+  return PATHS.find((path) => existsSync(path));
+}
+
+/** Starts Chromium without a window. @throws {Error} it is not installed; the sentence says how to install it */
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = chromiumPath();
+  if (executablePath === undefined) {
+    throw new Error('Chromium is not installed. On Debian: apt-get install chromium.');
+  }
+  // no sandbox: the tests also run as root in a container
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+}
+
+/** A console in its own browser session. */
+export interface OpenConsole {
+  page: Page;
+  /** What the browser complained about: errors, and violations of the content security policy. */
+  complaints: string[];
+  /** Opens a page of the console, such as `accounts`, and waits for its heading. */
+  goTo(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Options of `openConsole`. */
+export interface ConsoleOptions {
+  theme?: 'light' | 'dark';
+  language?: 'en-US' | 'es-ES';
+  widthPx?: number;
+}
+
+/** Opens the console of the service at `url`, without an admin key. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  { theme = 'light', language = 'en-US', widthPx = 1280 }: ConsoleOptions = {},
+): Promise<OpenConsole> {
+  const context = await browser.newContext({
+    colorScheme: theme,
+    locale: language,
+    viewport: { width: widthPx, height: 900 },
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    // a service without a stream of events: the page asks every five seconds instead
+    if (message.location().url.endsWith('/api/events')) return;
+    if (message.type() === 'error' || /Content Security Policy/i.test(message.text())) {
+      complaints.push(`${message.text()} ${message.location().url}`);
+    }
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  const goTo = async (path: string) => {
+    await page.goto(`${url}/console/#/${path}`);
+    await page.locator('main h1').waitFor();
+  };
+  return { page, complaints, goTo, close: () => context.close() };
+}
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** Fails when the page as it is now breaks a rule of axe (WCAG 2.2 A and AA, best practices). */
+export async function expectAccessible(page: Page): Promise<void> {
+  // evaluated by the debugger, which the content security policy does not restrict
+  await page.evaluate(readFileSync(axePath, 'utf8'));
+  const violations = (await page.evaluate(
+    `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) =>
+      id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' | ')))`,
+  )) as string[];
+  expect(violations).toEqual([]);
+}
