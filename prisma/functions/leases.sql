@@ -13,10 +13,11 @@ CREATE OR REPLACE FUNCTION node_has_lock(p_node text) RETURNS boolean LANGUAGE s
 $$;
 
 -- Takes the lease of an account and returns its new epoch, or NULL while another node's lease is valid, or when the account
--- does not exist or is being deleted. A lease is valid
+-- does not exist, is being deleted or needs a provider that the node does not have. A lease is valid
 -- until its time ends by this server's clock. With p_from_dead it is also invalid when its owner's process has ended.
 -- Locking the row waits for writes of the old epoch that have started; later ones find the new epoch.
-CREATE OR REPLACE FUNCTION lease_acquire(p_account text, p_owner text, p_ttl_ms integer, p_from_dead boolean) RETURNS bigint
+CREATE OR REPLACE FUNCTION lease_acquire(p_account text, p_owner text, p_ttl_ms integer, p_from_dead boolean,
+  p_providers text[] DEFAULT ARRAY['baileys']) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
   l account_lease;
@@ -24,7 +25,8 @@ BEGIN
   INSERT INTO account_lease (account_id, owner, epoch, until) VALUES (p_account, '', 0, to_timestamp(0))
     ON CONFLICT (account_id) DO NOTHING;
   SELECT * INTO l FROM account_lease WHERE account_id = p_account FOR UPDATE;
-  IF NOT EXISTS (SELECT 1 FROM account WHERE id = p_account AND deleting_at IS NULL) THEN
+  IF NOT EXISTS (SELECT 1 FROM account WHERE id = p_account AND deleting_at IS NULL
+      AND provider = ANY (p_providers)) THEN
     DELETE FROM account_lease WHERE account_id = p_account AND owner = '' AND epoch = 0;
     RETURN NULL;
   END IF;

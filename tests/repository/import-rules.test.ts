@@ -79,6 +79,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   'infra/webhooks': ['infra/agents'],
   'infra/storage': ['config', 'infra/agents', 'infra/clock'],
   'providers/baileys': [],
+  'providers/playground': [],
 };
 
 const isIn = (file: string, place: string) =>

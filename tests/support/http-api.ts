@@ -15,6 +15,7 @@ import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/core/
 import { hasEnded } from '../../router/src/core/npc/npc-task.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
 import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-tasks.ts';
+import { writeMessage } from '../../router/src/core/playground/write-message.ts';
 import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
 import { groupPolicy } from '../../router/src/core/policies/group.ts';
 import { pausedChatPolicy } from '../../router/src/core/policies/paused-chat.ts';
@@ -93,6 +94,7 @@ import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../doubles/memory-npc-trades.ts';
 import { MemoryNpcTransactions } from '../doubles/memory-npc-transactions.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
+import { MemoryPlayground } from '../doubles/memory-playground.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
@@ -537,6 +539,7 @@ export async function startHttpApi(
       return explainPolicies({ policies, conversation, chatStore, clock: apiClock, log }, route, message);
     },
   };
+  const playground = new MemoryPlayground();
   const deps: RestApiDeps & PagesDeps = {
     config,
     ...{ users, sessions, presence, passwords, signIn },
@@ -563,6 +566,20 @@ export async function startHttpApi(
       policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: clock.nowMs }),
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
     sendMessage: sendToChat,
+    playground,
+    playgroundChanges: { until: async (_chatId, _limitMs, read) => read() },
+    addPlayground: async () => accounts.get('playground') === undefined,
+    writeMessage: (chat, writing) =>
+      writeMessage(
+        {
+          ...{ playground, messageLog, clock: apiClock, bus: { broadcast: () => undefined } },
+          changes: { until: async (_chatId, _limitMs, read) => read() },
+          mintId: () => '3EB0IN',
+        },
+        chat,
+        writing,
+      ),
+    random: Math.random,
     loadLinked: async () => 'unknown',
     stats,
     loadReceived: async () => {

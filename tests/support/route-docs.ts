@@ -26,6 +26,7 @@ export const PAGES_WITH_TABLES = [
   'docs/webhook-agents.md',
   'docs/hosted-agents.md',
   'docs/shell-agents.md',
+  'docs/playground.md',
 ];
 
 /**

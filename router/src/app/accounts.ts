@@ -21,7 +21,7 @@ import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
 import { observedProvider } from './observed-provider.ts';
 import type { Part } from './part.ts';
-import { whatsApp } from './provider.ts';
+import { providerOf } from './provider.ts';
 import type { TurnParts } from './turns.ts';
 
 /** How long turns that run may take to end when the service stops; the others continue at the next start. */
@@ -49,8 +49,8 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
    * Logs once per account how to add its first route, when it is connected and has none. Routes that cannot be read are
    * checked with the next status.
    */
-  const checkRoutes = async ({ accountId, state }: AccountStatus) => {
-    if (state !== 'open' || checkedForRoutes.has(accountId)) return;
+  const checkRoutes = async ({ accountId, state, provider }: AccountStatus) => {
+    if (provider || state !== 'open' || checkedForRoutes.has(accountId)) return;
     checkedForRoutes.add(accountId);
     const found = await deps.routes.list({ accountId }).catch(() => undefined);
     if (!found) checkedForRoutes.delete(accountId);
@@ -149,7 +149,8 @@ async function connectAccount(
     environment,
     log,
   });
-  const provider = whatsApp.create({ ...deps, fence, outbox, events, log });
+  const view = deps.accounts.view.accounts.find((each) => each.accountId === accountId);
+  const provider = providerOf(view).create({ ...deps, fence, outbox, events, log });
   const governorOf = lastGovernorOf(accountId);
   const governor = {
     settings: async () => governorOf(await deps.faceSettings.get('governor')),

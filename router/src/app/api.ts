@@ -5,6 +5,9 @@ import { replayDeadLetter, replayDeadLetters } from '../core/delivery/replay-dea
 import { decideAccess } from '../core/messages/decide-access.ts';
 import { MessageWatch } from '../core/messages/message-watch.ts';
 import { resumeChat } from '../core/messages/resume-chat.ts';
+import { PLAYGROUND } from '../core/playground/playground-account.ts';
+import { PlaygroundChanges } from '../core/playground/playground-changes.ts';
+import { writeMessage } from '../core/playground/write-message.ts';
 import { explainPolicies } from '../core/policies/explain-policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
@@ -95,6 +98,7 @@ export async function openApi(
     // Explains the table as it is, not the cache.
     routes: new PostgresRouteStore(postgres),
     matcher,
+    namedRoute: parts.namedRoute,
     ...{ conversation, chatStore, languages: parts.languages, clock: systemClock },
     environment: config.environment,
     aliasesOf: aliases,
@@ -106,6 +110,7 @@ export async function openApi(
       ),
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
+  const playgroundChanges = new PlaygroundChanges(bus, systemClock);
   const filesToSend = new FilesToSend({
     webFiles: new HttpWebFiles({ transport: parts.publicTransport, clock: systemClock }),
     voice: new FfmpegVoiceEncoder({ program: config.ffmpeg, clock: systemClock }),
@@ -154,6 +159,27 @@ export async function openApi(
     hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
     keyWatch,
     clock: systemClock,
+    playground: parts.playground,
+    playgroundChanges,
+    addPlayground: async () => {
+      if (accounts.get(PLAYGROUND)?.provider) return true;
+      await accounts.create(PLAYGROUND, 'playground');
+      return accounts.get(PLAYGROUND)?.provider === 'playground';
+    },
+    writeMessage: (chat, writing) =>
+      writeMessage(
+        {
+          playground: parts.playground,
+          messageLog,
+          changes: playgroundChanges,
+          bus,
+          mintId,
+          clock: systemClock,
+        },
+        chat,
+        writing,
+      ),
+    random: Math.random,
     explain: (input) => explainRoute(explainDeps, input),
     sendMessage: parts.sendMessage,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),

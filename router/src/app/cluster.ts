@@ -7,6 +7,7 @@ import { ChatPlacement } from '../core/cluster/chat-placement.ts';
 import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
 import { NodeBus } from '../core/cluster/node-bus.ts';
 import { LiveFeed } from '../core/live/live-feed.ts';
+import { PLAYGROUND } from '../core/playground/playground-account.ts';
 import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
@@ -76,6 +77,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
     const provider = registry.provider(accountId);
     void (emoji === undefined ? provider?.markRead(key) : provider?.react(key, emoji));
   });
+  bus.on('playground-input', () => registry.provider(PLAYGROUND)?.readNow?.());
   bus.on('replies-queued', ({ accountId }) => registry.delivery(accountId)?.pollQueue());
   return {
     parts: {

@@ -1,8 +1,11 @@
 import type { Config } from '../config/config.ts';
+import { MediaError } from '../core/errors.ts';
+import { playgroundFileId } from '../core/playground/playground-account.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { Outbox } from '../core/ports/outbox.ts';
+import type { Playground } from '../core/ports/playground.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
 import { systemClock as clock } from '../infra/clock/system-clock.ts';
 import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
@@ -10,8 +13,11 @@ import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
+import { PostgresPlayground } from '../infra/storage/stores/postgres-playground.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
 import { downloadMedia } from '../providers/baileys/media/media-download.ts';
+import { PlaygroundProvider } from '../providers/playground/playground-provider.ts';
+import type { ClusterParts } from './cluster.ts';
 import type { FaultPoints } from './fault-points.ts';
 
 /** What an account is connected with. */
@@ -24,10 +30,11 @@ interface ProviderDeps {
   outbox: Pick<Outbox, 'findByWaId'>;
   events: ProviderEvents;
   metrics: Pick<Metrics, 'observeResendRefused'>;
+  bus: ClusterParts['bus'];
   log: Logger;
 }
 
-/** A way into WhatsApp. */
+/** A way to people. */
 interface ProviderKind {
   /** An account on this node, not connected yet. */
   create(deps: ProviderDeps): ChatProvider;
@@ -35,7 +42,8 @@ interface ProviderKind {
   downloadMedia(config: Config, reference: string, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
-const baileys: ProviderKind = {
+/** The way into WhatsApp. */
+export const whatsApp: ProviderKind = {
   create: ({ config, postgres, storage, faults, fence, outbox, events, metrics, log }) => {
     const { accountId } = fence;
     return createBaileysProvider({
@@ -66,5 +74,34 @@ const baileys: ProviderKind = {
     }),
 };
 
-/** The way into WhatsApp of this service's accounts. */
-export const whatsApp: ProviderKind = baileys;
+/** Invented people instead of WhatsApp. */
+const playground: Pick<ProviderKind, 'create'> = {
+  create: ({ postgres, faults, fence, events, bus, log }) =>
+    new PlaygroundProvider({
+      accountId: fence.accountId,
+      playground: new PostgresPlayground(postgres),
+      accountStore: new PostgresAccountStore(postgres, fence),
+      events: faults.events(events),
+      bus,
+      clock,
+      log,
+    }),
+};
+
+/** The way to the people of an account. */
+export function providerOf(account: { provider?: 'playground' } | undefined): Pick<ProviderKind, 'create'> {
+  return account?.provider === 'playground' ? playground : whatsApp;
+}
+
+/** The bytes of a file that a message of WhatsApp or of the playground refers to. @throws {MediaError} */
+export async function loadFile(
+  { config, playground }: { config: Config; playground: Pick<Playground, 'file'> },
+  reference: string,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const id = playgroundFileId(reference);
+  if (id === undefined) return whatsApp.downloadMedia(config, reference, signal);
+  const file = await playground.file(id);
+  if (!file) throw new MediaError('MEDIA_GONE', 'The file was deleted with its chat of the playground.');
+  return file.bytes;
+}

@@ -4,6 +4,7 @@ import type { AgentClients } from '../core/agent-client.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../core/delivery/message-id.ts';
 import { sendMessage } from '../core/delivery/send-message.ts';
+import { namedRoute } from '../core/playground/named-route.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
 import type { ChatPolicy } from '../core/policies/policy.ts';
 import type { ReplyShaping } from '../core/policies/reply.ts';
@@ -13,6 +14,7 @@ import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { LanguageDetector } from '../core/ports/language-detector.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
+import type { Playground } from '../core/ports/playground.ts';
 import type { Questions } from '../core/ports/questions.ts';
 import type { RemoteTasks } from '../core/ports/remote-tasks.ts';
 import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
@@ -20,6 +22,7 @@ import type { RouteStore } from '../core/ports/route-store.ts';
 import type { Stats } from '../core/ports/stats.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
 import { backoffMs } from '../core/retry.ts';
+import type { RouteDeps } from '../core/routing/route-message.ts';
 import { StatsRecorder } from '../core/stats/stats-recorder.ts';
 import { StartedTasks } from '../core/tasks/started-tasks.ts';
 import type { FailureDefaults } from '../core/turns/ask-route.ts';
@@ -52,6 +55,7 @@ import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-sett
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import { PostgresPlayground } from '../infra/storage/stores/postgres-playground.ts';
 import { PostgresQuestions } from '../infra/storage/stores/postgres-questions.ts';
 import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tasks.ts';
 import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
@@ -63,7 +67,7 @@ import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
 import type { HostingParts } from './hosting.ts';
 import type { Part } from './part.ts';
-import { whatsApp } from './provider.ts';
+import { loadFile } from './provider.ts';
 
 /** Longest wait between two attempts, unless a route or the agent itself says otherwise. */
 const MAX_AGENT_WAIT_MS = 10_000;
@@ -106,6 +110,9 @@ export interface TurnParts {
   shaping: ReplyShaping;
   /** Sends a text to a chat outside of a turn; once for each key. */
   sendNotice(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;
+  playground: Playground;
+  /** The route that a chat of the playground names. */
+  namedRoute: NonNullable<RouteDeps['namedRoute']>;
   /** A new WhatsApp id for a message to send. */
   mintId(): string;
 }
@@ -154,10 +161,11 @@ export function createTurns(
     key: async () => (await pushKey()).derive('links to files'),
     clock,
   });
+  const playground = new PostgresPlayground(postgres);
   const media = new StoredMedia({
     inbox,
     links,
-    download: (reference, signal) => whatsApp.downloadMedia(config, reference, signal),
+    download: (reference, signal) => loadFile({ config, playground }, reference, signal),
     // Only the node with the account's connection can ask the phone for a file that WhatsApp deleted.
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
   });
@@ -199,10 +207,12 @@ export function createTurns(
     const deliver = (reply: QueuedReply) => deliverReplies({ accounts: registry, bus }, [reply]);
     await sendMessage({ outbox, mintId, deliver }, { ...notice, idempotencyKey });
   };
+  const named: TurnParts['namedRoute'] = (chat) => namedRoute({ playground, routes }, chat);
   const policies = chatPolicies({
     history,
     inbox,
     routes,
+    namedRoute: named,
     matcher,
     environment: config.environment,
     ...{ conversation: shaping.conversation, chatStore, languages },
@@ -222,6 +232,7 @@ export function createTurns(
     answer: {
       inbox,
       routes,
+      namedRoute: named,
       matcher,
       environment: config.environment,
       agents: faults.agents(agents),
@@ -281,6 +292,8 @@ export function createTurns(
       policies,
       shaping,
       sendNotice,
+      playground,
+      namedRoute: named,
       mintId,
     },
     start: async () => recorder.start(),

@@ -72,7 +72,7 @@ function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
     },
     placement: { hasOthers: options.hasOthers ?? false },
     registry,
-    accounts: { seen: () => undefined, changed: () => undefined },
+    accounts: { view: VIEW, seen: () => undefined, changed: () => undefined },
     workers: {
       turns: 0,
       seen: () => undefined,

@@ -11,6 +11,7 @@ export const SCOPES = [
   'mcp',
   'agents:manage',
   'webhooks:manage',
+  'playground',
   'admin',
 ] as const;
 

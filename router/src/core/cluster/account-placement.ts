@@ -5,11 +5,12 @@ export const DEAD_FOR_MS = 300;
 /** Each node with fewer accounts gets this long to take a free one first. */
 export const RANK_DELAY_MS = 250;
 
-/** The number of accounts of each live node that does not drain. */
+/** The number of WhatsApp accounts of each live node that does not drain. */
 export function sharesOf(view: ClusterView): Map<string, number> {
   const shares = new Map<string, number>();
   for (const node of view.nodes) if (node.isAlive && !node.isDraining) shares.set(node.nodeId, 0);
-  for (const { owner, availability } of view.accounts) {
+  for (const { owner, availability, provider } of view.accounts) {
+    if (provider) continue;
     const share = owner && availability === 'owned' ? shares.get(owner.nodeId) : undefined;
     if (owner && share !== undefined) shares.set(owner.nodeId, share + 1);
   }
@@ -23,12 +24,12 @@ export function sharesOf(view: ClusterView): Map<string, number> {
 export function ranksOf(view: ClusterView, nodeId: string): Map<string, number> {
   const shares = sharesOf(view);
   const ranks = new Map<string, number>();
-  for (const { accountId, availability } of view.accounts) {
+  for (const { accountId, availability, provider } of view.accounts) {
     if (availability === 'owned') continue;
     const order = [...shares].sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1)).map(([node]) => node);
     ranks.set(accountId, Math.max(0, order.indexOf(nodeId)));
     const first = order[0];
-    if (first !== undefined) shares.set(first, (shares.get(first) ?? 0) + 1);
+    if (first !== undefined && !provider) shares.set(first, (shares.get(first) ?? 0) + 1);
   }
   return ranks;
 }
@@ -44,5 +45,5 @@ export function accountToGive(view: ClusterView, nodeId: string): string | undef
   const fewest = Math.min(...shares.values());
   const isFullest = [...shares].every(([other, share]) => share < own || (share === own && other >= nodeId));
   if (!isFullest || own - fewest < 2) return undefined;
-  return view.accounts.find(({ owner }) => owner?.nodeId === nodeId)?.accountId;
+  return view.accounts.find(({ owner, provider }) => owner?.nodeId === nodeId && !provider)?.accountId;
 }

@@ -102,10 +102,11 @@ export class ClusterAccounts implements AccountControl {
     return this.#statusOf(account, node);
   }
 
-  async create(accountId: string): Promise<'added' | 'known'> {
-    const outcome = await this.#deps.cluster.addAccount(accountId);
+  async create(accountId: string, provider?: 'playground'): Promise<'added' | 'known'> {
+    const outcome = await this.#deps.cluster.addAccount(accountId, provider);
     const account: AccountView = {
       accountId,
+      ...(provider && { provider }),
       record: { state: 'starting' },
       changedAtMs: this.#deps.clock.now(),
       availability: 'free',
@@ -140,10 +141,11 @@ export class ClusterAccounts implements AccountControl {
 
   /** The status of an account whose node published none: the stored status, as far as it can still be true. */
   #statusOf(account: AccountView, node: string | undefined): AccountStatus {
-    const { accountId, record, changedAtMs } = account;
+    const { accountId, record, changedAtMs, provider } = account;
     const { state: stored, phone, lid, pushName } = record;
     const base = {
       accountId,
+      ...(provider && { provider }),
       sinceMs: changedAtMs,
       ...(phone !== undefined && { phone }),
       ...(lid !== undefined && { lid }),

@@ -36,6 +36,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  *   questions to people; `npc-task`: for tasks of the NPC face
  * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
  * - `live-events-wanted`: the sender has streams of live events; `live-events`: a batch of them, see `EventBatch`
+ * - `playground-input`: an invented person wrote something; `playground-changed`: a chat of the playground changed
  * - `command`, `command-result`: an admin's command for an account of another node
  */
 const nodeMessage = z.discriminatedUnion('kind', [
@@ -73,6 +74,8 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('npc-task'), taskId: z.string() }),
   z.object({ kind: z.literal('served-task-changed'), taskId: z.string() }),
   z.object({ kind: z.literal('question-changed'), taskId: z.string() }),
+  z.object({ kind: z.literal('playground-input') }),
+  z.object({ kind: z.literal('playground-changed'), chatId: z.string() }),
   z.object({
     kind: z.literal('command'),
     id: z.string(),

@@ -8,8 +8,11 @@ export interface AccountControl {
   /** By id, including accounts of other nodes. */
   list(): AccountStatus[];
   get(accountId: string): AccountStatus | undefined;
-  /** Adds an account, which a node then starts; `known` when there is one with this id. */
-  create(accountId: string): Promise<'added' | 'known'>;
+  /**
+   * Adds an account, which a node then starts; `known` when there is one with this id.
+   * @param provider absent: WhatsApp
+   */
+  create(accountId: string, provider?: 'playground'): Promise<'added' | 'known'>;
   /** @throws {AccountNotHeldError} from this and the next two: no node that answers runs the account */
   pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined>;
   logout(accountId: string): Promise<AccountStatus | undefined>;

@@ -4,6 +4,8 @@ import type { AccountState, MessageKey, OutgoingMessage } from '../models.ts';
 /** What an admin sees of one WhatsApp account. Sentences are ready to show; times are epoch milliseconds. */
 export interface AccountStatus {
   accountId: string;
+  /** Absent: WhatsApp. */
+  provider?: 'playground';
   state: AccountState;
   /** What a person should do now, or that nothing needs doing. */
   nextAction: string;
@@ -102,6 +104,8 @@ export interface ChatProvider {
   pair(by: { method: 'qr' } | { method: 'code'; phone: string }): Promise<AccountStatus>;
   /** Unlinks at WhatsApp when connected, archives the keys and goes to `pairing`. */
   logout(): Promise<AccountStatus>;
+  /** Something may have come that no socket reports: reads it now. Absent: the provider needs no report. */
+  readNow?(): void;
   /** New socket now, also out of `replaced`, `waiting`, `restricted` and `stopped`. */
   restart(): Promise<AccountStatus>;
 }

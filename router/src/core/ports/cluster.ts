@@ -22,6 +22,8 @@ export interface NodeView {
 /** One WhatsApp account of the database and its node. */
 export interface AccountView {
   accountId: string;
+  /** Absent: WhatsApp. The nodes' shares of accounts do not count others. */
+  provider?: 'playground';
   /** What its node stored last, without pairing codes. */
   record: Omit<AccountRecord, 'generation'>;
   changedAtMs: number;
@@ -50,6 +52,6 @@ export interface Cluster {
   beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView>;
   /** Removes this node from the list: the others take over its work. */
   leave(): Promise<void>;
-  /** Adds an account for a node to take. `known` also while it is being deleted. */
-  addAccount(accountId: string): Promise<'added' | 'known'>;
+  /** Adds an account for a node to take. `known` also while it is being deleted. `provider` absent: WhatsApp. */
+  addAccount(accountId: string, provider?: 'playground'): Promise<'added' | 'known'>;
 }

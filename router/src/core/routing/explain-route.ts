@@ -9,7 +9,7 @@ import type { ToUs } from '../messages/inbound-message.ts';
 import type { Environment, IncomingMessage, MediaInfo, MessageKind, Route } from '../models.ts';
 import type { MessageToDecide, PolicyLine } from '../policies/explain-policies.ts';
 import type { Clock } from '../ports/clock.ts';
-import { evaluateInOrder, type RouteDeps } from './route-message.ts';
+import { choiceOfNamed, evaluateInOrder, type RouteDeps } from './route-message.ts';
 import { chooseRoute, type NoRouteReason, type TraceEntry } from './route-table.ts';
 
 /** A hypothetical message. Addresses are written as an admin writes a channelId; one of the two is required. */
@@ -111,7 +111,8 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     receivedAtMs: input.at?.getTime() ?? deps.clock.now(),
     given: { ...(tags && { tags }), ...(isFirstContact !== undefined && { isFirstContact }) },
   });
-  const choice = chooseRoute(candidates, query, matches, conditions);
+  const named = await deps.namedRoute?.(query);
+  const choice = named ? choiceOfNamed(named) : chooseRoute(candidates, query, matches, conditions);
 
   const isGroup = chat.endsWith('@g.us');
   const person = from ?? (isGroup ? undefined : chat);

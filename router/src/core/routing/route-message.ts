@@ -1,4 +1,5 @@
 import type { Environment, Route } from '../models.ts';
+import type { NamedRoute } from '../playground/named-route.ts';
 import type { ConversationSettings } from '../policies/conversation-fields.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
@@ -21,6 +22,8 @@ export interface RouteDeps extends WhenFactsDeps {
   routes: Pick<RouteStore, 'candidates'>;
   matcher: TextMatcher;
   environment: Environment;
+  /** The route that the chat names instead of the table. Absent: no chat does. */
+  namedRoute?(chat: { accountId: string; channelIds: readonly string[] }): Promise<NamedRoute | undefined>;
   /** The stored defaults of all routes. */
   conversation(): Promise<ConversationSettings>;
 }
@@ -35,11 +38,22 @@ const MAX_TRACE = 50;
  */
 export async function routeMessage(deps: RouteDeps, message: MessageToRoute): Promise<RouteChoice> {
   const { accountId, channelIds } = message;
+  const named = await deps.namedRoute?.(message);
+  if (named) return choiceOfNamed(named);
   const query = { accountId, environment: deps.environment, channelIds };
   const candidates = await deps.routes.candidates(query);
   const { matches, conditions } = await evaluateInOrder(deps, candidates, query, message);
   const choice = chooseRoute(candidates, query, matches, conditions);
   return { ...choice, trace: shortened(choice.trace) };
+}
+
+/** The choice of a chat that names its route, whatever else the route asks for. */
+export function choiceOfNamed({ routeId, route }: NamedRoute): RouteChoice {
+  if (!route) return { kind: 'none', reason: 'no-route', trace: [] };
+  const { name, channelId, priority } = route;
+  const sentence = 'The chat of the playground names this route.';
+  const entry = { routeId, channelId, priority, outcome: 'chosen' as const, sentence };
+  return { kind: 'route', route, trace: [{ ...entry, ...(name !== undefined && { name }) }] };
 }
 
 /** What `chooseRoute` needs to know of each rule. */

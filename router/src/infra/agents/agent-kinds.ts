@@ -2,6 +2,7 @@ import { a2aKind } from './a2a/a2a-kind.ts';
 import { abiKind } from './abi/abi-kind.ts';
 import { adkKind } from './adk/adk-kind.ts';
 import type { AgentKind } from './agent-kind.ts';
+import { echoKind } from './echo/echo-kind.ts';
 import { hostedKind } from './hosted/hosted-kind.ts';
 import { npcKind } from './npc/npc-kind.ts';
 import { openAiKind } from './openai/openai-kind.ts';
@@ -20,5 +21,6 @@ export const agentKinds: readonly AgentKind[] = [
   shellKind,
   hostedKind,
   abiKind,
+  echoKind,
   webhookKind,
 ];

@@ -10,6 +10,7 @@ export const TAGS = {
   Routes: 'Which agent answers which chat.',
   Messages: 'Messages received and sent, and sending.',
   Chats: 'Chats with people and groups: list, read, pause, resume.',
+  Playground: 'Invented people who write to agents: no phone and no WhatsApp.',
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
   Webhooks: 'Events sent to other programs, with a delivery log.',
   'Live events': 'What changes, as it changes.',

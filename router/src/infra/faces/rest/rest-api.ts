@@ -24,6 +24,7 @@ import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
 import { type NpcChainApiDeps, npcChainApi } from './resources/npc-chain-api.ts';
 import { type NpcSettingsApiDeps, npcSettingsApi } from './resources/npc-settings-api.ts';
 import { type NpcTradesApiDeps, npcTradesApi } from './resources/npc-trades-api.ts';
+import { type PlaygroundApiDeps, playgroundApi } from './resources/playground-api.ts';
 import { type RepliesApiDeps, repliesApi } from './resources/replies-api.ts';
 import { type RouteFilesApiDeps, routeFilesApi } from './resources/route-files-api.ts';
 import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
@@ -55,6 +56,7 @@ export interface RestApiDeps
     NpcChainApiDeps,
     NpcSettingsApiDeps,
     NpcTradesApiDeps,
+    PlaygroundApiDeps,
     RepliesApiDeps,
     RouteFilesApiDeps,
     RouteHistoryApiDeps,
@@ -87,6 +89,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...mediaApi(deps),
     ...chatsApi(deps),
     ...draftsApi(deps),
+    ...playgroundApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...webhooksApi(deps),

@@ -3,6 +3,9 @@ import type { AccountLeases, Lease } from '../../../core/ports/account-lease.ts'
 import type { Statements } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
+/** What this version can connect: nodes of other versions leave what they cannot. */
+const PROVIDERS = ['baileys', 'playground'];
+
 export interface AccountLeaseOptions {
   /** This node's name. */
   owner: string;
@@ -25,7 +28,7 @@ export class PostgresAccountLeases implements AccountLeases {
   async acquire(accountId: string, options: { fromDead?: boolean } = {}): Promise<Lease | undefined> {
     const [row] = await withStorage('acquiring the lease of an account', () =>
       this.#postgres.query<{ epoch: bigint | null }>(sql`
-        SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${options.fromDead === true}) AS epoch`),
+        SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${options.fromDead === true}, ${PROVIDERS}::text[]) AS epoch`),
     );
     const epoch = row?.epoch ?? undefined;
     return epoch === undefined ? undefined : { accountId, owner: this.#owner, epoch };

@@ -17,6 +17,7 @@ export interface OwnNode {
 
 type AccountColumns = Columns<AccountView['record']> &
   Pick<AccountView, 'accountId' | 'changedAtMs' | 'availability'> & {
+    provider: string;
     owner: string | null;
     epoch: string | null;
   };
@@ -76,7 +77,7 @@ export class PostgresCluster implements Cluster {
               'seenAtMs', (extract(epoch FROM seen_at) * 1000)::bigint,
               'isAlive', has_lock AND is_fresh) ORDER BY id), '[]') FROM seen) AS nodes,
           (SELECT coalesce(jsonb_agg(jsonb_build_object(
-              'accountId', a.id, 'state', a.state, 'reason', a.reason, 'phone', a.phone, 'lid', a.lid,
+              'accountId', a.id, 'provider', a.provider, 'state', a.state, 'reason', a.reason, 'phone', a.phone, 'lid', a.lid,
               'pushName', a.push_name, 'changedAtMs', (extract(epoch FROM a.updated_at) * 1000)::bigint,
               'owner', l.owner, 'epoch', l.epoch::text,
               'availability', CASE
@@ -97,10 +98,10 @@ export class PostgresCluster implements Cluster {
     );
   }
 
-  async addAccount(accountId: string): Promise<'added' | 'known'> {
+  async addAccount(accountId: string, provider?: 'playground'): Promise<'added' | 'known'> {
     const added = await withStorage('adding a WhatsApp account', () =>
       this.#postgres.execute(sql`
-        INSERT INTO account (id, updated_at) VALUES (${accountId}, now()) ON CONFLICT (id) DO NOTHING`),
+        INSERT INTO account (id, provider, updated_at) VALUES (${accountId}, ${provider ?? 'baileys'}, now()) ON CONFLICT (id) DO NOTHING`),
     );
     return added > 0 ? 'added' : 'known';
   }
@@ -115,9 +116,10 @@ export async function forgetGoneNodes(postgres: Statements): Promise<void> {
 }
 
 function accountView(row: AccountColumns): AccountView {
-  const { accountId, changedAtMs, owner, epoch, availability, ...record } = row;
+  const { accountId, changedAtMs, provider, owner, epoch, availability, ...record } = row;
   return {
     accountId,
+    ...(provider === 'playground' && { provider: 'playground' as const }),
     record: withoutNulls(record),
     changedAtMs,
     ...(owner && epoch && { owner: { nodeId: owner, epoch: BigInt(epoch) } }),

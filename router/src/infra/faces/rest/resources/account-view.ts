@@ -20,6 +20,10 @@ const EXAMPLE = {
 export const accountView = z
   .object({
     accountId: z.string(),
+    provider: z
+      .enum(['playground'])
+      .optional()
+      .describe('`playground`: an account with invented people. Absent: a WhatsApp account.'),
     state: z.enum(ACCOUNT_STATES),
     nextAction: z.string().describe('What a person should do now.'),
     isConnected: z
@@ -116,11 +120,16 @@ export function foundAccount(status: AccountStatus | undefined): AccountStatus {
 }
 
 /**
- * Refuses an account that this service does not have, because nothing would use what is stored for it.
+ * Refuses an account that this service does not have, because nothing would use what is stored for it. `knownIds` are accepted
+ * in any case.
  * @throws {HttpProblem} 400
  */
-export function refuseUnknownAccount(accounts: AccountControl, accountId: string, knownId: string): void {
-  if (accountId === knownId || accounts.get(accountId)) return;
+export function refuseUnknownAccount(
+  accounts: AccountControl,
+  accountId: string,
+  ...knownIds: string[]
+): void {
+  if (knownIds.includes(accountId) || accounts.get(accountId)) return;
   const message = 'is not a WhatsApp account of this service';
   throw new HttpProblem(400, 'INVALID_BODY', `accountId ${message}.`, [{ field: 'accountId', message }]);
 }

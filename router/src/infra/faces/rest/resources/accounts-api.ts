@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Caller, mayDo } from '../../../../core/access/caller.ts';
 import { StorageUnavailableError } from '../../../../core/errors.ts';
+import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -91,6 +92,13 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
         },
       },
       handle: async ({ body: { accountId } }) => {
+        if (accountId === PLAYGROUND) {
+          throw new HttpProblem(
+            409,
+            'ACCOUNT_EXISTS',
+            'This id belongs to the playground. Choose another one.',
+          );
+        }
         if ((await accounts.create(accountId)) === 'known') {
           const isThere = accounts.get(accountId) !== undefined;
           throw new HttpProblem(

@@ -75,7 +75,7 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
         const reasons: Array<z.input<typeof reasonView>> = [];
         const trouble = await troubleOf(storage);
         if (trouble) reasons.push({ name: 'database', message: trouble });
-        const known = accounts.list();
+        const known = accounts.list().filter(({ provider }) => !provider);
         if (known.length === 0)
           reasons.push({ name: 'account', message: 'There is no WhatsApp account. Add one.' });
         for (const { accountId, state, nextAction, node, isConnected = state === 'open' } of known) {

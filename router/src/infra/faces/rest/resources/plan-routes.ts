@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import type { Caller } from '../../../../core/access/caller.ts';
 import type { Route } from '../../../../core/models.ts';
+import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { NewRoute, RouteChanges } from '../../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../../agents/agent-kind.ts';
@@ -69,7 +70,7 @@ export async function planRoutes(
         return;
       }
       if (before?.accountId !== accountId) {
-        refuseUnknownAccount(deps.accounts, accountId, deps.config.accountId);
+        refuseUnknownAccount(deps.accounts, accountId, deps.config.accountId, PLAYGROUND);
       }
       deps.checks.refuseOtherPrograms(caller, before?.config ?? {});
       deps.checks.refuseOtherPrograms(caller, config);

@@ -4,6 +4,7 @@ import { type AliasesOf, allowedRoutes, type Caller, mayUseChat } from '../../..
 import { jidHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route } from '../../../../core/models.ts';
+import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
@@ -72,7 +73,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       },
       handle: async ({ body, caller }) => {
         const route = newRouteOf(agentKinds, body, config);
-        refuseUnknownAccount(accounts, route.accountId, config.accountId);
+        refuseUnknownAccount(accounts, route.accountId, config.accountId, PLAYGROUND);
         refuseOtherRoute(caller, undefined);
         await refuseOtherChat(caller, route, aliasesOf);
         await checks.refuseOtherFallback(caller, route.config);
@@ -199,7 +200,9 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       refuseOtherRoute(caller, undefined);
       await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
     }
-    if (changes.accountId !== undefined) refuseUnknownAccount(accounts, changes.accountId, before.accountId);
+    if (changes.accountId !== undefined) {
+      refuseUnknownAccount(accounts, changes.accountId, before.accountId, PLAYGROUND);
+    }
     const { agentEndpoint = before.agentEndpoint, config: written } = changes;
     await checks.refuseOtherFallback(caller, written, before.config);
     checks.refuseOtherPrograms(caller, before.config);

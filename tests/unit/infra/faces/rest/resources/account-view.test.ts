@@ -27,6 +27,7 @@ describe('accountViewOf', () => {
   it('fits its schema and has no field beside it', () => {
     const full: Required<AccountStatus> = {
       ...status,
+      provider: 'playground',
       isConnected: true,
       reason: 'r',
       qr: 'q',
