@@ -21,6 +21,7 @@ const SCOPES: Record<Scope, true> = {
   mcp: true,
   'agents:manage': true,
   'webhooks:manage': true,
+  playground: true,
   admin: true,
 };
 

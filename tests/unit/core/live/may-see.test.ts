@@ -17,9 +17,16 @@ const seen = (caller: Caller, chatId?: string) =>
 
 describe('maySee', () => {
   it('shows everything to the admin key, to a browser and to this machine', () => {
-    for (const kind of ['admin-key', 'session', 'loopback'] as const) {
+    for (const kind of ['admin-key', 'loopback', 'local-socket'] as const) {
       expect(seen({ kind })).toEqual([...LIVE_EVENT_TYPES]);
     }
+    expect(seen({ kind: 'session', session: { id: 's' } })).toEqual([...LIVE_EVENT_TYPES]);
+  });
+
+  it('shows a user what the role reads', () => {
+    const types = seen({ kind: 'session', session: { id: 's', user: { name: 'eva', role: 'viewer' } } });
+    expect(types).toContain('message');
+    for (const type of ['key', 'setting', 'webhook', 'agent'] as const) expect(types).not.toContain(type);
   });
 
   it('shows a key what its scopes read', () => {

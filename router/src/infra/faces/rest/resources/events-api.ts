@@ -13,8 +13,6 @@ import { HttpProblem, problemSchema } from '../problem.ts';
 export const MAX_STREAMS = 100;
 /** Chats of which a stream remembers whether its key may use them. */
 const MAX_KNOWN_CHATS = 1_000;
-/** The stream of a browser ends after this; the browser connects again by itself, with a session that is still valid. */
-const SESSION_STREAM_MS = 900_000;
 
 export interface EventsApiDeps {
   liveEvents: EventStreamDeps;
@@ -65,7 +63,7 @@ export function eventsApi(deps: EventsApiDeps): Endpoint[] {
         429: { description: `The caller has ${MAX_STREAMS} streams on this node.`, schema: problemSchema },
       },
       handle: ({ caller, query: { lastEventId, ...filter }, header }) => {
-        const name = caller.kind === 'key' ? `key ${caller.key.id}` : caller.kind;
+        const name = nameOf(caller);
         const count = streams.get(name) ?? 0;
         if (count >= MAX_STREAMS) {
           throw new HttpProblem(
@@ -80,7 +78,7 @@ export function eventsApi(deps: EventsApiDeps): Endpoint[] {
           stream: (response) => {
             streams.set(name, (streams.get(name) ?? 0) + 1);
             const stream = new EventStream(deps.liveEvents, response, filterOf(deps, caller, filter));
-            const unwatch = endWith(deps, caller, stream);
+            const unwatch = deps.keyWatch.watch(caller, () => stream.end());
             void stream.run(lastId).finally(() => {
               unwatch();
               const others = (streams.get(name) ?? 1) - 1;
@@ -94,15 +92,10 @@ export function eventsApi(deps: EventsApiDeps): Endpoint[] {
   ];
 }
 
-/** Ends the stream when its caller loses the right to it. @returns ends the watch */
-function endWith({ keyWatch, liveEvents }: EventsApiDeps, caller: Caller, stream: EventStream): () => void {
-  if (caller.kind !== 'session') return keyWatch.watch(caller, () => stream.end());
-  const ended = new AbortController();
-  liveEvents.clock.sleep(SESSION_STREAM_MS, ended.signal).then(
-    () => stream.end(),
-    () => undefined,
-  );
-  return () => ended.abort();
+/** For the limit of streams: each key and each browser session has its own. */
+function nameOf(caller: Caller): string {
+  if (caller.kind === 'key') return `key ${caller.key.id}`;
+  return caller.kind === 'session' ? `session ${caller.session.id}` : caller.kind;
 }
 
 /** Whether the caller gets an event, and wants it. While the chats cannot be read, it gets none of those that need it. */
