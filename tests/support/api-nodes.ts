@@ -20,7 +20,7 @@ import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-r
 import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import type { TestDatabase } from './database.ts';
-import { FakeAccounts } from './http-api.ts';
+import { FakeAccounts, goodAgents } from './http-api.ts';
 import { quietLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'the-admin-key-of-these-tests';
@@ -63,7 +63,7 @@ export async function startApiNode(
     accounts,
     config: { accountId: 'default', environment: 'lab' as const },
     agentKinds,
-    routeProbe: { refusedAddresses: () => [], findings: async () => [] },
+    routeProbe: goodAgents,
     aliasesOf: async () => [],
     log: quietLog,
   };
