@@ -30,7 +30,7 @@ import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postg
 import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
 import type { TestDatabase } from './database.ts';
-import { FakeAccounts } from './http-api.ts';
+import { FakeAccounts, goodAgents } from './http-api.ts';
 import { quietLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'the-admin-key-of-these-tests';
@@ -82,7 +82,7 @@ export async function startApiNode(
     accounts,
     config: { accountId: 'default', environment: 'lab' as const },
     agentKinds,
-    routeProbe: { refusedAddresses: () => [], findings: async () => [] },
+    routeProbe: goodAgents,
     aliasesOf: async () => [],
     log: quietLog,
   };

@@ -164,6 +164,16 @@ export class FakeAccounts implements AccountControl {
   }
 }
 
+/** A probe that finds no problem of any agent. */
+export const goodAgents: RestApiDeps['routeProbe'] = {
+  refusedAddresses: () => [],
+  findings: async () => [],
+  test: async ({ config }) => ({
+    ...(config.agent && { kind: config.agent.kind }),
+    ...{ isProbed: true, findings: [], milliseconds: 3 },
+  }),
+};
+
 /** A message log whose rows a test sets; it records the queries it receives. */
 export class FakeMessageLog implements MessageLog {
   rows: ReceivedMessage[] = [];
@@ -547,7 +557,7 @@ export async function startHttpApi(
     auditLog,
     aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
-    routeProbe: options.routeProbe ?? { refusedAddresses: () => [], findings: async () => [] },
+    routeProbe: options.routeProbe ?? goodAgents,
     accounts,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,

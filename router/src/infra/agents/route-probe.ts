@@ -10,7 +10,17 @@ import type { AgentTransport } from './transport/agent-transport.ts';
 /** Longest time that a caller waits for the probe of a route. */
 const PROBE_LIMIT_MS = 2_000;
 
-/** Probes the agent of a route that is being stored. */
+/** What the probe of a route found. */
+export interface ProbeResult {
+  kind?: string;
+  /** Whether agents of the kind can be probed. */
+  isProbed: boolean;
+  findings: ProbeFinding[];
+  /** How long the probe took. */
+  milliseconds: number;
+}
+
+/** Probes the agent of a route. */
 export class RouteProbe {
   readonly #deps: { clock: Clock; transport: AgentTransport };
   readonly #kinds: readonly AgentKind[];
@@ -30,6 +40,19 @@ export class RouteProbe {
       const reason = this.#deps.transport.refusalOf(url);
       return reason === undefined ? [] : [{ field, message: `is refused: ${reason}` }];
     });
+  }
+
+  /** Probes the agent, and says how long that took. `kind` is absent if the stored config cannot be used. */
+  async test(route: AgentOfRoute): Promise<ProbeResult> {
+    const kind = kindNamed(this.#kinds, route.config.agent?.kind);
+    const beganMs = this.#deps.clock.monotonicMs();
+    const findings = await this.findings(route);
+    return {
+      ...(kind && { kind: kind.name }),
+      isProbed: kind?.probe !== undefined,
+      findings,
+      milliseconds: Math.round(this.#deps.clock.monotonicMs() - beganMs),
+    };
   }
 
   /** Likely problems of calling the agent. Takes at most two seconds and does not run the agent. */

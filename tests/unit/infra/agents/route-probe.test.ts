@@ -35,6 +35,24 @@ async function closedPort(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
+describe('the test of a route', () => {
+  it('names the kind, what the probe found, and how long it took', async () => {
+    const { probe } = setup();
+    expect(await probe.test(adkRoute(await closedPort()))).toEqual({
+      kind: 'adk',
+      isProbed: true,
+      findings: [expect.objectContaining({ code: 'AGENT_UNREACHABLE' })],
+      milliseconds: expect.any(Number),
+    });
+  });
+
+  it('has nothing to probe when the stored config cannot be used', async () => {
+    const { probe } = setup();
+    const found = await probe.test({ agentEndpoint: 'http://localhost:8000', config: {} });
+    expect(found).toEqual({ isProbed: false, findings: [], milliseconds: 0 });
+  });
+});
+
 describe('the probe of an ADK route', () => {
   it('waits two seconds for a server that does not respond', async () => {
     const requests = new EventEmitter();

@@ -11,7 +11,7 @@ import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts
 import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { routeConfigOf } from '../../../agents/route-config.ts';
 import type { RouteProbe } from '../../../agents/route-probe.ts';
-import { maskedConfig } from '../../../agents/route-secrets.ts';
+import { type AgentOfRoute, maskedConfig } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
@@ -20,7 +20,14 @@ import type { ResponseDoc } from '../response.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import { changeBy, RouteChecks } from './route-checks.ts';
-import { newRouteOf, routeSchemas, routeView, storedRouteResponse, type Warning } from './route-schemas.ts';
+import {
+  newRouteOf,
+  routeSchemas,
+  routeView,
+  storedRouteResponse,
+  type Warning,
+  warningView,
+} from './route-schemas.ts';
 import { mergePatch, viewOf } from './route-view.ts';
 
 export interface RoutesApiDeps {
@@ -28,7 +35,7 @@ export interface RoutesApiDeps {
   accounts: AccountControl;
   config: Pick<Config, 'accountId' | 'environment'>;
   agentKinds: readonly AgentKind[];
-  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings'>;
+  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test'>;
   aliasesOf: AliasesOf;
   log: Logger;
 }
@@ -40,6 +47,17 @@ const ambiguous: ResponseDoc = {
   description: 'Several routes have this channelId; `details` names their ids.',
   schema: problemSchema,
 };
+
+const probeView = z
+  .object({
+    kind: z.string().optional().describe('The agent kind. Absent: the stored config cannot be used.'),
+    isProbed: z
+      .boolean()
+      .describe('`false`: agents of this kind cannot be probed, so that nothing was found.'),
+    findings: z.array(warningView).describe('Likely problems of calling the agent. None: it answered.'),
+    milliseconds: z.int().describe('How long the probe took.'),
+  })
+  .meta({ id: 'RouteProbe' });
 
 const listQuery = z.strictObject({
   channelId: channelIdField.optional().describe('Only routes of this chat, or `*`.'),
@@ -103,6 +121,42 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         const found = await allowed(caller, await routes.list(filter));
         const data = found.map((route) => viewOf(agentKinds, route));
         return { status: 200, json: pageOfAll(data, { cursor, limit }, ({ id }) => id) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/routes/test',
+      operationId: 'testNewRoute',
+      scopes: ['routes:write'],
+      summary: 'Probe the agent of a route that is not stored',
+      body: schemas.body,
+      responses: { 200: { description: 'What the probe found.', schema: dataResponse(probeView) } },
+      handle: async ({ body, caller }) => {
+        const route = newRouteOf(agentKinds, body, config);
+        refuseOtherRoute(caller, undefined);
+        await refuseOtherChat(caller, route, aliasesOf);
+        checks.refuseOtherPrograms(caller, route.config);
+        const usable = await checks.usableConfig(route, undefined);
+        return { status: 200, json: { success: true, data: await tested(usable.stored) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/routes/{id}/test',
+      operationId: 'testRoute',
+      scopes: ['routes:write'],
+      summary: 'Probe the agent of a route',
+      description: 'Does not run the agent. Takes at most two seconds.',
+      responses: {
+        200: { description: 'What the probe found.', schema: dataResponse(probeView) },
+        404: notFound,
+        409: ambiguous,
+      },
+      handle: async ({ params, caller }) => {
+        const route = await findRoute(caller, params.id);
+        return { status: 200, object: route.id, json: { success: true, data: await tested(route) } };
       },
     }),
     endpoint({
@@ -192,6 +246,11 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       },
     }),
   ];
+
+  /** What the probe of a route's agent finds. */
+  function tested({ agentEndpoint, config }: AgentOfRoute) {
+    return routeProbe.test({ agentEndpoint, config });
+  }
 
   async function change(caller: Caller, before: Route, changes: Partial<NewRoute>) {
     const { channelId = before.channelId, accountId = before.accountId } = changes;

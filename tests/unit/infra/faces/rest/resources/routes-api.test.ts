@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../../../../../router/src/core/models.ts';
 import { agentKinds } from '../../../../../../router/src/infra/agents/agent-kinds.ts';
-import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { type HttpApi, startHttpApi, goodAgents } from '../../../../../support/http-api.ts';
 
 const UUID = /^[0-9a-f-]{36}$/;
 
@@ -377,7 +377,7 @@ describe('the probe of a stored route', () => {
 
   it('warns in the response, and the route is stored', async () => {
     const findings = async () => [finding];
-    const probed = await startHttpApi({ routeProbe: { refusedAddresses: () => [], findings } });
+    const probed = await startHttpApi({ routeProbe: { ...goodAgents, findings } });
     const created = await probed.call('POST', '/api/routes', contractRoute);
     expect(created).toMatchObject({ status: 201, body: { warnings: [finding] } });
     expect(await probed.routes.list()).toHaveLength(1);
@@ -392,7 +392,7 @@ describe('the probe of a stored route', () => {
   it('refuses an address that the egress policy refuses', async () => {
     const refused = { field: 'agentEndpoint', message: 'is refused: 169.254.169.254 is a metadata address' };
     const refusedAddresses = () => [refused];
-    const probed = await startHttpApi({ routeProbe: { refusedAddresses, findings: async () => [] } });
+    const probed = await startHttpApi({ routeProbe: { ...goodAgents, refusedAddresses } });
     const { status, body } = await probed.call('POST', '/api/routes', contractRoute);
     expect(status).toBe(400);
     expect(body.details).toEqual([refused]);
@@ -528,5 +528,41 @@ describe('a route to a shell', () => {
     expect([refused.status, refused.body.code]).toEqual([403, 'SCOPE_MISSING']);
     const manager = await api.addKey({ scopes: ['routes:write', 'agents:manage'] });
     expect((await create(manager)).status).toBe(201);
+  });
+});
+
+describe('POST /api/routes/test', () => {
+  const body = {
+    channelId: '*',
+    agentEndpoint: 'http://localhost:8000',
+    config: { adk: { appName: 'a', headers: { k: 'hunter2' } } },
+  };
+
+  it('probes the agent of a route that is stored, with its secrets, and of one that is not', async () => {
+    const probed: unknown[] = [];
+    const test: typeof goodAgents.test = async (route) => {
+      probed.push(route.config.agent?.settings);
+      return goodAgents.test(route);
+    };
+    const other = await startHttpApi({ routeProbe: { ...goodAgents, test } });
+    const found = { kind: 'adk', isProbed: true, findings: [], milliseconds: 3 };
+    expect((await other.call('POST', '/api/routes/test', body)).body).toEqual({ success: true, data: found });
+    expect(await other.routes.list()).toEqual([]);
+    const { id } = (await other.call('POST', '/api/routes', body)).body.data;
+    expect((await other.call('POST', `/api/routes/${id}/test`)).body.data).toEqual(found);
+    expect(probed).toEqual([body.config.adk, body.config.adk]);
+    await other.close();
+  });
+
+  it('needs the scope to write routes, and a route that can be stored', async () => {
+    const other = await startHttpApi();
+    const headers = { 'x-api-key': await other.addKey({ scopes: ['routes:read'] }) };
+    const statuses = [];
+    for (const path of ['/api/routes/test', '/api/routes/00000000-0000-4000-8000-000000000000/test']) {
+      statuses.push((await other.call('POST', path, body, headers)).status);
+      statuses.push((await other.call('POST', path, { ...body, config: {} })).status);
+    }
+    expect(statuses).toEqual([403, 400, 403, 404]);
+    await other.close();
   });
 });
