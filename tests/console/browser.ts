@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
@@ -66,12 +66,10 @@ export async function openConsole(
   return { page, complaints, goTo, close: () => context.close() };
 }
 
-const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-
 /** Fails when the page as it is now breaks a rule of axe (WCAG 2.2 A and AA, best practices). */
 export async function expectAccessible(page: Page): Promise<void> {
   // evaluated by the debugger, which the content security policy does not restrict
-  await page.evaluate(readFileSync(axePath, 'utf8'));
+  await page.evaluate(axe.source);
   const violations = (await page.evaluate(
     `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) =>
       id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' | ')))`,

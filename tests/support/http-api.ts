@@ -537,12 +537,12 @@ export async function startHttpApi(
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
     sendMessage: sendToChat,
     loadLinked: async () => 'unknown',
-    liveEvents: { liveFeed, clock: liveClock },
     stats,
     loadReceived: async () => {
       throw new MediaError('MEDIA_GONE', 'It is gone.');
     },
     sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
+    liveEvents: { liveFeed, clock: liveClock },
     prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
     conversation: replyShaping.conversation,
     npcSettings,

@@ -35,7 +35,7 @@ export class EventStream implements FeedReader {
   /** The last event that the reader has, or that is not for it. */
   #position = 0;
   /** The last position whose id the reader has. */
-  #told = 0;
+  #sentId = 0;
   #isBegun = false;
   #isDeciding = false;
   #missed = 0;
@@ -128,7 +128,7 @@ export class EventStream implements FeedReader {
       this.#position += 1;
       const decision = this.#isFor(entry.event);
       if (decision === true) {
-        this.#told = this.#position;
+        this.#sentId = this.#position;
         text += entry.frame;
       } else if (decision !== false) {
         this.#decide(decision, entry.frame);
@@ -145,7 +145,7 @@ export class EventStream implements FeedReader {
       this.#isDeciding = false;
       if (this.#ended.signal.aborted) return;
       if (isFor) {
-        this.#told = this.#position;
+        this.#sentId = this.#position;
         this.#response.write(frame);
       }
       this.onEvents();
@@ -154,7 +154,7 @@ export class EventStream implements FeedReader {
 
   /** An event of this stream alone. */
   #own(type: LiveEventType): string {
-    this.#told = this.#position;
+    this.#sentId = this.#position;
     const at = new Date(this.#deps.clock.now()).toISOString();
     return frameOf(this.#deps.liveFeed.ring.idOf(this.#position), { type, at });
   }
@@ -169,10 +169,10 @@ export class EventStream implements FeedReader {
     this.#missed = 0;
     // The id alone is no event: a client that gets few events can still continue after all that were not for it.
     const id =
-      this.#told < this.#position && !this.#isDeciding
+      this.#sentId < this.#position && !this.#isDeciding
         ? `id: ${this.#deps.liveFeed.ring.idOf(this.#position)}\n`
         : '';
-    if (id !== '') this.#told = this.#position;
+    if (id !== '') this.#sentId = this.#position;
     this.#response.write(`${id}: heartbeat\n\n`);
   }
 }

@@ -199,7 +199,7 @@ describe('other resources', () => {
 
   it.each([
     'GET /api/nothing 404',
-    'GET / 200',
+    'GET / 303',
     'DELETE /api/accounts 405',
     'PUT /qr 405',
     'GET /api/routes/%E0%A4%A 400',
