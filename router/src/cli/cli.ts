@@ -22,6 +22,8 @@ export interface CliHost {
 /** Options that every command has. */
 export interface CommonOptions extends TargetOptions {
   json?: boolean;
+  limit?: string;
+  cursor?: string;
 }
 
 /** What commands use: the service, output for people and programs, and the exit code. */
@@ -46,6 +48,17 @@ export class Cli {
   /** Whether programs read the output: `--json`. */
   get isJson(): boolean {
     return this.#options.json === true;
+  }
+
+  /** Which page of a list: `--limit` and `--cursor`. */
+  get page(): { limit?: string; cursor?: string } {
+    const { limit, cursor } = this.#options;
+    return { ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) };
+  }
+
+  /** The service that the arguments name. */
+  get target(): TargetOptions {
+    return this.#options;
   }
 
   /** The running service. @throws as `targetOf` */

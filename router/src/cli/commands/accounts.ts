@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { relativeTime } from '../output/times.ts';
+import { moodOf } from './account-text.ts';
+import { change, part, showList, textOf } from './show-list.ts';
+
+/** `wa2ai accounts`: WhatsApp accounts. */
+export function addAccounts(parent: Command, cli: Cli): void {
+  const accounts = parent.command('accounts').description('list, add and remove WhatsApp accounts');
+  accounts
+    .command('list')
+    .description('list accounts with their states and what to do next')
+    .action(() =>
+      showList(
+        cli,
+        '/api/accounts',
+        {},
+        {
+          ACCOUNT: ({ accountId }) => textOf(accountId),
+          STATE: ({ state }) => cli.colours.state(String(state), moodOf(String(state))),
+          PHONE: ({ phone }) => textOf(phone),
+          SINCE: ({ since }) => relativeTime(String(since), cli.host.now()),
+          NEXT: ({ nextAction }) => textOf(nextAction),
+        },
+      ),
+    );
+  accounts
+    .command('add')
+    .description('add an account; pair it next')
+    .argument('<account>', 'a name such as sales')
+    .action((accountId: string) => change(cli, 'POST', '/api/accounts', { accountId }));
+  accounts
+    .command('remove')
+    .description('unlink an account and delete everything stored for it')
+    .argument('<account>', 'id of the account')
+    .action((id: string) => change(cli, 'DELETE', `/api/accounts/${part(id)}`));
+  for (const [verb, description] of [
+    ['restart', 'connect an account again, from any state'],
+    ['logout', 'unlink an account at WhatsApp and start pairing'],
+  ] as const) {
+    accounts
+      .command(verb)
+      .description(description)
+      .argument('<account>', 'id of the account')
+      .action((id: string) => change(cli, 'POST', `/api/accounts/${part(id)}/${verb}`));
+  }
+}

@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { relativeTime } from '../output/times.ts';
+import { change, paged, part, showList, showOne, textOf, type View } from './show-list.ts';
+
+/** `wa2ai chats`: chats with people and groups. */
+export function addChats(parent: Command, cli: Cli): void {
+  const chats = parent.command('chats').description('list, pause, resume, approve and tag chats');
+  const one = (name: string, description: string) =>
+    chats.command(name).description(description).argument('<chat>', 'id of the chat, +number or JID');
+  paged(chats.command('list'))
+    .description('list chats, the last active one first')
+    .action(() =>
+      showList(
+        cli,
+        '/api/chats',
+        {},
+        {
+          ID: ({ id }) => textOf(id),
+          CHAT: ({ channelId }) => textOf(channelId),
+          NAME: ({ name }) => textOf(name),
+          ACTIVE: ({ activeAt }) => relativeTime(String(activeAt), cli.host.now()),
+          UNANSWERED: ({ unanswered }) => textOf(unanswered),
+          STATE: (chat) => stateOf(chat),
+        },
+      ),
+    );
+  one('show', 'show a chat').action((id: string) => showOne(cli, `/api/chats/${part(id)}`));
+  one('pause', 'store messages of a chat without answering them')
+    .option('--minutes <number>', 'resume after this time')
+    .action((id: string, { minutes }: { minutes?: string }) =>
+      change(
+        cli,
+        'POST',
+        `/api/chats/${part(id)}/pause`,
+        minutes === undefined ? {} : { minutes: Number(minutes) },
+      ),
+    );
+  one('resume', 'answer messages of a chat again').action((id: string) =>
+    change(cli, 'POST', `/api/chats/${part(id)}/resume`, {}),
+  );
+  one('approve', 'allow a stranger to get answers').action((id: string) =>
+    change(cli, 'POST', `/api/chats/${part(id)}/approve`),
+  );
+  one('refuse', 'give a stranger no answers').action((id: string) =>
+    change(cli, 'POST', `/api/chats/${part(id)}/refuse`),
+  );
+  one('tag', 'set the tags of a chat; without tags it has none')
+    .argument('[tags...]', 'all tags of the chat')
+    .action((id: string, tags: readonly string[]) =>
+      change(cli, 'PUT', `/api/chats/${part(id)}/tags`, { tags }),
+    );
+  one('export', 'print a chat as JSON lines').action(async (id: string) => {
+    cli.host.write(await (await cli.api()).text('GET', `/api/chats/${part(id)}/export`));
+  });
+}
+
+function stateOf({ pause, failed }: View): string {
+  if (pause !== undefined) return 'paused';
+  return Number(failed) > 0 ? `${failed} failed` : '';
+}

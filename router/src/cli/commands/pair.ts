@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { CliError } from '../exit-code.ts';
+import { oneLine } from '../output/visible-text.ts';
+import { part } from './show-list.ts';
+
+/** How often the state of the account is read. */
+const POLL_MS = 1_000;
+
+/** States that no waiting changes. */
+const ENDS = ['replaced', 'outdated', 'stopped'];
+
+interface Account {
+  accountId: string;
+  state: string;
+  nextAction: string;
+  qr?: string;
+  pairingCode?: string;
+  phone?: string;
+}
+
+/** `wa2ai pair`: links a WhatsApp account and waits until it is linked. */
+export function addPair(parent: Command, cli: Cli): void {
+  parent
+    .command('pair')
+    .description('link a WhatsApp account by QR code or code, and wait until it is linked')
+    .argument('[account]', 'id of the account; default: the only one')
+    .option('--code <phone>', 'link with an eight-letter code for this phone number instead of a QR code')
+    .action(async (account: string | undefined, { code }: { code?: string }) => {
+      const api = await cli.api();
+      const id = account ?? (await onlyAccount(() => api.call('GET', '/api/accounts')));
+      const path = `/api/accounts/${part(id)}`;
+      const body = code === undefined ? { method: 'qr' } : { method: 'code', phone: code };
+      await api.call('POST', `${path}/pair`, { body });
+      let shown: string | undefined;
+      for (;;) {
+        const { data } = await api.call<{ data: Account }>('GET', path);
+        if (data.state === 'open' || data.state === 'restricted') {
+          cli.showLine(data, () => `The account "${id}" is linked${data.phone ? ` to ${data.phone}` : ''}.`);
+          return;
+        }
+        if (ENDS.includes(data.state)) throw new CliError(data.nextAction);
+        const next = data.pairingCode ?? data.qr;
+        if (next !== undefined && next !== shown) await showCode(cli, data);
+        shown = next ?? shown;
+        await sleep(POLL_MS);
+      }
+    });
+}
+
+async function onlyAccount(list: () => Promise<{ data: readonly Account[] }>): Promise<string> {
+  const { data } = await list();
+  const [first, second] = data;
+  if (!first) throw new CliError('There is no WhatsApp account. Add one with "wa2ai accounts add".');
+  if (second) {
+    const names = data.map(({ accountId }) => accountId).join(', ');
+    throw new CliError(`There are several accounts. Name one of them: ${names}.`);
+  }
+  return first.accountId;
+}
+
+async function showCode(cli: Cli, account: Account): Promise<void> {
+  const { qr, pairingCode } = account;
+  if (cli.isJson) return cli.showLine(account, () => '');
+  if (pairingCode !== undefined) {
+    const spaced = oneLine(`${pairingCode.slice(0, 4)}-${pairingCode.slice(4)}`);
+    cli.say(`On the phone: Linked devices > Link a device > Link with phone number. Enter ${spaced}`);
+  } else if (qr !== undefined) {
+    const { default: QRCode } = await import('qrcode');
+    const picture = await QRCode.toString(qr, { type: 'terminal', small: true });
+    cli.say(`On the phone: Linked devices > Link a device. Scan this:\n\n${picture}`);
+  }
+}

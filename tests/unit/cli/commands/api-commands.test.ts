@@ -1,0 +1,109 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runWa2ai } from '../../../support/cli.ts';
+import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
+
+let api: HttpApi;
+let folder: string;
+
+beforeAll(async () => {
+  api = await startHttpApi();
+  folder = await mkdtemp(join(tmpdir(), 'wa2ai-cli-'));
+});
+afterAll(async () => {
+  await api.close();
+  await rm(folder, { recursive: true });
+});
+
+const wa2ai = (...args: string[]) => runWa2ai([...args, '--url', api.url], { nowMs: api.clock.nowMs });
+
+describe('the commands of wa2ai', () => {
+  it.each([
+    ['accounts', 'list'],
+    ['routes', 'list'],
+    ['chats', 'list'],
+    ['messages'],
+    ['dead-letters', 'list'],
+    ['agents', 'list'],
+    ['keys', 'list'],
+    ['audit', 'list', '--limit', '5'],
+  ])('list %s %s as a table and as JSON', async (...args) => {
+    const words = args.filter((word) => word !== undefined);
+    const shown = await wa2ai(...words);
+    expect([shown.code, shown.errors]).toEqual([0, '']);
+    const json = await wa2ai(...words, '--json');
+    expect(JSON.parse(json.output)).toMatchObject({ success: true, data: expect.any(Array) });
+  });
+
+  it.each([
+    ['accounts', 'restart', 'nobody'],
+    ['accounts', 'remove', 'nobody'],
+    ['pair', 'nobody'],
+    ['routes', 'show', '9c8a9b1e-0000-4000-8000-000000000000'],
+    ['chats', 'show', '404'],
+    ['chats', 'pause', '404'],
+    ['dead-letters', 'replay', '404'],
+    ['dead-letters', 'close', '404'],
+    ['keys', 'revoke', 'none'],
+    ['agents', 'show', 'none'],
+  ])('end with 1 and a sentence when there is no such thing: %s %s %s', async (...args) => {
+    const { code, output, errors } = await wa2ai(...args.filter((word) => word !== undefined));
+    expect([code, output]).toEqual([1, '']);
+    expect(errors).toMatch(/^wa2ai: [A-Z].*\.\n$/);
+  });
+
+  it('adds a route from a file, changes it, shows it and removes it', async () => {
+    const file = join(folder, 'route.json');
+    await writeFile(
+      file,
+      JSON.stringify({
+        channelId: '*',
+        agentEndpoint: 'http://localhost:8000',
+        config: { adk: { appName: 'greeter' } },
+      }),
+    );
+    expect((await wa2ai('routes', 'add', file)).code).toBe(0);
+    const [route] = JSON.parse((await wa2ai('routes', 'list', '--json')).output).data;
+    await writeFile(file, '{"name":"shop"}');
+    expect((await wa2ai('routes', 'edit', route.id, file)).code).toBe(0);
+    expect((await wa2ai('routes', 'list')).output).toMatch(/ shop +\* +http:\/\/localhost:8000/);
+    expect((await wa2ai('routes', 'explain', '+5493777239922', 'hola')).output).toContain(route.id);
+    expect((await wa2ai('routes', 'remove', route.id)).code).toBe(0);
+    expect((await wa2ai('routes', 'list')).output).toBe('There are none.\n');
+  });
+
+  it('refuses a file that is missing or is not JSON as wrong usage', async () => {
+    const file = join(folder, 'broken.json');
+    await writeFile(file, '{');
+    expect(await wa2ai('routes', 'add', file)).toMatchObject({ code: 2, output: '' });
+    expect((await wa2ai('routes', 'add', join(folder, 'none'))).code).toBe(2);
+  });
+
+  it('sends a text', async () => {
+    expect((await wa2ai('send', '+5493777239922', 'hola')).code).toBe(0);
+    expect(api.sent.at(-1)).toMatchObject({ text: 'hola' });
+  });
+
+  it('adds a key, prints it once, and revokes it', async () => {
+    const { output } = await wa2ai('keys', 'add', 'ci', 'routes:read');
+    expect(output).toMatch(/^wa2ai_\S+\n$/);
+    const [key] = JSON.parse((await wa2ai('keys', 'list', '--json')).output).data;
+    expect((await wa2ai('keys', 'list')).output).not.toContain(output.trim());
+    expect((await wa2ai('keys', 'revoke', key.id)).code).toBe(0);
+  });
+
+  it('needs either a dead letter or --all for a replay', async () => {
+    expect((await wa2ai('dead-letters', 'replay')).code).toBe(2);
+    expect((await wa2ai('dead-letters', 'replay', '4', '--all')).code).toBe(2);
+    expect((await wa2ai('dead-letters', 'replay', '--all')).code).toBe(0);
+  });
+
+  it('pairs until the account is linked', async () => {
+    api.accounts.set({ state: 'pairing', qr: 'a-code', nextAction: 'Scan.' });
+    const pairing = wa2ai('pair');
+    api.accounts.set({ state: 'restricted', phone: '5493777111111' });
+    expect(await pairing).toMatchObject({ code: 0, output: expect.stringContaining('is linked') });
+  });
+});
