@@ -24,10 +24,10 @@ type AddCommand = (parent: Command, cli: Cli) => void;
 
 /** Every command, in the order of the help. A new command is one file of commands/ and one word here. */
 export const commandGroups: ReadonlyArray<{ title: string; commands: readonly AddCommand[] }> = [
-  { title: 'Service', commands: [addStart, addStatus, addOpen, addDoctor] },
+  { title: 'Service', commands: [addStart, addStatus, addDoctor, addOpen] },
+  { title: 'Backup', commands: [addBackup, addRestore] },
   { title: 'WhatsApp', commands: [addPair, addAccounts, addChats, addMessages, addSend, addDeadLetters] },
   { title: 'Routes and agents', commands: [addRoutes, addAgents, addAgent] },
   { title: 'Access', commands: [addKeys, addAudit] },
-  { title: 'Backup', commands: [addBackup, addRestore] },
   { title: 'Programs', commands: [addMcp, addCompletion] },
 ];
