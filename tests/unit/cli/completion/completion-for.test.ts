@@ -11,7 +11,7 @@ COMP_WORDS=(wa2ai ${words.map((word) => `'${word}'`).join(' ')})
 COMP_CWORD=${words.length}
 _wa2ai
 printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const { stdout, stderr, status } = spawnSync('bash', ['-u', '-c', program], { encoding: 'utf8' });
+  const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-u', '-c', program], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
   return stdout.split('\n').filter(Boolean);
 }

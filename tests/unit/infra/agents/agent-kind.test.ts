@@ -17,7 +17,7 @@ import { FakeClock } from '../../../support/fake-clock.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
-const echoSettings = z.strictObject({
+const mirrorSettings = z.strictObject({
   greeting: z.string().describe('Put before each answer.'),
   token: secretField.describe('Sent as a bearer token.'),
   keys: z.array(secretField).optional(),
@@ -26,13 +26,13 @@ const echoSettings = z.strictObject({
 });
 
 /** A kind that exists only in this test. */
-const echoKind: AgentKind = agentKind<z.output<typeof echoSettings>>({
-  name: 'echo',
+const mirrorKind: AgentKind = agentKind<z.output<typeof mirrorSettings>>({
+  name: 'mirror',
   description: 'Answers with the text that it received.',
-  settings: echoSettings,
+  settings: mirrorSettings,
   check: async ({ greeting }) =>
     greeting === 'rude' ? [{ field: 'greeting', message: 'is not polite' }] : [],
-  endpointOf: (agentEndpoint) => `${agentEndpoint}/echo`,
+  endpointOf: (agentEndpoint) => `${agentEndpoint}/mirror`,
   client:
     () =>
     ({ greeting, token }): AgentClient => ({
@@ -43,7 +43,7 @@ const echoKind: AgentKind = agentKind<z.output<typeof echoSettings>>({
     }),
 });
 
-const kinds = [...agentKinds, echoKind];
+const kinds = [...agentKinds, mirrorKind];
 const settings = {
   greeting: 'Hello',
   token: 'top-secret',
@@ -51,7 +51,7 @@ const settings = {
   headers: { 'X-Key': 'header-secret' },
 };
 const masked = { greeting: 'Hello', token: '***', keys: ['***', '***'], headers: { 'X-Key': '***' } };
-const body = { channelId: '*', agentEndpoint: 'http://agent.example', config: { echo: settings } };
+const body = { channelId: '*', agentEndpoint: 'http://agent.example', config: { mirror: settings } };
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -69,8 +69,8 @@ describe('an agent kind added to the list', () => {
   it('is a setting of routes in the API and its description', async () => {
     const { body: document } = await api.call('GET', '/openapi.json');
     const { properties } = document.components.schemas.NewRoute.properties.config;
-    expect(Object.keys(properties)).toContain('echo');
-    expect(properties.echo).toMatchObject({
+    expect(Object.keys(properties)).toContain('mirror');
+    expect(properties.mirror).toMatchObject({
       description: 'Answers with the text that it received.',
       required: ['greeting', 'token'],
       properties: { token: { format: 'password' } },
@@ -78,41 +78,41 @@ describe('an agent kind added to the list', () => {
   });
 
   it('has its settings checked by its schema and by its own check', async () => {
-    const wrong = (echo: object) => api.call('POST', '/api/routes', { ...body, config: { echo } });
-    expect((await wrong({ token: 'x' })).body.error).toBe('config.echo.greeting is missing.');
+    const wrong = (mirror: object) => api.call('POST', '/api/routes', { ...body, config: { mirror } });
+    expect((await wrong({ token: 'x' })).body.error).toBe('config.mirror.greeting is missing.');
     expect((await wrong({ ...settings, greeting: 'rude' })).body.error).toBe(
-      'config.echo.greeting is not polite.',
+      'config.mirror.greeting is not polite.',
     );
   });
 
   it('has its secrets masked in each response, and kept when the response is sent back', async () => {
     const { id } = await createdRoute();
     const shown = await api.call('GET', `/api/routes/${id}`);
-    expect(shown.body.data.config).toEqual({ echo: masked });
+    expect(shown.body.data.config).toEqual({ mirror: masked });
     const back = await api.call('PATCH', `/api/routes/${id}`, {
-      config: { echo: { ...masked, greeting: 'Hi' } },
+      config: { mirror: { ...masked, greeting: 'Hi' } },
     });
     expect(back.status).toBe(200);
     const stored = await api.routes.get(id);
-    expect(stored?.config.agent).toEqual({ kind: 'echo', settings: { ...settings, greeting: 'Hi' } });
+    expect(stored?.config.agent).toEqual({ kind: 'mirror', settings: { ...settings, greeting: 'Hi' } });
   });
 
   it('refuses a changed address without its required secret, which is never sent there', async () => {
     const { id } = await createdRoute();
     const answer = await api.call('PATCH', `/api/routes/${id}`, { agentEndpoint: 'http://attacker.example' });
     expect(answer.status).toBe(400);
-    expect(answer.body.error).toBe('config.echo.token is missing.');
+    expect(answer.body.error).toBe('config.mirror.token is missing.');
     expect((await api.routes.get(id))?.agentEndpoint).toBe('http://agent.example');
   });
 
   it('drops its optional secrets when any address of its settings moves to another origin', async () => {
     const { id } = await createdRoute();
-    const change = { config: { echo: { directory: 'http://attacker.example', token: 'new-token' } } };
+    const change = { config: { mirror: { directory: 'http://attacker.example', token: 'new-token' } } };
     const answer = await api.call('PATCH', `/api/routes/${id}`, change);
     expect(answer.body.warnings.map(({ field }: { field: string }) => field)).toEqual([
-      'config.echo.keys.0',
-      'config.echo.keys.1',
-      'config.echo.headers.X-Key',
+      'config.mirror.keys.0',
+      'config.mirror.keys.1',
+      'config.mirror.headers.X-Key',
     ]);
     const stored = await api.routes.get(id);
     expect(stored?.config.agent?.settings).toMatchObject({ token: 'new-token', keys: [], headers: {} });
@@ -123,14 +123,14 @@ describe('an agent kind added to the list', () => {
     const row = { ...route, regexFilter: null, name: null, config: wireConfigOf(route.config) };
     const read = routeReader(kinds);
     expect(read(row as never).config).toEqual(route.config);
-    const newer = { ...row, config: { echo: { ...settings, volume: 11 }, mood: 'good' } };
+    const newer = { ...row, config: { mirror: { ...settings, volume: 11 }, mood: 'good' } };
     expect(read(newer as never)).toMatchObject({
-      config: { agent: { kind: 'echo', settings: { volume: 11 } } },
+      config: { agent: { kind: 'mirror', settings: { volume: 11 } } },
     });
-    const damaged = { ...row, config: { echo: { token: 7 } } };
+    const damaged = { ...row, config: { mirror: { token: 7 } } };
     expect(read(damaged as never)).toMatchObject({
       config: {},
-      damage: 'config.echo.greeting is not valid',
+      damage: 'config.mirror.greeting is not valid',
     });
   });
 
@@ -148,6 +148,6 @@ describe('an agent kind added to the list', () => {
       timestamp: new Date(0),
     });
     expect(answer.response).toBe('Hello world with top-secret');
-    expect(clients.endpointOf(route)).toBe('http://agent.example/echo');
+    expect(clients.endpointOf(route)).toBe('http://agent.example/mirror');
   });
 });

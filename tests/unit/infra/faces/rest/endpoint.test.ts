@@ -10,23 +10,33 @@ afterAll(() => api.close());
 
 /**
  * Operations that need no key: documentation, health, and the pages with their login. Of the NPC face: its card, which callers
- * read to learn where to send a key, and `/rpc`, which answers a missing key or scope as an error of JSON-RPC (-32001).
+ * read to learn where to send a key, and `/rpc`, which answers a missing key or scope as an error of JSON-RPC (-32001). Of
+ * `/api/session` and `/api/sessions`: they sign in, or refuse strangers by themselves, because each role may use them.
  */
 const PUBLIC = [
+  'addFirstOwner',
   'callNpc',
+  'changeOwnPassword',
+  'endSession',
+  'endSessions',
   'getHealth',
   'getLiveness',
   'getMedia',
   'getNpcCard',
   'getReadiness',
+  'getSession',
+  'listSessions',
   'login',
   'logout',
   'openDocumentation',
   'replyLater',
   'showDocumentation',
   'showDocumentationPicture',
+  'showFirstRun',
   'showOverview',
   'showPairingPage',
+  'signIn',
+  'signOut',
 ];
 
 describe('every operation of the API', () => {

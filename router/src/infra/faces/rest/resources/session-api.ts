@@ -36,9 +36,10 @@ const signInBody = z
   )
   .meta({ id: 'SignIn', examples: [{ name: 'ana', password: 'correct horse battery' }] });
 
-const passwordBody = z
-  .strictObject({ currentPassword: givenPassword, newPassword: givenPassword })
-  .meta({ id: 'NewPassword' });
+const passwordBody = z.strictObject({ currentPassword: givenPassword, newPassword: givenPassword }).meta({
+  id: 'NewPassword',
+  examples: [{ currentPassword: 'correct horse battery', newPassword: 'paper lamp orange river' }],
+});
 
 const failed = { description: 'The key, or the name and password, are wrong.', schema: problemSchema };
 const delayed = { description: 'Too many attempts. See `Retry-After`.', schema: rateLimitSchema };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../../../../../router/src/core/models.ts';
 import { agentKinds } from '../../../../../../router/src/infra/agents/agent-kinds.ts';
-import { type HttpApi, startHttpApi, goodAgents } from '../../../../../support/http-api.ts';
+import { goodAgents, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 const UUID = /^[0-9a-f-]{36}$/;
 
