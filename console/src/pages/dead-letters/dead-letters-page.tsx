@@ -43,6 +43,7 @@ export function DeadLettersPage() {
         <label>
           {t('state')}{' '}
           <select
+            aria-label={t('state')}
             value={state}
             onChange={(event) => {
               setState(event.currentTarget.value as DeadLetter['state']);

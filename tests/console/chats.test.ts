@@ -1,0 +1,176 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { seedChats } from '../support/seed-chats.ts';
+import { TestBed } from '../support/test-bed.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+import {
+  type ConsoleOptions,
+  expectAccessible,
+  type OpenConsole,
+  openConsole,
+  startBrowser,
+} from './browser.ts';
+
+const CHATS = 10_000;
+
+let bed: TestBed;
+let browser: Browser;
+let ana: Person;
+const opened: OpenConsole[] = [];
+beforeAll(async () => {
+  bed = await TestBed.startPaired();
+  browser = await startBrowser();
+  ana = bed.person({ name: 'Ana' });
+  await ana.say('hello', { to: bed.phone });
+  await ana.nextReply();
+  await seedChats(bed.database.url, { chats: CHATS, messages: 100_000 });
+}, 240_000);
+afterEach(async () => {
+  const shown = opened.splice(0);
+  await Promise.all(shown.map((each) => each.close()));
+  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await bed?.close();
+});
+
+async function open(options?: ConsoleOptions): Promise<OpenConsole> {
+  const shown = await openConsole(browser, bed.service.url, options);
+  opened.push(shown);
+  return shown;
+}
+
+const optionOf = (page: Page, name: string) => page.locator('.virtual-row').filter({ hasText: name });
+
+async function openChat(page: Page, name: string): Promise<void> {
+  await page.getByRole('searchbox').fill(name);
+  await optionOf(page, name).first().click();
+  await page.getByRole('log').waitFor();
+}
+
+describe('the page Chats', () => {
+  it('shows 10,000 chats with few rows in the document, also at the end of what was loaded', async () => {
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await optionOf(page, 'Ana').waitFor();
+    const rows = page.locator('.virtual-row');
+    const list = page.getByRole('listbox');
+    for (let scroll = 0; scroll < 12; scroll += 1) {
+      await expect
+        .poll(
+          async () => {
+            await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+            return Number(await rows.last().getAttribute('aria-posinset'));
+          },
+          { timeout: 30_000 },
+        )
+        .toBeGreaterThan(scroll * 90);
+      expect(await rows.count()).toBeLessThan(60);
+    }
+    await list.focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').waitFor();
+  });
+
+  it('finds a chat by a part of its name, and filters', async () => {
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await page.getByRole('searchbox').fill('person 4321');
+    await optionOf(page, 'Person 4321').waitFor();
+    await expect.poll(() => page.locator('.virtual-row').count()).toBe(1);
+    await page.getByRole('searchbox').fill('');
+    await page.getByLabel('Show', { exact: true }).selectOption('failed');
+    await optionOf(page, '1 failed').first().waitFor();
+    await expect.poll(() => optionOf(page, 'Ana').count()).toBe(0);
+  });
+
+  it('writes by hand, pauses, shows it in a second browser, and resumes', async () => {
+    const [first, second] = [await open(), await open()];
+    await Promise.all([first.goTo('chats'), second.goTo('chats')]);
+    await openChat(first.page, 'Ana');
+    await openChat(second.page, 'Ana');
+    await first.page.getByLabel('Write to Ana').fill('Maria here.\nWe open at nine.');
+    await first.page.getByRole('button', { name: 'Send', exact: true }).click();
+    expect((await ana.nextReply()).text).toBe('Maria here.\nWe open at nine.');
+    for (const { page } of [first, second]) {
+      await page.getByRole('log').getByText('We open at nine.').waitFor();
+      await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    }
+    await second.page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await expect.poll(() => first.page.getByRole('button', { name: 'Resume', exact: true }).count()).toBe(0);
+    await ana.say('thanks', { to: bed.phone });
+    await ana.nextReply();
+    for (const { page } of [first, second]) {
+      await page.getByRole('log').getByText('thanks', { exact: true }).waitFor();
+    }
+  });
+
+  it('shows the trace of a turn, and stores tags and notes', async () => {
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await openChat(page, 'Ana');
+    await page.getByRole('button', { name: 'Trace' }).first().click();
+    const panel = page.getByRole('complementary', { name: 'Trace' });
+    await panel.getByText('answered', { exact: true }).first().waitFor();
+    await panel.getByText('Show the request').click();
+    await panel.locator('pre').last().waitFor();
+    await page.getByRole('button', { name: 'Details' }).click();
+    await page.getByLabel('Tags').fill('VIP, madrid');
+    await page.getByRole('button', { name: 'Save' }).first().click();
+    await page.getByText('Saved.').waitFor();
+    const { body } = await bed.service.api('GET', `/api/chats?channelId=${ana.phone}`);
+    expect(body.data).toMatchObject([{ tags: ['madrid', 'vip'] }]);
+  });
+
+  it('is two views on a phone, in Spanish', async () => {
+    const { page, goTo } = await open({ widthPx: 390, language: 'es-ES' });
+    await goTo('chats');
+    await page.getByRole('searchbox').fill('Ana');
+    await optionOf(page, 'Ana').first().click();
+    await page.getByRole('log').waitFor();
+    expect(await page.getByRole('listbox').isVisible()).toBe(false);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await page.getByRole('button', { name: 'Volver a la lista' }).click();
+    await page.getByRole('listbox').waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)('has no violation of axe in %s colours', async (theme) => {
+    const { page, goTo } = await open({ theme });
+    await goTo('chats');
+    await openChat(page, 'Ana');
+    await page.getByRole('button', { name: 'Trace' }).first().click();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Details' }).click();
+    await expectAccessible(page);
+  });
+});
+
+describe('the page Dead letters', () => {
+  it('shows groups by reason, closes one and replays the others', async () => {
+    const { page, goTo } = await open();
+    await goTo('dead-letters');
+    await page.locator('.group').filter({ hasText: 'AGENT_TIMEOUT' }).waitFor();
+    expect(await page.locator('.group-count').first().textContent()).toBe('100');
+    await page.locator('.group-open').first().click();
+    await page
+      .getByRole('button', { name: /^Close: / })
+      .first()
+      .click();
+    await page.getByText('Closed.').waitFor();
+    await page.getByRole('button', { name: 'Replay all (99)' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click();
+    await page.getByText('99 replayed.').waitFor();
+    await page.getByText('Nothing was given up.').waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)('has no violation of axe in %s colours', async (theme) => {
+    const { page, goTo } = await open({ theme });
+    await goTo('dead-letters');
+    await page.getByLabel('Show', { exact: true }).selectOption('closed');
+    await page.locator('.letter').first().waitFor();
+    await expectAccessible(page);
+  });
+});
