@@ -116,7 +116,7 @@ describe('the page Chats', () => {
     const panel = page.getByRole('complementary', { name: 'Trace' });
     await panel.getByText('answered', { exact: true }).first().waitFor();
     await panel.getByText('Show the request').click();
-    await panel.locator('pre').last().waitFor();
+    await panel.getByText('takes the message to').waitFor();
     await page.getByRole('button', { name: 'Details' }).click();
     await page.getByLabel('Tags').fill('VIP, madrid');
     await page.getByRole('button', { name: 'Save' }).first().click();

@@ -6,13 +6,14 @@ import type { TableHead } from './records.ts';
 export const TASKS_SCHEMA = 'dbos';
 
 /**
- * Tables whose rows are of the processes that run: which nodes there are, their leases, counters of requests. Others say what
+ * Tables whose rows are of the processes that run: which nodes there are, their leases, counters of requests and failed logins. Others say what
  * the schema is, which a restore makes itself.
  */
 const LEFT_OUT = new Set([
   'node',
   'account_lease',
   'api_key_rate',
+  'login_attempt',
   'sql_functions',
   '_prisma_migrations',
   'dbos_migrations',
