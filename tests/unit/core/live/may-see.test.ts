@@ -17,8 +17,13 @@ const seen = (caller: Caller, chatId?: string) =>
 
 describe('maySee', () => {
   it('shows everything to the admin key, to a browser and to this machine', () => {
-    for (const kind of ['admin-key', 'session', 'loopback'] as const) {
-      expect(seen({ kind })).toEqual([...LIVE_EVENT_TYPES]);
+    const callers: Caller[] = [
+      { kind: 'admin-key' },
+      { kind: 'loopback' },
+      { kind: 'session', session: { id: 's' } },
+    ];
+    for (const caller of callers) {
+      expect(seen(caller)).toEqual([...LIVE_EVENT_TYPES]);
     }
   });
 

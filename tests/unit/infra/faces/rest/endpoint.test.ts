@@ -13,20 +13,25 @@ afterAll(() => api.close());
  * read to learn where to send a key, and `/rpc`, which answers a missing key or scope as an error of JSON-RPC (-32001).
  */
 const PUBLIC = [
+  'addFirstOwner',
   'callNpc',
   'getHealth',
   'getLiveness',
   'getMedia',
   'getNpcCard',
   'getReadiness',
+  'getSession',
   'login',
   'logout',
   'openDocumentation',
   'replyLater',
   'showDocumentation',
   'showDocumentationPicture',
+  'showFirstRun',
   'showOverview',
   'showPairingPage',
+  'signIn',
+  'signOut',
 ];
 
 describe('every operation of the API', () => {
@@ -34,7 +39,13 @@ describe('every operation of the API', () => {
     const open = api.endpoints.filter(({ scopes }) => scopes === 'public');
     expect(open.map(({ operationId }) => operationId).sort()).toEqual(PUBLIC);
     const filtered = api.endpoints.filter(({ scopes }) => scopes === 'any-key');
-    expect(filtered.map(({ operationId }) => operationId)).toEqual(['streamEvents']);
+    expect(filtered.map(({ operationId }) => operationId).sort()).toEqual([
+      'changeOwnPassword',
+      'endSession',
+      'endSessions',
+      'listSessions',
+      'streamEvents',
+    ]);
     for (const { operationId, scopes } of api.endpoints) {
       if (typeof scopes === 'string') continue;
       expect(scopes.length, operationId).toBeGreaterThan(0);

@@ -36,9 +36,10 @@ const signInBody = z
   )
   .meta({ id: 'SignIn', examples: [{ name: 'ana', password: 'correct horse battery' }] });
 
-const passwordBody = z
-  .strictObject({ currentPassword: givenPassword, newPassword: givenPassword })
-  .meta({ id: 'NewPassword' });
+const passwordBody = z.strictObject({ currentPassword: givenPassword, newPassword: givenPassword }).meta({
+  id: 'NewPassword',
+  examples: [{ currentPassword: 'correct horse battery', newPassword: 'staple of the battery' }],
+});
 
 const failed = { description: 'The key, or the name and password, are wrong.', schema: problemSchema };
 const delayed = { description: 'Too many attempts. See `Retry-After`.', schema: rateLimitSchema };
@@ -129,6 +130,7 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
     endpoint({
       ...common,
       path: '/api/session/password',
+      scopes: 'any-key',
       method: 'put',
       operationId: 'changeOwnPassword',
       summary: "Change one's own password; ends the other sessions",
