@@ -38,7 +38,7 @@ const signInBody = z
 
 const passwordBody = z.strictObject({ currentPassword: givenPassword, newPassword: givenPassword }).meta({
   id: 'NewPassword',
-  examples: [{ currentPassword: 'correct horse battery', newPassword: 'paper lamp orange river' }],
+  examples: [{ currentPassword: 'correct horse battery', newPassword: 'staple of the battery' }],
 });
 
 const failed = { description: 'The key, or the name and password, are wrong.', schema: problemSchema };
@@ -130,6 +130,7 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
     endpoint({
       ...common,
       path: '/api/session/password',
+      scopes: 'any-key',
       method: 'put',
       operationId: 'changeOwnPassword',
       summary: "Change one's own password; ends the other sessions",

@@ -27,7 +27,7 @@ const endQuery = z.strictObject({
 
 /** Browsers that are signed in: `/api/sessions`. Without the scope `admin` one sees and ends one's own. */
 export function sessionsApi({ sessions }: SessionsApiDeps): Endpoint[] {
-  const common = { tag: 'Users' as const, scopes: 'public' as const };
+  const common = { tag: 'Users' as const, scopes: 'any-key' as const };
   const refused = { description: 'Nobody is signed in.', schema: problemSchema };
 
   return [
