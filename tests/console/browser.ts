@@ -52,8 +52,6 @@ export async function openConsole(
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
-    // a service without a stream of events: the page asks every five seconds instead
-    if (message.location().url.endsWith('/api/events')) return;
     if (message.type() === 'error' || /Content Security Policy/i.test(message.text())) {
       complaints.push(`${message.text()} ${message.location().url}`);
     }
@@ -62,6 +60,7 @@ export async function openConsole(
   const goTo = async (path: string) => {
     await page.goto(`${url}/console/#/${path}`);
     await page.locator('main h1').waitFor();
+    await expect.poll(() => page.locator('.skeleton').count()).toBe(0);
   };
   return { page, complaints, goTo, close: () => context.close() };
 }
