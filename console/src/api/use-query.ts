@@ -22,19 +22,19 @@ export interface Query<Data> {
 
 /**
  * Calls the API when the component appears, when the parameters change, and when a live event of one of the types arrives.
- * `args` undefined: no call.
+ * `args` null: no call.
  * @param on live events that change the answer; a function chooses among them
  */
 export function useQuery<Name extends Operation>(
   operation: Name,
-  args: Args<Name> | undefined = {},
+  args: Args<Name> | null = {},
   on: readonly LiveType[] | ((event: LiveEvent) => boolean) = [],
 ): Query<ResponseOf<Name>> {
   const key =
-    args === undefined ? undefined : `${operation} ${JSON.stringify([args.path, args.query, args.body])}`;
+    args === null ? undefined : `${operation} ${JSON.stringify([args.path, args.query, args.body])}`;
   const [state, setState] = useState<{ key?: string; data?: unknown; problem?: Problem; isLoading: boolean }>(
     {
-      isLoading: args !== undefined,
+      isLoading: args !== null,
     },
   );
   const [round, setRound] = useState(0);
@@ -42,7 +42,7 @@ export function useQuery<Name extends Operation>(
   const latest = useRef(on);
   latest.current = on;
   useEffect(() => {
-    if (key === undefined) return;
+    if (key === undefined || args === null) return;
     const gone = new AbortController();
     setState((before) => ({ ...(before.key === key && before), key, isLoading: true }));
     call(operation, { ...args, signal: gone.signal }).then(

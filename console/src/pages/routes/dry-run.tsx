@@ -19,7 +19,7 @@ export function DryRun() {
     const timer = setTimeout(() => setAsked(isWritten ? { from, text: message } : undefined), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [from, message]);
-  const explained = useQuery('POST /api/routes/explain', asked && { body: asked }, ['route']);
+  const explained = useQuery('POST /api/routes/explain', asked ? { body: asked } : null, ['route']);
   const result = explained.data?.data;
   return (
     <Card title={text.dryRun}>
