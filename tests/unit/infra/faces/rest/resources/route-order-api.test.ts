@@ -13,7 +13,10 @@ const order = (body: object) => api.call('PUT', '/api/routes/order', body);
 
 async function someRoutes(...channelIds: string[]): Promise<string[]> {
   const ids = [];
-  for (const channelId of channelIds) ids.push((await api.routes.create(aRoute({ channelId }))).id);
+  for (const channelId of channelIds) {
+    ids.push((await api.routes.create(aRoute({ channelId }))).id);
+    api.clock.nowMs += 1;
+  }
   return ids;
 }
 
