@@ -85,6 +85,10 @@ const NOT_HERE: Record<string, string> = {
     'the other commands need a key from then on; tests/contracts/console-users.test.ts adds users',
   'curl -X PATCH http://localhost:3000/api/users/ana \\':
     'it needs the user; tests/contracts/console-users.test.ts changes users',
+  'curl -X POST http://localhost:3000/api/routes -H "Content-Type: application/json" \\':
+    'it adds a second route; tests/e2e/playground.test.ts makes one for the playground',
+  'curl -X POST http://localhost:3000/api/playground/chats -H "Content-Type: application/json" \\':
+    'the ids depend on what is stored; tests/e2e/playground.test.ts makes the same calls',
   'node scripts/bundle-shell-runtime.mjs': 'tests/integration/shell-runtime.test.ts runs it',
   'docker build -f runtime-server/Dockerfile -t wa2ai-shell dist/service':
     'tests/containers/with-engine.sh builds it without an image registry',
