@@ -20,18 +20,20 @@ export class PostgresLoginAttempts implements LoginAttempts {
       sql`(${delays})[least(${count}, ${delaysMs.length}::integer)] * interval '1 millisecond'`;
     const isForgotten = sql`a.last_at <= clock_timestamp() - ${FORGET_AFTER}`;
     const count = sql`CASE WHEN ${isForgotten} THEN 1 ELSE a.count + 1 END`;
+    // Without a delay no clock decides, and no wait is longer than the delay: clocks of two processor cores may differ.
+    const isAllowed = sql`(a.allowed_at <= a.last_at OR a.allowed_at <= clock_timestamp())`;
     const counted = await withStorage('counting an attempt to sign in', () =>
       this.#postgres.execute(sql`
         INSERT INTO login_attempt AS a (key, count, last_at, allowed_at)
-        VALUES (${key}, 1, clock_timestamp(), clock_timestamp() + ${delayAfter(sql`1`)})
-        ON CONFLICT (key) DO UPDATE SET count = ${count}, last_at = clock_timestamp(),
-          allowed_at = clock_timestamp() + ${delayAfter(count)}
-        WHERE a.allowed_at <= clock_timestamp()`),
+        VALUES (${key}, 1, statement_timestamp(), statement_timestamp() + ${delayAfter(sql`1`)})
+        ON CONFLICT (key) DO UPDATE SET count = ${count}, last_at = statement_timestamp(),
+          allowed_at = statement_timestamp() + ${delayAfter(count)}
+        WHERE ${isAllowed}`),
     );
     if (counted > 0) return 0;
     const [row] = await withStorage('reading the attempts to sign in', () =>
       this.#postgres.query<{ waitMs: number }>(sql`
-        SELECT ceil(extract(epoch FROM allowed_at - clock_timestamp()) * 1000)::integer AS "waitMs"
+        SELECT ceil(extract(epoch FROM least(allowed_at - clock_timestamp(), allowed_at - last_at)) * 1000)::integer AS "waitMs"
         FROM login_attempt WHERE key = ${key}`),
     );
     return Math.max(row?.waitMs ?? 0, 1);
@@ -39,7 +41,7 @@ export class PostgresLoginAttempts implements LoginAttempts {
 
   async undo(key: string): Promise<void> {
     await this.#write(sql`
-      UPDATE login_attempt SET count = greatest(count - 1, 0), allowed_at = clock_timestamp() WHERE key = ${key}`);
+      UPDATE login_attempt SET count = greatest(count - 1, 0), allowed_at = last_at WHERE key = ${key}`);
   }
 
   async forget(key: string): Promise<void> {
