@@ -1,8 +1,10 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { baseUrl } from '../api/base-url.ts';
+import { call } from '../api/call.ts';
 import { onLiveState } from '../api/live.ts';
 import { type Problem, problemOf } from '../api/problem.ts';
+import { useQuery } from '../api/use-query.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { EmptyState, ErrorState, Loading } from '../components/states.tsx';
@@ -135,8 +137,9 @@ function Foot() {
   const colours = useStored(theme);
   const [isLive, setLive] = useState(false);
   useEffect(() => onLiveState(setLive), []);
+  const session = useQuery('GET /api/session').data?.data;
   const logOut = async () => {
-    await fetch(new URL('logout', baseUrl), { method: 'POST', redirect: 'manual' });
+    await call('DELETE /api/session');
     location.assign(baseUrl);
   };
   return (
@@ -164,7 +167,7 @@ function Foot() {
           </option>
         ))}
       </select>
-      <Button onClick={logOut}>{text.logOut}</Button>
+      {session?.sessionId !== undefined && <Button onClick={logOut}>{text.logOut}</Button>}
     </footer>
   );
 }
