@@ -29,7 +29,7 @@ function groupOfTen(addressing: 'lid' | 'pn'): { group: GroupInfo; people: Perso
 
 const mention = (text: string, jid: string) => mentioningText(`@${jid.split('@')[0]} ${text}`, [jid]);
 
-describe('a group of ten whose chat has no route of its own', () => {
+describe('a group of ten without a route for the group', () => {
   it.each(['lid', 'pn'] as const)(
     'is answered only when the account is mentioned (%s addressing)',
     async (addressing) => {
@@ -108,7 +108,7 @@ describe('a group of ten whose chat has no route of its own', () => {
   });
 });
 
-it('answers every message of a group that has a route of its own', async () => {
+it('answers every message of a group with a route for the group', async () => {
   const { group, people } = groupOfTen('lid');
   const [hana, ian] = people as [Person, Person];
   await bed.service.addRoute(group.jid, bed.agent.url);

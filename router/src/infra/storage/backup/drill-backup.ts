@@ -5,8 +5,8 @@ import type { RestoreOptions, RestoreReport } from './restore-backup.ts';
 import { restoreBackup } from './restore-backup.ts';
 
 /**
- * Restores a backup into a temporary database of its own and removes it: proves that the file can be restored by this version,
- * and that every row comes back as it was. Touches neither the service nor its database.
+ * Restores a backup into a temporary database, compares every row, and removes the database. This shows that this version can
+ * restore the file. It touches neither the service nor its database.
  * @param tempDir where the temporary database is; it needs as much space as the restored one
  * @throws as `restoreBackup`
  */
