@@ -93,7 +93,7 @@ function ChatRow({ chat }: { chat: Chat }) {
       <span class="chat-name">{nameOf(chat)}</span>
       <span class="chat-time">{short(last?.at ?? chat.activeAt)}</span>
       <span class="chat-last">
-        {last?.direction === 'outgoing' ? `${t('you')}: ${words}` : (words ?? t('noMessages'))}
+        {last?.direction === 'outgoing' ? `${t('outgoing')}: ${words}` : (words ?? t('noMessages'))}
       </span>
       <span class="chat-badges">
         {tags.slice(0, 2).map((tag) => (
