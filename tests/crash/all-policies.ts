@@ -9,7 +9,7 @@ const OWNER_LOOKS_EVERY_MS = 100;
  * Settings with which every policy decides about every message, and each message still has exactly one answer. The first chat of
  * each kind is a stranger's, which waits until the owner approves it.
  */
-export function allPolicies(chats: readonly Chat[]): ConversationSettings {
+export function allPolicies(chats: readonly Chat[], stream: 'off' | 'edit'): ConversationSettings {
   const strangers = new Set(
     ['number', 'lid', 'group'].map((kind) => chats.find((chat) => chat.kind === kind)),
   );
@@ -23,7 +23,7 @@ export function allPolicies(chats: readonly Chat[]): ConversationSettings {
     pace: { debounceMs: 300, maxWaitMs: 2_000, busy: 'merge' },
     session: { idleMinutes: 60, dailyAt: '04:00' },
     quota: { messages: 1_000_000, perMinutes: 60 },
-    reply: { quote: 'always' },
+    reply: { quote: 'always', stream },
     presence: { reactions: { working: '👀', done: '✅', failed: '❌' } },
     // A kill may make any answer slow: then no sentence comes first.
     notices: { unsupported: true, failed: true, slow: true, slowAfterMs: 3_600_000 },

@@ -93,7 +93,10 @@ export function questionsIn(reply: string): string[] {
   return reply.startsWith('Echo: ') ? reply.slice('Echo: '.length).split('\n') : [reply];
 }
 
-/** A bubble's position is where it was first delivered, readable or not: WhatsApp shows messages in the server's order. */
+/**
+ * A bubble's position is where it was first delivered, readable or not: WhatsApp shows messages in the server's order. Its text
+ * is that of its last edit; an edit that a reader could never read matters only when the text is wrong at the end.
+ */
 function checkReader(
   chat: Chat,
   reader: string,
@@ -102,8 +105,12 @@ function checkReader(
   check: TranscriptCheck,
 ): void {
   const bubbles = new Map<string, { text: string | undefined; failures: number }>();
-  for (const { id, text, detail = '' } of read) {
+  for (const { id, text, detail = '', isChange, changes } of read) {
     if (detail === 'reaction') continue;
+    const changed = bubbles.get(changes ?? '');
+    if (changed && text === undefined) bubbles.delete(changes ?? '');
+    else if (changed) changed.text = text;
+    if (isChange) continue;
     const bubble = bubbles.get(id) ?? { text: undefined, failures: 0 };
     if (detail.startsWith('unreadable')) bubble.failures += 1;
     else if (bubble.text === undefined) bubble.text = text;

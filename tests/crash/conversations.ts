@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
-import type { Reply } from '../whatsapp-emulator/events.ts';
 import type { Chat } from './chats.ts';
 import { questionsIn } from './check-transcript.ts';
 import type { SeededRandom } from './random.ts';
@@ -28,7 +27,8 @@ export class Conversations {
     this.#chats = chats;
     this.#random = random;
     for (const chat of chats) this.#open.set(chat, new Set());
-    emulator.events.on('reply', (reply) => this.#onReply(reply));
+    emulator.events.on('reply', ({ person, text }) => this.#onText(person, text));
+    emulator.events.on('change', ({ person, text }) => this.#onText(person, text));
   }
 
   get said(): number {
@@ -130,11 +130,11 @@ export class Conversations {
     });
   }
 
-  #onReply(reply: Reply): void {
+  #onText(reader: string, shown = ''): void {
     for (const chat of this.#chats) {
-      if (!chat.people.some(({ pn }) => pn === reply.person)) continue;
+      if (!chat.people.some(({ pn }) => pn === reader)) continue;
       const open = this.#open.get(chat);
-      const answered = questionsIn(reply.text ?? '').filter((text) => open?.delete(text));
+      const answered = questionsIn(shown).filter((text) => open?.delete(text));
       if (answered.length === 0) continue;
       this.#answered += answered.length;
       this.#events.emit('answered');

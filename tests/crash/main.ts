@@ -15,15 +15,17 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     long: { type: 'boolean', default: false },
     policies: { type: 'boolean', default: false },
+    stream: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 if (values.help) {
-  console.log(`npm run test:crash -- [--messages 1000] [--kills 25] [--seed N] [--minutes M] [--long] [--policies]
+  console.log(`npm run test:crash -- [--messages 1000] [--kills 25] [--seed N] [--minutes M] [--long] [--policies] [--stream]
   Kills wa2ai with SIGKILL repeatedly, at random moments and at each fault point, while people write in many chats
   of the WhatsApp emulator, and checks what they saw. --long is 10,000 messages and 200 kills.
   --policies switches on every policy of a chat that lets the record decide what is right: lines in a row are one question,
-  strangers wait for the owner, groups answer to a pattern, and sessions, quotas, reactions, quotes and notices are on.`);
+  strangers wait for the owner, groups answer to a pattern, and sessions, quotas, reactions, quotes and notices are on.
+  --stream shows each answer while its agent writes it: one message that grows by edits.`);
   process.exit(0);
 }
 
@@ -47,6 +49,7 @@ async function run(): Promise<boolean> {
       kills: values.long ? 200 : Number(values.kills),
       seed: Number(values.seed),
       hasPolicies: values.policies,
+      isStreamed: values.stream,
       minutes: values.minutes === undefined ? undefined : Number(values.minutes),
       onRun: ({ number, plan, end, readyMs, liveMs }, { said, answered }) =>
         console.log(

@@ -14,6 +14,7 @@ import { Conversations } from './conversations.ts';
 import { traces, waits } from './message-trace.ts';
 import { LIKE_PROGRAMS, ONLY_NODE, type ProcessRun, ProcessRuns, type RunSettings } from './process-runs.ts';
 import { SeededRandom } from './random.ts';
+import { SLOW_WRITER_CONFIG, startSlowWriter } from './slow-writer.ts';
 
 /** Without a reply for this long while the service runs, the run counts as stuck. */
 export const STUCK_AFTER_MS = 45_000;
@@ -31,6 +32,8 @@ export interface TrialOptions {
   chats?: ChatCounts;
   /** Every policy of a chat that leaves the answers as they are is on. */
   hasPolicies?: boolean;
+  /** Each answer is shown while its agent, a model behind OpenAI's API, writes it: one message that grows by edits. */
+  isStreamed?: boolean;
   /** Environment variables of the service, added to the defaults. */
   env?: Record<string, string>;
   /** Fields of the route to the agent, added to the defaults. */
@@ -80,7 +83,9 @@ export async function runTrial(
   // libsignal prints the sessions of the emulator's people.
   const releaseConsole = guardConsole(quietLog);
   const emulator = await WhatsAppEmulator.start();
-  let agent = await MockAgent.start({ switches: AGENT_SWITCHES });
+  let agent = options.isStreamed
+    ? await startSlowWriter()
+    : await MockAgent.start({ switches: AGENT_SWITCHES });
   let stopApproving = () => {};
   try {
     const account = createPhone(emulator, { phone: '34670000000', name: 'Shop' });
@@ -145,7 +150,7 @@ export async function runTrial(
 
 /** Links the account and makes the route to the agent. */
 async function prepare(
-  { databaseUrl, env, route, nodes = [ONLY_NODE], hasPolicies }: TrialOptions,
+  { databaseUrl, env, route, nodes = [ONLY_NODE], hasPolicies, isStreamed }: TrialOptions,
   emulator: WhatsAppEmulator,
   account: Phone,
   agentUrl: string,
@@ -158,7 +163,11 @@ async function prepare(
   });
   await pairByQr(service, account, emulator);
   // Every message is answered, so that the transcript can be checked.
-  const config = hasPolicies ? allPolicies(chats) : { group: { answer: 'always' }, notices: WITHOUT_NOTICES };
+  const stream = isStreamed ? 'edit' : 'off';
+  const conversation = hasPolicies
+    ? allPolicies(chats, stream)
+    : { group: { answer: 'always' }, notices: WITHOUT_NOTICES, reply: { stream } };
+  const config = { ...conversation, ...(isStreamed && SLOW_WRITER_CONFIG) };
   await service.addRoute('*', agentUrl, { config, ...route });
   await service.end();
 }

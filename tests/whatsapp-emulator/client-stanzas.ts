@@ -5,6 +5,7 @@ import { announceOffline, deliver, flushOffline } from './delivery.ts';
 import type { Device } from './device.ts';
 import type { EmulatorContext } from './emulator-context.ts';
 import { streamError } from './faults.ts';
+import { changeOf } from './message-content.ts';
 import { childBytes, children, isGroupJid, node, SERVER, seconds, uintOf, userJid } from './nodes.ts';
 import { answerQuery, answerTo } from './queries.ts';
 
@@ -118,7 +119,10 @@ export class ClientStanzas {
     const key = message.isGroup ? message.chat : person;
     const chat = message.isGroup ? message.chat : chatKey(message.chat, directory);
     const entry = { id: message.id, account: device.pn, person, chat };
-    const isRepeat = transcript.readBy(entry, key, reading);
+    const isChange = message.stanza.attrs.edit !== undefined;
+    const isRepeat = transcript.readBy({ ...entry, ...(isChange && { isChange }) }, key, reading);
+    const change = 'message' in reading && reading.message && changeOf(reading.message);
+    if (change) events.emit('change', { person, ...change });
     if (reading.kind !== 'read' && reading.kind !== 'repeat') return;
     const text = transcript.bubble(key, message.id)?.text;
     events.emit('reply', {

@@ -34,6 +34,8 @@ export interface EmulatorEvents {
   /** Any stanza from a client, before it is handled. */
   stanza: { readonly device: string | undefined; readonly stanza: BinaryNode };
   reply: Reply;
+  /** A reader of an account's message `id` saw its new text, or that it was deleted. */
+  change: { readonly person: string; readonly id: string; readonly text: string | undefined };
   /** An actor could not decrypt what a client sent it. */
   unreadable: { readonly id: string; readonly person: string; readonly reason: string };
   /** A client's receipt; `type` is undefined for delivery. */

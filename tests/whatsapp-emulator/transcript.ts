@@ -1,5 +1,6 @@
 import { type BinaryNode, normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
 import type { Reading } from './actors.ts';
+import { changeOf } from './message-content.ts';
 
 /** One line of the transcript, in the order of events. */
 export interface TranscriptEntry {
@@ -18,6 +19,10 @@ export interface TranscriptEntry {
   readonly text?: string;
   /** `read`: the outcome of decryption, or `reaction`; `receipt`: its type, `delivery` when it has none. */
   readonly detail?: string;
+  /** The stanza edits or deletes an earlier message of the client. */
+  readonly isChange?: boolean;
+  /** Id of the message that it changes, when the reader could read it; `text` is its new text, none for a deletion. */
+  readonly changes?: string;
 }
 
 /** A stanza that a client sent, without its content, numbered in order of arrival. */
@@ -93,18 +98,27 @@ export class Transcript {
 
   /** A person received a client's message. @returns true when the same person had read that id before */
   readBy(
-    entry: { id: string; account: string; person: string; chat: string },
+    entry: Pick<TranscriptEntry, 'id' | 'account' | 'person' | 'chat' | 'isChange'>,
     chatKey: string,
     reading: Reading,
   ): boolean {
     const message = 'message' in reading ? reading.message : undefined;
-    const text = message && textOf(message);
+    const change = message && changeOf(message);
+    const text = change ? change.text : message && textOf(message);
     const isReaction = message && normalizeMessageContent(message)?.reactionMessage != null;
     const outcome = reading.kind === 'unreadable' ? `unreadable: ${reading.reason}` : reading.kind;
-    this.#add({ kind: 'read', ...entry, text, detail: isReaction ? 'reaction' : outcome });
+    const detail = isReaction ? 'reaction' : outcome;
+    this.#add({ kind: 'read', ...entry, text, detail, ...(change && { changes: change.id }) });
     if (!message || isReaction) return false;
     const chat = this.#chat(chatKey);
-    if (applyProtocol(chat, message)) return false;
+    if (change) {
+      const target = chat.get(change.id);
+      if (target && change.text === undefined) target.isDeleted = true;
+      else if (target) target.text = change.text;
+      return false;
+    }
+    // another protocol message shows nothing
+    if (normalizeMessageContent(message)?.protocolMessage) return false;
     const shown = chat.get(entry.id) ?? bubble(entry.id, 'account', entry.account, text);
     chat.set(entry.id, shown);
     const isRepeat = shown.readers.includes(entry.person);
@@ -153,20 +167,6 @@ export function textOf(message: proto.IMessage): string | undefined {
     content?.reactionMessage?.text ??
     undefined
   );
-}
-
-const REVOKE = 0;
-const EDIT = 14;
-
-/** Edits and deletions change a bubble instead of adding one. @returns true when the message was one of them */
-function applyProtocol(chat: Map<string, Bubble>, message: proto.IMessage): boolean {
-  const protocol = normalizeMessageContent(message)?.protocolMessage;
-  if (!protocol) return false;
-  const target = chat.get(protocol.key?.id ?? '');
-  if (target && protocol.type === REVOKE) target.isDeleted = true;
-  if (target && protocol.type === EDIT && protocol.editedMessage)
-    target.text = textOf(protocol.editedMessage);
-  return true;
 }
 
 function bubble(id: string, from: string, account: string, text: string | undefined): Bubble {

@@ -56,6 +56,22 @@ describe('checkTranscript', () => {
     });
   });
 
+  it('takes the last edit of a message for its text, and a deleted message for none', () => {
+    const edits = (of: string, text: string | undefined) =>
+      add('read', `e${entries.length}`, { text, detail: 'read', isChange: true, changes: of });
+    says('q1', 'one');
+    reads('r1', 'Echo:');
+    edits('r1', 'Echo: on');
+    expect(verdictOn(direct)).toMatchObject({ isPassed: false, unanswered: [{ text: 'one' }] });
+    edits('r1', 'Echo: one');
+    reads('r2', 'Echo: one');
+    expect(verdictOn(direct)).toMatchObject({ isPassed: false, twice: [{ text: 'one' }] });
+    edits('r2', undefined);
+    expect(verdictOn(direct)).toMatchObject({ isPassed: true, repeats: 0 });
+    reads('e9', undefined, { isChange: true });
+    expect(verdictOn(direct)).toMatchObject({ isPassed: true });
+  });
+
   it('counts a reply that was sent repeatedly with the same id once', () => {
     says('q1', 'one');
     reads('r1', 'Echo: one');
