@@ -173,11 +173,12 @@ class Writer {
     if (this.#isPlain || !isRead) return text;
     return text
       .split('\n')
-      .map((line) =>
-        line.replace(/^(\s*)(.*?)(\s*)$/, (_, start, body, end) =>
-          body ? `${start}${mark}${body}${mark}${end}` : line,
-        ),
-      )
+      .map((line) => {
+        const body = line.trim();
+        const start = line.indexOf(body);
+        if (body === '') return line;
+        return `${line.slice(0, start)}${mark}${body}${mark}${line.slice(start + body.length)}`;
+      })
       .join('\n');
   }
 }
@@ -199,7 +200,10 @@ function isWord(character: string | undefined): boolean {
 
 /** The line breaks at the end of a block's source. */
 function endOf(raw: string): string {
-  return raw.trim() === '' ? raw : (/[ \t]*\n\s*$/.exec(raw)?.[0] ?? '');
+  const body = raw.trimEnd();
+  if (body === '') return raw;
+  const end = raw.slice(body.length);
+  return end.includes('\n') ? end : '';
 }
 
 function bodyOf(raw: string): string {
