@@ -5,6 +5,7 @@ import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
 import { ClusterAccounts } from '../../router/src/core/cluster/cluster-view.ts';
 import { type ConnectedAccount, LeaseManager } from '../../router/src/core/cluster/lease-manager.ts';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
+import { NodeCalls } from '../../router/src/core/cluster/node-calls.ts';
 import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
 import type { Fence } from '../../router/src/core/ports/account-lease.ts';
@@ -83,7 +84,7 @@ export class SimNode {
       registry: this.#registry,
       bus: this.#bus,
       cluster: session.cluster,
-      newId: () => String(deps.random.next()),
+      calls: new NodeCalls({ bus: this.#bus, clock, newId: () => String(deps.random.next()) }),
       clock,
       storageTrouble: () => undefined,
       viewLifetimeMs: (database.deps.leaseTtlMs * 2) / 3,

@@ -6,6 +6,7 @@ import { AccountRegistry } from '../core/cluster/account-registry.ts';
 import { ChatPlacement } from '../core/cluster/chat-placement.ts';
 import { ClusterAccounts } from '../core/cluster/cluster-view.ts';
 import { NodeBus } from '../core/cluster/node-bus.ts';
+import { NodeCalls } from '../core/cluster/node-calls.ts';
 import { LiveFeed } from '../core/live/live-feed.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
 import type { FaceSettings } from '../core/ports/face-settings.ts';
@@ -24,6 +25,7 @@ import type { Part } from './part.ts';
 
 export interface ClusterParts {
   bus: NodeBus<NodeConnection>;
+  calls: NodeCalls;
   cluster: PostgresCluster;
   placement: ChatPlacement;
   /** The accounts that this node runs. */
@@ -53,11 +55,12 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
     config.leaseTtlMs,
   );
   const registry = new AccountRegistry();
+  const calls = new NodeCalls({ bus, clock: systemClock, newId: () => randomBytes(8).toString('hex') });
   const accounts = new ClusterAccounts({
     registry,
     bus,
     cluster,
-    newId: () => randomBytes(8).toString('hex'),
+    calls,
     clock: systemClock,
     storageTrouble: () => storage.trouble,
     viewLifetimeMs: (config.leaseTtlMs * 2) / 3,
@@ -82,6 +85,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
   return {
     parts: {
       bus,
+      calls,
       cluster,
       placement: new ChatPlacement(nodeId, systemClock),
       registry,

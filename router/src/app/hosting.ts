@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { AgentHost } from '../core/hosting/agent-host.ts';
+import { type AgentCalls, AgentsOfNodes } from '../core/hosting/agents-of-nodes.ts';
 import { HostedAgents } from '../core/hosting/hosted-agents.ts';
 import type { AgentFiles } from '../core/ports/agent-files.ts';
 import type { AgentRegistry } from '../core/ports/agent-registry.ts';
@@ -85,13 +86,14 @@ export function createHosting(
 
 export interface HostedAgentsParts {
   /** What programs do with agents. The API, which it serves, closes it. */
-  hostedAgents: HostedAgents;
+  hostedAgents: AgentCalls;
 }
 
 export function createHostedAgents(
   {
     nodeId,
     placement,
+    calls,
     hosting,
     agentRegistry,
     agentFiles,
@@ -99,12 +101,12 @@ export function createHostedAgents(
   }: DatabaseParts & ClusterParts & HostingParts & { agentTalk: AgentTalk },
   parentLog: Logger,
 ): HostedAgentsParts {
-  const hostedAgents = new HostedAgents({
+  const own = new HostedAgents({
     ...{ nodeId, host: hosting, registry: agentRegistry, files: agentFiles, talk: agentTalk },
     ...{ clock: systemClock, log: parentLog.child({ mod: 'hosting' }) },
     liveNodes: () => placement.liveNodes,
   });
-  return { hostedAgents };
+  return { hostedAgents: new AgentsOfNodes(own, calls) };
 }
 
 function placementView(placement: ClusterParts['placement']) {

@@ -1,6 +1,9 @@
 import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
+import { NodeCalls } from '../../../router/src/core/cluster/node-calls.ts';
+import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
@@ -28,6 +31,25 @@ describe('messages between nodes', () => {
     statements.mockRestore();
     expect(received).toEqual(Array.from({ length: 2_000 }, (_, note) => ({ note })));
     await Promise.all([listener.close(), sender.close()]);
+  });
+
+  it('carry a call of a megabyte and its result', async () => {
+    const nodes = ['n7', 'n8'].map(
+      (nodeId) =>
+        new NodeBus(
+          nodeId,
+          ({ onMessage }) =>
+            new NodeConnection({ databaseUrl: database.url, nodeId, log: quietLog, onMessage }),
+        ),
+    );
+    await Promise.all(nodes.map(({ transport }) => transport.start()));
+    const [caller, called] = nodes.map(
+      (bus) => new NodeCalls({ bus, clock: systemClock, newId: () => `call of ${bus.nodeId}` }),
+    );
+    called?.serve('echo', async (args) => args);
+    const text = 'ñ\'"\\'.repeat(200_000);
+    expect(await caller?.call('n8', 'echo', text, 30_000)).toEqual({ value: text });
+    await Promise.all(nodes.map(({ transport }) => transport.close()));
   });
 
   it('do not wait when they are published while the previous one is being sent', async () => {

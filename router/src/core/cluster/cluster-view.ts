@@ -1,20 +1,20 @@
-import { AccountNotHeldError, Wa2aiError } from '../errors.ts';
+import { z } from 'zod';
+import { AccountNotHeldError } from '../errors.ts';
 import type { AccountControl, PairBy } from '../ports/account-control.ts';
 import type { AccountStatus } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
-import { within } from '../time-limit.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import { nextActionOf } from './account-state.ts';
-import type { NodeBus, NodeMessage } from './node-bus.ts';
+import type { NodeBus } from './node-bus.ts';
+import type { NodeCalls } from './node-calls.ts';
 
 export interface ClusterAccountsDeps {
   /** The accounts that this node runs. */
   registry: AccountRegistry;
   bus: NodeBus;
   cluster: Pick<Cluster, 'addAccount'>;
-  /** A fresh id for a command to another node. */
-  newId(): string;
+  calls: NodeCalls;
   clock: Clock;
   /** Why the database cannot be used, if known; a sentence. */
   storageTrouble(): string | undefined;
@@ -22,8 +22,18 @@ export interface ClusterAccountsDeps {
   viewLifetimeMs: number;
 }
 
-type Command = Extract<NodeMessage, { kind: 'command' }>;
-type CommandResult = Extract<NodeMessage, { kind: 'command-result' }>;
+/** A command of an admin for an account. */
+const command = z.object({
+  accountId: z.string(),
+  action: z.enum(['pair', 'logout', 'restart']),
+  by: z
+    .union([
+      z.object({ method: z.literal('qr') }),
+      z.object({ method: z.literal('code'), phone: z.string() }),
+    ])
+    .optional(),
+});
+type Command = z.infer<typeof command>;
 
 /** A little longer than WhatsApp needs for a pairing code. */
 const RESULT_WAIT_MS = 25_000;
@@ -41,7 +51,6 @@ const DOUBT_MS = 3_000;
 export class ClusterAccounts implements AccountControl {
   readonly #deps: ClusterAccountsDeps;
   readonly #published = new Map<string, { from: string; status: AccountStatus }>();
-  readonly #commands = new Map<string, (result: CommandResult) => void>();
   #view: ClusterView = { nodes: [], accounts: [] };
   #seenAtMs = Number.NEGATIVE_INFINITY;
   #doubtSinceMs: number | undefined;
@@ -53,10 +62,7 @@ export class ClusterAccounts implements AccountControl {
     bus.on('status-request', () => {
       for (const status of registry.list()) bus.publish({ kind: 'status', status });
     });
-    bus.on('command-result', (result) => this.#commands.get(result.id)?.(result));
-    bus.on('command', (command) => {
-      if (registry.provider(command.accountId)) void this.#execute(command);
-    });
+    deps.calls.serve('account', (args) => this.#run(command.parse(args)));
   }
 
   /** The latest view of nodes and accounts. */
@@ -193,57 +199,24 @@ export class ClusterAccounts implements AccountControl {
     return this.#view.nodes.some(({ nodeId, isAlive }) => isAlive && nodeId !== this.#deps.bus.nodeId);
   }
 
-  async #command(request: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
+  async #command(request: Command): Promise<AccountStatus | undefined> {
     const { accountId } = request;
     const status = this.get(accountId);
     if (!status) return undefined;
     if (this.#deps.registry.provider(accountId)) return this.#run(request);
-    if (status.node === undefined) throw new AccountNotHeldError(accountId);
-    return this.#forward(request, status.node);
+    const { node } = status;
+    if (node === undefined) throw new AccountNotHeldError(accountId);
+    const result = await this.#deps.calls.call(node, 'account', request, RESULT_WAIT_MS);
+    if (!result) throw new AccountNotHeldError(accountId, node);
+    return result.value as AccountStatus | undefined;
   }
 
-  async #run({ accountId, action, by }: Omit<Command, 'kind' | 'id'>): Promise<AccountStatus | undefined> {
+  async #run({ accountId, action, by }: Command): Promise<AccountStatus | undefined> {
     const { registry, bus } = this.#deps;
     const provider = registry.provider(accountId);
-    if (!provider) return undefined;
+    if (!provider) throw new AccountNotHeldError(accountId, bus.nodeId);
     const status = action === 'pair' ? await provider.pair(by ?? { method: 'qr' }) : await provider[action]();
     return { ...status, node: bus.nodeId };
-  }
-
-  async #forward(request: Omit<Command, 'kind' | 'id'>, node: string): Promise<AccountStatus | undefined> {
-    const id = this.#deps.newId();
-    try {
-      const result = new Promise<CommandResult>((resolve) => this.#commands.set(id, resolve));
-      this.#deps.bus.publish({ kind: 'command', id, ...request });
-      const { error, status } = (await within(this.#deps.clock, RESULT_WAIT_MS, result)) ?? {
-        error: new AccountNotHeldError(request.accountId, node),
-      };
-      if (!error) return status && { ...status, node };
-      if (error instanceof Wa2aiError) throw error;
-      throw new Wa2aiError(error.code, error.isLater ? 'retry' : 'dead', error.message);
-    } finally {
-      this.#commands.delete(id);
-    }
-  }
-
-  async #execute(command: Command): Promise<void> {
-    const { bus } = this.#deps;
-    const { id } = command;
-    try {
-      const status = await this.#run(command);
-      bus.publish({ kind: 'command-result', id, ...(status && { status }) });
-    } catch (error) {
-      const known = error instanceof Wa2aiError ? error : undefined;
-      bus.publish({
-        kind: 'command-result',
-        id,
-        error: {
-          code: known?.code ?? 'INTERNAL',
-          isLater: known?.disposition !== 'dead',
-          message: known?.message ?? 'The node that runs the account failed; its log has the cause.',
-        },
-      });
-    }
   }
 }
 

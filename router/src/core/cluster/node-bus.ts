@@ -3,10 +3,6 @@ import type { NodeId } from '../ids.ts';
 import { LIVE_EVENT_TYPES, type LiveEvent } from '../live/live-event.ts';
 import type { AccountStatus } from '../ports/chat-provider.ts';
 
-const pairBy = z.union([
-  z.object({ method: z.literal('qr') }),
-  z.object({ method: z.literal('code'), phone: z.string() }),
-]);
 const status = z.custom<AccountStatus>(
   (value) => typeof value === 'object' && value !== null && 'accountId' in value && 'state' in value,
 );
@@ -19,6 +15,14 @@ const liveEvent = z.custom<LiveEvent>(
     'type' in value &&
     isLiveEventType(value.type),
 );
+/** Part `number`, from 0, of `of`. */
+const part = {
+  id: z.string(),
+  to: z.string(),
+  number: z.int().min(0).max(999),
+  of: z.int().min(1).max(1_000),
+  text: z.string(),
+};
 const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number() });
 
 /**
@@ -37,7 +41,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
  * - `live-events-wanted`: the sender has streams of live events; `live-events`: a batch of them, see `EventBatch`
  * - `playground-input`: an invented person wrote something; `playground-changed`: a chat of the playground changed
- * - `command`, `command-result`: an admin's command for an account of another node
+ * - `call`, `call-result`: a part of what `NodeCalls` sends to the node `to`
  */
 const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('accounts-changed') }),
@@ -76,19 +80,8 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('question-changed'), taskId: z.string() }),
   z.object({ kind: z.literal('playground-input') }),
   z.object({ kind: z.literal('playground-changed'), chatId: z.string() }),
-  z.object({
-    kind: z.literal('command'),
-    id: z.string(),
-    accountId,
-    action: z.enum(['pair', 'logout', 'restart']),
-    by: pairBy.optional(),
-  }),
-  z.object({
-    kind: z.literal('command-result'),
-    id: z.string(),
-    status: status.optional(),
-    error: z.object({ code: z.string(), isLater: z.boolean(), message: z.string() }).optional(),
-  }),
+  z.object({ kind: z.literal('call'), ...part }),
+  z.object({ kind: z.literal('call-result'), ...part }),
 ]);
 const envelope = z.object({ from: z.string(), message: nodeMessage });
 

@@ -46,7 +46,7 @@ export interface HostedAgentsDeps {
 }
 
 /**
- * What programs do with hosted agents, by their ids. Methods return undefined when there is no such agent.
+ * What programs do with the hosted agents of this node, by their ids. Methods return undefined when there is no such agent.
  * @throws {AgentElsewhereError} from all methods but `list` and `get`: the agent belongs to another node that runs
  * @throws {StorageUnavailableError} from every method
  */
@@ -179,7 +179,8 @@ export class HostedAgents {
   }
 
   /** Messages of programs that the agent works on, or could not be given to it. */
-  openExchanges(agentId: string): AgentExchange[] {
+  async openExchanges(agentId: string): Promise<AgentExchange[]> {
+    await this.#own(agentId);
     const own = [...this.#exchanges].filter(([key]) => key.startsWith(`${agentId}/`));
     return own.map(([, exchange]) => exchange).filter(({ state }) => state !== 'answered');
   }

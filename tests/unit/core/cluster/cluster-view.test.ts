@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
 import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
+import { NodeCalls } from '../../../../router/src/core/cluster/node-calls.ts';
 import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import { AlreadyLinkedError } from '../../../../router/src/core/errors.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
@@ -28,7 +29,7 @@ function node(nodeId: string) {
     registry,
     bus,
     cluster: { addAccount: async (accountId) => (accountId === 'new' ? 'added' : 'known') },
-    newId: () => `${nodeId}-${++commands}`,
+    calls: new NodeCalls({ bus, clock, newId: () => `${nodeId}-${++commands}` }),
     clock,
     storageTrouble: () => undefined,
     viewLifetimeMs: 10_000,
@@ -211,11 +212,12 @@ it('a new account is shown at once on the node that added it', async () => {
 describe.each([5, -5])('a clock that is set by %i hours', (hours) => {
   it('neither hides nor invents an unavailable database', async () => {
     const clock = new FakeClock();
+    const bus = new MemoryNodeHub().connect('n1');
     const accounts = new ClusterAccounts({
       registry: new AccountRegistry(),
-      bus: new MemoryNodeHub().connect('n1'),
+      bus,
       cluster: { addAccount: async () => 'known' },
-      newId: () => 'id',
+      calls: new NodeCalls({ bus, clock, newId: () => 'id' }),
       clock,
       storageTrouble: () => undefined,
       viewLifetimeMs: 10_000,

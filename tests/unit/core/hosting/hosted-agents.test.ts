@@ -63,7 +63,7 @@ describe('a message of a program that fails', () => {
     await agents.send('helper', MESSAGE, 0);
     await agents.close();
     const error = { code: 'AGENT_UNAVAILABLE', message: expect.stringContaining('Send the message again') };
-    expect(agents.openExchanges('helper')).toMatchObject([{ messageId: 'm1', state: 'failed', error }]);
+    expect(await agents.openExchanges('helper')).toMatchObject([{ messageId: 'm1', state: 'failed', error }]);
     expect(log.lines).toEqual([]);
   });
 });

@@ -3,7 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { allowedChats, type Caller } from '../../../../core/access/caller.ts';
 import type { HostedAgent } from '../../../../core/hosting/agent-spec.ts';
-import type { AgentExchange, HostedAgents, HostedAgentView } from '../../../../core/hosting/hosted-agents.ts';
+import type { AgentCalls } from '../../../../core/hosting/agents-of-nodes.ts';
+import type { AgentExchange, HostedAgentView } from '../../../../core/hosting/hosted-agents.ts';
 import type { Route } from '../../../../core/models.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { RouteStore } from '../../../../core/ports/route-store.ts';
@@ -35,7 +36,7 @@ import {
 } from './agent-schemas.ts';
 
 export interface AgentsApiDeps {
-  hostedAgents: HostedAgents;
+  hostedAgents: AgentCalls;
   /** The agent that settings of the kind `hosted` describe. */
   hostedAgentOf(agentId: string, settings: unknown, route?: Pick<Route, 'id' | 'accountId'>): HostedAgent;
   agentKinds: readonly AgentKind[];
@@ -47,7 +48,8 @@ export interface AgentsApiDeps {
 const params = { id: 'Id of the agent.' };
 const notFound = { description: 'No such agent.', schema: problemSchema };
 const elsewhere = {
-  description: 'The agent belongs to another node (`AGENT_ELSEWHERE`), or cannot run until somebody acts.',
+  description:
+    'The agent belongs to another node (`AGENT_ELSEWHERE`: new settings, the content of files, a log that is followed), or cannot run until somebody acts.',
   schema: problemSchema,
 };
 const away = { description: 'The agent or the engine does not answer; try again.', schema: problemSchema };
@@ -193,7 +195,7 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
       handle: async ({ params: { id = '' }, query: { count }, caller, signal }) => {
         await allowed(caller, id);
         const data = found(await hostedAgents.messages(id, count, signal));
-        const open = hostedAgents.openExchanges(id);
+        const open = await hostedAgents.openExchanges(id);
         const working = open.flatMap(({ messageId, state }) => (state === 'working' ? [messageId] : []));
         const failed = open.flatMap((exchange) => (exchange.state === 'failed' ? [failureOf(exchange)] : []));
         return { status: 200, json: { success: true, data, count: data.length, working, failed } };
