@@ -7,7 +7,7 @@ const WORD_MS = 500;
 /** The part of a route's config that asks the slow writer. */
 export const SLOW_WRITER_CONFIG = { adk: undefined, openai: { model: 'gpt-test', historyTurns: 0 } };
 
-/** A model that repeats what it is told, word by word. */
+/** A model that repeats each question, one word after the other. */
 export async function startSlowWriter(): Promise<{ url: string; stop(): Promise<void> }> {
   const server = await startOpenAiServer({ pieces: slowly });
   return { url: server.url, stop: () => server.close() };
