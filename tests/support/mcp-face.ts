@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
+import type { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
 import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
 import { serveTask } from '../../router/src/core/served-tasks/serve-task.ts';
@@ -12,11 +13,20 @@ import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
+import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { startHttpApi } from './http-api.ts';
 import { serving } from './serving.ts';
 
 /** The MCP face over in-memory stores and the REST API, on a clock that the test moves; closed when the test ends. */
-export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: string; host?: string } = {}) {
+export async function startMcpFace({
+  apiKey,
+  host = '127.0.0.1',
+  bus = new MemoryNodeHub().connect('n1'),
+}: {
+  apiKey?: string;
+  host?: string;
+  bus?: NodeBus;
+} = {}) {
   const api = await startHttpApi({ ...(apiKey !== undefined && { apiKey }) });
   const all = serving();
   const messageLog = new MemoryMessageLog(all.state);
@@ -56,6 +66,7 @@ export async function startMcpFace({ apiKey, host = '127.0.0.1' }: { apiKey?: st
           recordChange: async (event) => void events.push(event),
           recordRead: (event) => void events.push(event),
         },
+        cancelRelay: bus,
         clock: all.clock,
         log: api.log,
         stopping: stopping.signal,

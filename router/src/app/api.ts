@@ -264,6 +264,7 @@ export async function openApi(
       mcpFace({
         ...served,
         rest: new RestCalls(rest),
+        cancelRelay: bus,
         messageLog,
         watch: new MessageWatch({ messageLog, clock: systemClock, log: httpLog }),
       }),

@@ -16,6 +16,7 @@ import type { RestCalls } from '../rest/rest-calls.ts';
 import { descriptionOf } from './describe-tool.ts';
 import { McpCaller } from './mcp-caller.ts';
 import { type McpSessionDeps, newSession } from './mcp-session.ts';
+import { type CancelRelay, OpenCalls } from './open-calls.ts';
 import { mcpPrompts } from './prompts.ts';
 import { mcpResources } from './resources.ts';
 import { type AgentToolsDeps, agentTools } from './tools/agent-tools.ts';
@@ -33,6 +34,7 @@ export interface McpServerDeps
     Pick<McpSessionDeps, 'recorder' | 'log'> {
   rest: RestCalls;
   keyWatch: Pick<KeyWatch, 'watch'>;
+  cancelRelay: CancelRelay;
   /** Aborts when the server stops: calls that wait end. */
   stopping: AbortSignal;
 }
@@ -43,7 +45,7 @@ const BATCH_REFUSAL = {
   id: null,
 };
 
-/** `POST /mcp` of protocol versions 2026-07-28 and 2025-11-25, without sessions: any node answers any request. */
+/** `POST /mcp` of protocol versions 2026-07-28 and 2025-11-25: any node answers any request. */
 export function mcpServer(deps: McpServerDeps): RequestHandler {
   const { rest, keyWatch, log } = deps;
   const session: McpSessionDeps = {
@@ -64,6 +66,7 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
     onerror: (error) => log.debug({ err: error }, 'mcp request refused'),
     maxRequestBodySize: MAX_BODY_BYTES,
   });
+  const openCalls = new OpenCalls(deps.cancelRelay);
   const router = Router({ caseSensitive: true });
   router.use(raw({ limit: MAX_BODY_BYTES, type: () => true }), async (request, response) => {
     // Each message counts against the limits of its key.
@@ -75,16 +78,20 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
     const gone = new AbortController();
     // Calls that wait end with their key.
     const unwatch = keyWatch.watch(by, () => gone.abort());
-    response.once('close', () => {
-      unwatch();
-      gone.abort();
-    });
     const signal = AbortSignal.any([gone.signal, deps.stopping]);
     const caller = new McpCaller({
       caller: by,
       requestId: response.locals.requestId,
       address: connectionOf(request).address,
       signal,
+    });
+    const sessionId = request.get('mcp-session-id');
+    const { newSession: newId, leave } = openCalls.enter(caller.owner, sessionId, bodyOf(request), gone);
+    if (newId !== undefined) response.setHeader('mcp-session-id', newId);
+    response.once('close', () => {
+      unwatch();
+      leave();
+      gone.abort();
     });
     await write(response, await handler.fetch(webRequest(request, signal), { authInfo: caller.authInfo() }));
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryNodeHub } from '../../../../doubles/memory-node-hub.ts';
 import { ADMIN_KEY } from '../../../../support/http-api.ts';
 import { mcpOverHttp } from '../../../../support/mcp-client.ts';
 import { JSON_HEADERS, PING, postMcp, startMcpFace, untilAsleep } from '../../../../support/mcp-face.ts';
@@ -65,6 +66,49 @@ describe('POST /mcp', () => {
     await face.say('adios', person);
     await face.clock.advanceMs(1_000);
     expect((await other).structuredContent).toMatchObject({ status: 'received' });
+  });
+
+  it('ends a call that the client cancels at another node, and no call of another session or key', async () => {
+    const hub = new MemoryNodeHub();
+    const [one, two] = await Promise.all(
+      ['n1', 'n2'].map((nodeId) => startMcpFace({ apiKey: ADMIN_KEY, bus: hub.connect(nodeId) })),
+    );
+    if (!one || !two) throw new Error('a node did not start');
+    const { chatId } = await one.say('hola');
+    const post = (url: string, key: string, session: string | undefined, message: object) =>
+      fetch(`${url}/mcp`, {
+        method: 'POST',
+        headers: {
+          ...JSON_HEADERS,
+          'x-api-key': key,
+          'mcp-protocol-version': '2025-11-25',
+          ...(session !== undefined && { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      });
+    const clientInfo = { name: 'wa2ai-tests', version: '1' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    const opened = await post(one.url, ADMIN_KEY, undefined, { id: 1, method: 'initialize', params });
+    const session = opened.headers.get('mcp-session-id') ?? '';
+    expect(session).toMatch(/^[0-9a-f-]{36}$/);
+    const call = { name: 'wait_for_message', arguments: { chat: chatId } };
+    const waiting = post(one.url, ADMIN_KEY, session, { id: 7, method: 'tools/call', params: call });
+    await untilAsleep(one, 1);
+    const cancel = (key: string, of: string, requestId: number | string) =>
+      post(two.url, key, of, { method: 'notifications/cancelled', params: { requestId } });
+    const other = await two.api.addKey({ scopes: ['mcp', 'messages:read'] });
+    for (const [key, of, id] of [
+      [other, session, 7],
+      [ADMIN_KEY, 'another-session', 7],
+      [ADMIN_KEY, session, 8],
+      [ADMIN_KEY, session, '7'],
+    ] as const) {
+      expect((await cancel(key, of, id)).status).toBe(202);
+    }
+    expect(one.events).toEqual([]);
+    expect((await cancel(ADMIN_KEY, session, 7)).status).toBe(202);
+    await (await waiting).text();
+    expect(one.events).toMatchObject([{ action: 'wait_for_message', outcome: 'CANCELED' }]);
   });
 
   it('ends waits when the server stops', async () => {
