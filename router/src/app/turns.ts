@@ -237,7 +237,7 @@ export function createTurns(
       environment: config.environment,
       agents: faults.agents(agents),
       media,
-      transcripts: new HttpTranscripts({ media, inbox, transport, clock }),
+      transcripts: new HttpTranscripts({ media, transport, clock }),
       history,
       replyTokens,
       questions,

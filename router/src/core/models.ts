@@ -81,6 +81,8 @@ export interface IncomingMessage {
   card?: MessageCard;
   /** The text is the transcript of a voice message. */
   isTranscript?: true;
+  /** Why its voice message has no transcript; absent: none was asked for, or it has one. */
+  noTranscript?: NoTranscript;
   /** WhatsApp's id of the message that this one edits. */
   editOf?: string;
   /** People whom the text mentions. */
@@ -93,6 +95,13 @@ export interface IncomingMessage {
   session?: Session;
   /** Messages of the chat since the last answer that the agent did not get, oldest first. */
   context?: ContextMessage[];
+}
+
+/** Why a voice message stays a file: nobody speaks in it, or the transcription failed. */
+export interface NoTranscript {
+  outcome: 'empty' | 'failed';
+  /** Ready to show to an admin. */
+  sentence: string;
 }
 
 /** A conversation with an agent, as the agent knows it. */

@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import { AgentProtocolError, AgentUnavailableError } from '../../core/errors.ts';
 import type { TranscribeSettings } from '../../core/policies/media-fields.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { Inbox } from '../../core/ports/inbox.ts';
 import type { MediaSource } from '../../core/ports/media.ts';
 import type { Transcripts } from '../../core/ports/transcripts.ts';
 import { withLimit } from '../../core/time-limit.ts';
@@ -24,14 +23,13 @@ const WAIT_MS = 1_000;
 
 export interface HttpTranscriptsDeps {
   media: Pick<MediaSource, 'load'>;
-  inbox: Pick<Inbox, 'saveTranscript'>;
   transport: AgentTransport;
   clock: Clock;
 }
 
 /**
  * Transcripts from an OpenAI-compatible server. The same file, such as a forwarded one, is sent once: its transcript is
- * cached by the hash of the file, and stored with the message.
+ * cached by the hash of the file.
  */
 export class HttpTranscripts implements Transcripts {
   readonly #deps: HttpTranscriptsDeps;
@@ -42,7 +40,7 @@ export class HttpTranscripts implements Transcripts {
   }
 
   async textOf(turn: PendingTurn, settings: TranscribeSettings, signal: AbortSignal): Promise<string> {
-    const { media, inbox, clock } = this.#deps;
+    const { media, clock } = this.#deps;
     const bytes = await media.load(turn, signal);
     const hash = createHash('sha256').update(bytes).digest('hex');
     const key = JSON.stringify([settings.url, settings.model, hash]);
@@ -59,7 +57,6 @@ export class HttpTranscripts implements Transcripts {
       }
     }
     this.#known.set(key, text);
-    if (text !== '') await inbox.saveTranscript(turn.messageId, text);
     return text;
   }
 

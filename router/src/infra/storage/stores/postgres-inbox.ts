@@ -8,6 +8,7 @@ import {
   type StoredTurn,
 } from '../../../core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
+import type { NoTranscript } from '../../../core/models.ts';
 import type { Access } from '../../../core/policies/access-fields.ts';
 import { GROUP_EVENT } from '../../../core/policies/group.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
@@ -318,10 +319,12 @@ export class PostgresInbox implements Inbox {
     return stored && this.#postgres.secrets.openText(stored, MEDIA_REF_CONTEXT);
   }
 
-  async saveTranscript(messageId: string, text: string): Promise<void> {
+  async saveTranscript(messageId: string, result: { text: string } | NoTranscript): Promise<void> {
+    const [text, details] =
+      'text' in result ? [cleanText(result.text), { isTranscript: true }] : ['', { noTranscript: result }];
     await withStorage('storing a transcript', () =>
       this.#postgres.execute(sql`
-        UPDATE message SET text = ${cleanText(text)}, details = coalesce(details, '{}') || '{"isTranscript": true}'
+        UPDATE message SET text = ${text}, details = coalesce(details, '{}') || ${storableJson(details)}::jsonb
         WHERE id = ${messageId}::bigint AND state = 'received' AND text = ''`),
     );
   }
