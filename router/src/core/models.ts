@@ -258,6 +258,14 @@ export interface Route {
   updatedAt: Date;
 }
 
+/** A file that an agent names by URL. */
+export interface FileLink {
+  /** As the agent wrote it. */
+  url: string;
+  mimeType?: string;
+  fileName?: string;
+}
+
 /** What an agent answered. `response` absent: the agent chose to say nothing. */
 export interface AgentResponse {
   success: boolean;
@@ -268,6 +276,8 @@ export interface AgentResponse {
   isLater?: true;
   /** Sent one after the other; the response is the caption of the first one that can have one. */
   files?: ReplyFile[];
+  /** Files that the agent names by URL, with the response in the order of the answer. */
+  fileLinks?: FileLink[];
   metadata?: Record<string, unknown>;
   /** The agent continues to work: wa2ai follows the task with this id, and reports its end in the chat. */
   task?: { remoteId: string };

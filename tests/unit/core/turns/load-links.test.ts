@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Pictures } from '../../../../router/src/core/ports/pictures.ts';
-import { withPictures } from '../../../../router/src/core/turns/load-pictures.ts';
+import { withPictures } from '../../../../router/src/core/turns/load-links.ts';
 import { markdownPictures } from '../../../../router/src/infra/formatting/markdown-pictures.ts';
 import { MemoryWebFiles } from '../../../doubles/memory-web-files.ts';
 import { MP3, PNG } from '../../../support/sounds.ts';

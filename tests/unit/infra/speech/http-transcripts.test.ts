@@ -3,10 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
-import {
-  HttpTranscripts,
-  transcriptionUrl,
-} from '../../../../router/src/infra/transcription/http-transcripts.ts';
+import { audioUrl } from '../../../../router/src/infra/speech/audio-server.ts';
+import { HttpTranscripts } from '../../../../router/src/infra/speech/http-transcripts.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../support/mocked-network.ts';
 
@@ -81,13 +79,13 @@ describe('HttpTranscripts', () => {
   });
 });
 
-describe('transcriptionUrl', () => {
+describe('audioUrl', () => {
   it.each([
     ['http://a', 'http://a/v1/audio/transcriptions'],
     ['http://a/v1/', 'http://a/v1/audio/transcriptions'],
     ['http://a/openai/v1?x=1', 'http://a/openai/v1/audio/transcriptions?x=1'],
     ['http://a/x/audio/transcriptions', 'http://a/x/audio/transcriptions'],
   ])('of %s is %s', (given, expected) => {
-    expect(transcriptionUrl(given)).toBe(expected);
+    expect(audioUrl(given, '/audio/transcriptions')).toBe(expected);
   });
 });
