@@ -102,7 +102,8 @@ async function routeOfTurn(deps: TurnDeps, received: PendingTurn) {
     heard = await transcribeVoice(deps, received, settings);
     return heard.turn;
   };
-  const mayHear = received.message.media?.kind === 'voice' && received.message.text === '' && !received.isPaused;
+  const mayHear =
+    received.message.media?.kind === 'voice' && received.message.text === '' && !received.isPaused;
   const choice = await routeMessage(deps, received, mayHear ? hear : undefined);
   return { choice, heard, trace: heard.step ? [heard.step, ...choice.trace] : choice.trace };
 }

@@ -44,7 +44,9 @@ describe('a voice message', () => {
   const route = async (fields: Fields[], words = 'hello') => {
     const { deps, turn } = await setup(fields);
     const heardBy: string[] = [];
-    const choice = await routeMessage(deps, { ...turn, message: { text: '' } }, async ({ url }) => {
+    const languages = { languageOf: async (text: string) => (text === '' ? undefined : 'en') };
+    const unheard = { ...turn, message: { text: '' } };
+    const choice = await routeMessage({ ...deps, languages }, unheard, async ({ url }) => {
       heardBy.push(url);
       return { ...turn, message: { text: words } };
     });
@@ -71,7 +73,11 @@ describe('a voice message', () => {
   it.each([
     ['no route needs its words', [rest], 'rest'],
     ['no route has the settings', [hello, { ...rest, config: {} }], 'rest'],
-    ['only an earlier route has them', [{ ...rest, priority: 3, config: { media, when: { kinds: ['image' as const] } } }, hello], 'no-match'],
+    [
+      'only an earlier route has them',
+      [{ ...rest, priority: 3, config: { media, when: { kinds: ['image' as const] } } }, hello],
+      'no-match',
+    ],
   ])('is not heard when %s', async (_, fields, chosen) => {
     expect(await route(fields)).toEqual({ chosen, heardBy: [] });
   });

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { fileField, fileLinkField, filesOfAnswer } from '../../../../core/delivery/agent-file.ts';
+import {
+  answerFilesField,
+  fileField,
+  fileLinkField,
+  filesOfAnswer,
+} from '../../../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../../../core/errors.ts';
 import type { AgentResponse } from '../../../../core/models.ts';
 import type { ReplyTokenState, ReplyTokens } from '../../../../core/ports/reply-tokens.ts';
@@ -12,20 +17,35 @@ import { invalid } from '../validate.ts';
 export interface RepliesApiDeps {
   replyTokens: Pick<ReplyTokens, 'stateOf'>;
   /** Stores a late answer, once for each message. */
-  answerLater(token: string, answer: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>): Promise<AnswerLaterResult>;
+  answerLater(
+    token: string,
+    answer: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>,
+  ): Promise<AnswerLaterResult>;
 }
 
 /** Largest body: a file of 10 MB in base64, and a text. */
 const MAX_BYTES = 15 * 1024 * 1024;
 const TOKEN = /^[\w-]{43}$/;
 
+const mediaField = z
+  .strictObject({
+    mimeType: fileField.shape.mimeType.optional(),
+    data: fileField.shape.data.optional(),
+    url: fileLinkField.shape.url.optional(),
+    fileName: fileField.shape.fileName,
+  })
+  .superRefine(({ mimeType, data, url }, context) => {
+    const add = (name: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [name], message });
+    if (data !== undefined && url !== undefined) add('url', 'cannot be combined with data');
+    if (data === undefined && url === undefined) add('data', 'is missing; send data or url');
+    if (data !== undefined && mimeType === undefined) add('mimeType', 'is missing');
+  });
+
 const replyBody = z
   .strictObject({
     text: z.string().max(65_536).optional().describe('With a picture or a document, its caption.'),
-    media: z
-      .union([z.strictObject(fileField.shape), z.strictObject(fileLinkField.shape)])
-      .optional()
-      .describe('A file to send: its bytes, or its URL.'),
+    media: mediaField.optional().describe('A file to send: its bytes in `data`, or its `url`.'),
   })
   .refine(({ text = '', media }) => text.trim() !== '' || media !== undefined, {
     path: ['text'],
@@ -91,9 +111,9 @@ export function repliesApi({ replyTokens, answerLater }: RepliesApiDeps): Endpoi
 }
 
 /** @throws {HttpProblem} the file is too large, or empty */
-function filesOf(media: z.output<typeof replyBody>['media']): Pick<AgentResponse, 'files' | 'fileLinks'> {
+function filesOf(media: z.output<typeof mediaField> | undefined): Pick<AgentResponse, 'files' | 'fileLinks'> {
   try {
-    const found = filesOfAnswer(media);
+    const found = filesOfAnswer(answerFilesField.optional().parse(media));
     if (found.files?.every(({ bytes }) => bytes.length > 0) ?? true) return found;
   } catch (error) {
     if (!(error instanceof AgentProtocolError)) throw error;
