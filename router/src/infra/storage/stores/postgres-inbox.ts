@@ -266,13 +266,14 @@ export class PostgresInbox implements Inbox {
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => cleanText(reply.text));
     const merged = turn?.merged;
+    const files = await filesJson(result.replies, this.#postgres.files);
     const rows = await withStorage('ending a turn', () =>
       this.#postgres.query<EndRow>(sql`
         WITH reply AS MATERIALIZED (SELECT * FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb,
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${files}::jsonb,
           ${owner}, ${epoch}::bigint, ${quotesJson(result.replies)}::jsonb,
           ${storableJson(result.statePatch)}::jsonb, ${result.isDraft ?? false}::boolean, ${result.loop ?? null}, ${turn ? (turn.edits ?? 0) : null}::integer,
           ${merged?.map((line) => line.messageId) ?? null}::bigint[],
