@@ -313,8 +313,9 @@ BEGIN
         UNION ALL SELECT CASE WHEN p_is_draft THEN 'draft' ELSE 'queued' END, 0, NULL WHERE NOT v_is_sending OR r.ordinal > 1) AS s
       ORDER BY r.ordinal;
     IF p_files IS NOT NULL THEN
-      INSERT INTO outbox_file (outbox_id, bytes)
-        SELECT o.id, decode(p_files -> (o.ordinal - v_first) ->> 'bytes', 'base64') FROM outbox o
+      INSERT INTO outbox_file (outbox_id, bytes, store, location)
+        SELECT o.id, decode(f.file ->> 'bytes', 'base64'), f.file ->> 'store', f.file ->> 'location'
+        FROM outbox o CROSS JOIN LATERAL (SELECT p_files -> (o.ordinal - v_first) AS file) AS f
         WHERE o.message_id = p_message AND o.ordinal >= v_first AND o.media IS NOT NULL;
     END IF;
     IF p_specials IS NOT NULL THEN

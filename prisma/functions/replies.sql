@@ -48,8 +48,9 @@ BEGIN
       p_files -> (r.ordinal::integer - 1) -> 'media', chat_timer(m.chat_id), first_reply_state(m.chat_id)
     FROM unnest(p_wa_ids, p_texts) WITH ORDINALITY AS r (wa_id, text, ordinal) ORDER BY r.ordinal;
   IF p_files IS NOT NULL THEN
-    INSERT INTO outbox_file (outbox_id, bytes)
-      SELECT o.id, decode(p_files -> (o.ordinal - v_first) ->> 'bytes', 'base64') FROM outbox o
+    INSERT INTO outbox_file (outbox_id, bytes, store, location)
+      SELECT o.id, decode(f.file ->> 'bytes', 'base64'), f.file ->> 'store', f.file ->> 'location'
+      FROM outbox o CROSS JOIN LATERAL (SELECT p_files -> (o.ordinal - v_first) AS file) AS f
       WHERE o.message_id = m.id AND o.ordinal >= v_first AND o.media IS NOT NULL;
   END IF;
   RETURN QUERY

@@ -252,13 +252,24 @@ describeStores('inbox in $name', (stores) => {
       const voice = aMessage(accountId, aPerson(), { kind: 'audio', text: '', media });
       const { chatId, messageId } = await stores.inbox.add(voice, NODE);
       const claim = { chatId, node: NODE, epoch: 1 };
-      for (const text of ['hello', 'other']) await stores.inbox.saveTranscript(messageId, text);
+      for (const text of ['hello', 'other']) await stores.inbox.saveTranscript(messageId, { text });
       const turn = await stores.inbox.nextTurn(claim);
       expect(turn?.message).toMatchObject({ text: 'hello', isTranscript: true, kind: 'audio' });
       const silent = { ...voice, waMessageId: 'silent', stanzaOrder: voice.stanzaOrder + 1n };
       const second = await stores.inbox.add(silent, NODE);
       await drain(stores.inbox, claim);
-      await stores.inbox.saveTranscript(second.messageId, 'late');
+      await stores.inbox.saveTranscript(second.messageId, { text: 'late' });
+    });
+
+    it('remembers why a voice message has no transcript', async () => {
+      const media = { kind: 'voice' as const, mimeType: 'audio/ogg', reference: 'r' };
+      const voice = aMessage(accountId, aPerson(), { kind: 'audio', text: '', media });
+      const { chatId, messageId } = await stores.inbox.add(voice, NODE);
+      const why = { outcome: 'failed' as const, sentence: 'The transcription server did not answer.' };
+      await stores.inbox.saveTranscript(messageId, why);
+      const turn = await stores.inbox.nextTurn({ chatId, node: NODE, epoch: 1 });
+      expect(turn?.message).toMatchObject({ text: '', noTranscript: why, kind: 'audio' });
+      expect(turn?.message.isTranscript).toBeUndefined();
     });
 
     it('returns the same message until its turn ends', async () => {

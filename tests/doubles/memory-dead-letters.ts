@@ -72,6 +72,7 @@ export class MemoryDeadLetters implements DeadLetters {
     }
     Object.assign(message, {
       state: 'received',
+      details: message.details && { ...message.details, noTranscript: undefined },
       reason: undefined,
       error: undefined,
       finishedAt: undefined,

@@ -5,6 +5,7 @@ import {
   type StoredMention,
 } from '../../router/src/core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
+import type { NoTranscript } from '../../router/src/core/models.ts';
 import { GROUP_EVENT } from '../../router/src/core/policies/group.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type {
@@ -349,11 +350,12 @@ export class MemoryInbox implements Inbox {
     return this.#state.messages.get(Number(messageId))?.mediaRef;
   }
 
-  async saveTranscript(messageId: string, text: string): Promise<void> {
+  async saveTranscript(messageId: string, result: { text: string } | NoTranscript): Promise<void> {
     const message = this.#state.messages.get(Number(messageId));
     if (message?.state !== 'received' || message.text !== '') return;
-    message.text = text;
-    message.details = { ...message.details, isTranscript: true };
+    if ('text' in result) message.text = result.text;
+    const found = 'text' in result ? { isTranscript: true as const } : { noTranscript: result };
+    message.details = { ...message.details, ...found };
   }
 
   async openChats(exceptNodes: readonly string[]): Promise<OpenChat[]> {

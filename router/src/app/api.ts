@@ -33,7 +33,6 @@ import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { RestCalls } from '../infra/faces/rest/rest-calls.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
-import { FfmpegVoiceEncoder } from '../infra/media/ffmpeg-voice-encoder.ts';
 import { FilesToSend } from '../infra/media/files-to-send.ts';
 import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
@@ -113,7 +112,7 @@ export async function openApi(
   const playgroundChanges = new PlaygroundChanges(bus, systemClock);
   const filesToSend = new FilesToSend({
     webFiles: new HttpWebFiles({ transport: parts.publicTransport, clock: systemClock }),
-    voice: new FfmpegVoiceEncoder({ program: config.ffmpeg, clock: systemClock }),
+    voice: parts.voiceEncoder,
   });
   const stopping = new AbortController();
   const faces: RestApiDeps & PagesDeps = {

@@ -4,8 +4,10 @@ import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { openDatabase } from '../infra/storage/database.ts';
 import { Postgres } from '../infra/storage/postgres.ts';
+import { FileUpkeep } from '../infra/storage/upkeep/file-upkeep.ts';
 import { Retention } from '../infra/storage/upkeep/retention.ts';
 import { StorageCheck } from '../infra/storage/upkeep/storage-check.ts';
+import { mediaStores } from './media-stores.ts';
 import type { Part } from './part.ts';
 
 const CHECK_EVERY_MS = 5_000;
@@ -27,7 +29,8 @@ export interface DatabaseParts {
 export async function openStorage(config: Config, log: Logger): Promise<Part<DatabaseParts>> {
   const database = await openDatabase(config, log);
   const { nodeId } = database;
-  const postgres = new Postgres(database.url, { secrets: database.secrets });
+  const { stores, files } = mediaStores(config, log.child({ mod: 'media' }));
+  const postgres = new Postgres(database.url, { secrets: database.secrets, files });
   const storage = new StorageCheck({
     postgres,
     nodeId,
@@ -39,6 +42,10 @@ export async function openStorage(config: Config, log: Logger): Promise<Part<Dat
   const retention = new Retention({
     postgres,
     limits: config.retention,
+    fileUpkeep: new FileUpkeep({
+      ...{ postgres, stores, maxDiskBytes: config.media.maxBytes, clock: systemClock },
+      log: log.child({ mod: 'media' }),
+    }),
     clock: systemClock,
     log: log.child({ mod: 'retention' }),
   });

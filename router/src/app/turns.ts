@@ -21,6 +21,7 @@ import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
 import type { Stats } from '../core/ports/stats.ts';
 import type { TextMatcher } from '../core/ports/text-matcher.ts';
+import type { VoiceEncoder } from '../core/ports/voice-encoder.ts';
 import { backoffMs } from '../core/retry.ts';
 import type { RouteDeps } from '../core/routing/route-message.ts';
 import { StatsRecorder } from '../core/stats/stats-recorder.ts';
@@ -41,8 +42,11 @@ import { markdownPictures } from '../infra/formatting/markdown-pictures.ts';
 import { markdownToWhatsApp } from '../infra/formatting/markdown-to-whatsapp.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { TinyldLanguageDetector } from '../infra/matching/tinyld-language-detector.ts';
+import { FfmpegVoiceEncoder } from '../infra/media/ffmpeg-voice-encoder.ts';
 import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { SealedMediaLinks } from '../infra/media/sealed-media-links.ts';
+import { HttpSpeech } from '../infra/speech/http-speech.ts';
+import { HttpTranscripts } from '../infra/speech/http-transcripts.ts';
 import { pushKeyCipher } from '../infra/storage/encryption/secret-columns.ts';
 import { CachedFaceSettings } from '../infra/storage/stores/cached-face-settings.ts';
 import { CachedQuestions } from '../infra/storage/stores/cached-questions.ts';
@@ -61,7 +65,6 @@ import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tas
 import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import { PostgresStats } from '../infra/storage/stores/postgres-stats.ts';
-import { HttpTranscripts } from '../infra/transcription/http-transcripts.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
@@ -108,6 +111,8 @@ export interface TurnParts {
   policies: readonly ChatPolicy[];
   /** How the answers of agents are shaped. */
   shaping: ReplyShaping;
+  /** Makes voice notes; few at once. */
+  voiceEncoder: VoiceEncoder;
   /** Sends a text to a chat outside of a turn; once for each key. */
   sendNotice(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;
   playground: Playground;
@@ -185,10 +190,12 @@ export function createTurns(
     metrics.observeCircuitOpened();
     log.warn({ endpoint }, 'circuit of an agent endpoint opened');
   });
+  const voiceEncoder = new FfmpegVoiceEncoder({ program: config.ffmpeg, clock });
   const shaping: ReplyShaping = {
     conversation: async () => storedConversation(await faceSettings.get('conversation')),
     formatReply: markdownToWhatsApp,
     pictures: { find: markdownPictures, files: new HttpWebFiles({ transport, clock }) },
+    speech: new HttpSpeech({ transport, clock, encoder: voiceEncoder }),
   };
   const chatStore = new PostgresChatStore(postgres);
   const languages = new TinyldLanguageDetector();
@@ -237,7 +244,7 @@ export function createTurns(
       environment: config.environment,
       agents: faults.agents(agents),
       media,
-      transcripts: new HttpTranscripts({ media, inbox, transport, clock }),
+      transcripts: new HttpTranscripts({ media, transport, clock }),
       history,
       replyTokens,
       questions,
@@ -291,6 +298,7 @@ export function createTurns(
       faceSettings,
       policies,
       shaping,
+      voiceEncoder,
       sendNotice,
       playground,
       namedRoute: named,

@@ -12,6 +12,7 @@ import {
   wholeNumber,
 } from './config-fields.ts';
 import { listSettings, type Setting } from './list-settings.ts';
+import { mediaFields, mediaOf, mediaProblems } from './media-settings.ts';
 import { walletKeyOf, withSecretFiles } from './secret-files.ts';
 import { localSocketOf } from './socket-path.ts';
 
@@ -260,6 +261,10 @@ const retention = group('Retention', {
     30,
     14,
   ),
+  WA2AI_RETENTION_FILES_DAYS: retentionDays(
+    'Days to keep the files of replies that WhatsApp acknowledged, in every store.',
+    30,
+  ),
   WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('Days to keep dead letters.', 90),
   WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('Days to keep records of finished work of the engine.', 1),
   WA2AI_RETENTION_JOURNAL_DAYS: retentionDays(
@@ -318,6 +323,7 @@ export const envSchema = z.object({
   ...whatsapp,
   ...agents,
   ...hostedAgents,
+  ...mediaFields,
   ...retention,
   ...logs,
   ...tests,
@@ -369,6 +375,9 @@ export function loadConfig(
       'WA2AI_FAULT_POINT must not be set without a WA2AI_WHATSAPP_WS_URL that is a ws:// URL on this machine: it kills the process and is for tests only.',
     );
   }
+  for (const [name, sentence] of mediaProblems(withSecrets)) {
+    if (!sentences.has(name)) sentences.set(name, sentence);
+  }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
   const settings = listSettings(envSchema.shape, set, withSecrets, fromFile);
   return Object.freeze(configOf(parsed.data, { isTerminal, walletKey, settings }));
@@ -418,9 +427,11 @@ function configOf(
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
+    media: mediaOf(values),
     retention: {
       text: values.WA2AI_RETENTION_TEXT_DAYS,
       outbox: values.WA2AI_RETENTION_OUTBOX_DAYS,
+      files: values.WA2AI_RETENTION_FILES_DAYS,
       deadLetters: values.WA2AI_RETENTION_DEAD_LETTERS_DAYS,
       workflows: values.WA2AI_RETENTION_WORKFLOWS_DAYS,
       journal: values.WA2AI_RETENTION_JOURNAL_DAYS,

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 const KEY_FILE = 'WA2AI_API_KEY_FILE';
 const PASSWORD_FILE = 'DATABASE_PASSWORD_FILE';
 
+const S3_SECRET_FILE = 'WA2AI_MEDIA_S3_SECRET_KEY_FILE';
 const WALLET_KEY_FILE = 'WA2AI_NPC_WALLET_KEY_FILE';
 /** A private key of secp256k1 is less than this. */
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -11,8 +12,8 @@ const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0
 type Variables = Record<string, string | undefined>;
 
 /**
- * Reads secrets from files, as Docker and Kubernetes provide them: WA2AI_API_KEY_FILE becomes WA2AI_API_KEY, and
- * DATABASE_PASSWORD_FILE becomes the password in DATABASE_URL, encoded. Spaces and line ends around a secret are removed.
+ * Reads secrets from files, as Docker and Kubernetes provide them: WA2AI_API_KEY_FILE becomes WA2AI_API_KEY,
+ * WA2AI_MEDIA_S3_SECRET_KEY_FILE WA2AI_MEDIA_S3_SECRET_KEY, and DATABASE_PASSWORD_FILE becomes the password in DATABASE_URL, encoded. Spaces and line ends around a secret are removed.
  * @param variables the variables that are set, trimmed; not changed
  * @param report receives one sentence for each wrong variable; it contains names and paths, never a secret
  */
@@ -25,6 +26,13 @@ export function withSecretFiles(
   if (key !== undefined) {
     if (variables.WA2AI_API_KEY) report(KEY_FILE, 'must not be set together with WA2AI_API_KEY');
     result.WA2AI_API_KEY = key;
+  }
+  const s3Secret = secretOf(S3_SECRET_FILE, variables, report);
+  if (s3Secret !== undefined) {
+    if (variables.WA2AI_MEDIA_S3_SECRET_KEY) {
+      report(S3_SECRET_FILE, 'must not be set together with WA2AI_MEDIA_S3_SECRET_KEY');
+    }
+    result.WA2AI_MEDIA_S3_SECRET_KEY = s3Secret;
   }
   const password = secretOf(PASSWORD_FILE, variables, report);
   if (password !== undefined) {

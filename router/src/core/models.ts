@@ -81,6 +81,8 @@ export interface IncomingMessage {
   card?: MessageCard;
   /** The text is the transcript of a voice message. */
   isTranscript?: true;
+  /** Why its voice message has no transcript; absent: none was asked for, or it has one. */
+  noTranscript?: NoTranscript;
   /** WhatsApp's id of the message that this one edits. */
   editOf?: string;
   /** People whom the text mentions. */
@@ -93,6 +95,13 @@ export interface IncomingMessage {
   session?: Session;
   /** Messages of the chat since the last answer that the agent did not get, oldest first. */
   context?: ContextMessage[];
+}
+
+/** Why a voice message stays a file: nobody speaks in it, or the transcription failed. */
+export interface NoTranscript {
+  outcome: 'empty' | 'failed';
+  /** Ready to show to an admin. */
+  sentence: string;
 }
 
 /** A conversation with an agent, as the agent knows it. */
@@ -249,6 +258,14 @@ export interface Route {
   updatedAt: Date;
 }
 
+/** A file that an agent names by URL. */
+export interface FileLink {
+  /** As the agent wrote it. */
+  url: string;
+  mimeType?: string;
+  fileName?: string;
+}
+
 /** What an agent answered. `response` absent: the agent chose to say nothing. */
 export interface AgentResponse {
   success: boolean;
@@ -259,6 +276,8 @@ export interface AgentResponse {
   isLater?: true;
   /** Sent one after the other; the response is the caption of the first one that can have one. */
   files?: ReplyFile[];
+  /** Files that the agent names by URL, with the response in the order of the answer. */
+  fileLinks?: FileLink[];
   metadata?: Record<string, unknown>;
   /** The agent continues to work: wa2ai follows the task with this id, and reports its end in the chat. */
   task?: { remoteId: string };

@@ -7,21 +7,21 @@ import {
   MediaError,
   Wa2aiError,
 } from '../core/errors.ts';
-import type { AgentResponse, IncomingMessage, ReplyFile } from '../core/models.ts';
+import type { AgentResponse, IncomingMessage } from '../core/models.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { withLimit } from '../core/time-limit.ts';
 import { reportedError, timeoutSentence } from './agents/adk/adk-errors.ts';
 import { sessionStateOf } from './agents/adk/adk-facts.ts';
 import { adkServer } from './agents/adk/adk-http.ts';
-import { filesIn, inlineDataOf } from './agents/adk/adk-media.ts';
+import { fileDataOf, fileLinksIn, filesIn, inlineDataOf, isReadable } from './agents/adk/adk-media.ts';
 import { type AdkAttempt, type AdkRequest, AdkRuns } from './agents/adk/adk-run.ts';
 import { watchRun } from './agents/adk/adk-session.ts';
 import type { AdkSettings } from './agents/adk/adk-settings.ts';
 import { AdkState } from './agents/adk/adk-state.ts';
 import {
   type AdkEvent,
-  type InlineData,
+  type FilePart,
   type RunAnswer,
   type RunRequest,
   readAnswer,
@@ -54,7 +54,7 @@ export interface HttpAgentClientConfig {
   /** Default: a new transport, which refuses cloud metadata addresses. */
   transport?: AgentTransport;
   clock?: Clock;
-  /** Largest answer, in bytes; a larger one is an error. Default 2 MiB, with `adk.media` 16 MiB. */
+  /** Largest answer, in bytes; a larger one is an error. Default 16 MiB, without files (`adk.media: false`) 2 MiB. */
   maxBytes?: number;
   /**
    * How long the client watches the session for a late answer after a time-out, in milliseconds; 0 = not at all. Only in
@@ -91,7 +91,7 @@ export class HttpAgentClient implements AgentClient {
       dialect: this.#adk.dialect,
       readsSessionFirst: config.readsSessionFirst ?? false,
       timeoutMs: this.#timeoutMs,
-      maxBytes: config.maxBytes ?? (config.adk.media ? MAX_BYTES_WITH_FILES : DEFAULT_MAX_BYTES),
+      maxBytes: config.maxBytes ?? (config.adk.media === false ? DEFAULT_MAX_BYTES : MAX_BYTES_WITH_FILES),
       state: this.#state,
       clock: this.#clock,
     });
@@ -110,7 +110,7 @@ export class HttpAgentClient implements AgentClient {
    * @throws {AgentTimeoutError} no answer in time, 504, or an answer that broke off: the run may have happened
    * @throws {AgentProtocolError} any other status (500 too: the run may have had effects before it failed), an answer
    *   that is no array of events or too large, a run that reported an error, unusable settings
-   * @throws {MediaError} with `adk.media`: the file of the message could not be loaded
+   * @throws {MediaError} the file of the message, which the agent gets, could not be loaded
    * @throws the signal's reason when `options.signal` aborts
    */
   async sendMessage(
@@ -125,7 +125,7 @@ export class HttpAgentClient implements AgentClient {
         const earlier = await this.#earlierAnswer(question, options);
         if (earlier) return earlier;
       }
-      const file = await this.#fileOf(message, options);
+      const file = await this.#fileOf(message, question, options);
       const request = file ? { ...question, run: { ...run, file } } : question;
       const attempt: Omit<AdkAttempt, 'limited'> = {
         ...request,
@@ -140,13 +140,29 @@ export class HttpAgentClient implements AgentClient {
   }
 
   /** Whether the agent accepts a file without text. */
-  async takesFile(): Promise<boolean> {
-    return this.#adk.media ?? false;
+  async takesFile(message: IncomingMessage, endpoint: string): Promise<boolean> {
+    return this.#getsFile(message, this.#questionOf(endpoint, message, {}));
+  }
+
+  async #getsFile({ media, isTranscript }: IncomingMessage, question: AdkRequest): Promise<boolean> {
+    if (!media || this.#adk.media === false) return false;
+    if (this.#adk.media !== undefined) return true;
+    if (isTranscript || !isReadable(media)) return false;
+    return withLimit(this.#clock, this.#timeoutMs, question.outer, (limited) =>
+      this.#runs.isAdkServer(question, limited),
+    );
   }
 
   /** @throws {MediaError} */
-  async #fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<InlineData | undefined> {
-    if (!this.#adk.media || !media) return undefined;
+  async #fileOf(
+    message: IncomingMessage,
+    question: AdkRequest,
+    { loadMedia, mediaUrl }: AttemptOptions,
+  ): Promise<FilePart | undefined> {
+    const { media } = message;
+    if (!media || !(await this.#getsFile(message, question))) return undefined;
+    const url = this.#adk.media === 'url' ? await mediaUrl?.() : undefined;
+    if (url !== undefined) return fileDataOf(media, url);
     if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
     return inlineDataOf(media, await loadMedia());
   }
@@ -202,7 +218,7 @@ export class HttpAgentClient implements AgentClient {
     const { eventCount, author } = answer;
     log?.info({ eventCount, answer: answer.kind, author }, 'ADK response processed');
     if (answer.kind === 'failed') throw reportedError(answer, redact);
-    return responseOf(run, answer, this.#adk.media ? filesIn(events) : []);
+    return responseOf(run, answer, this.#adk.media === false ? [] : events);
   }
 
   /** Ends an attempt whose run may have happened: with a late answer, as never started, or with `failure`. */
@@ -247,8 +263,10 @@ export class HttpAgentClient implements AgentClient {
 function responseOf(
   run: RunRequest,
   answer: Exclude<RunAnswer, { kind: 'failed' }>,
-  files: ReplyFile[],
+  events: AdkEvent[],
 ): AgentResponse {
+  const files = filesIn(events);
+  const fileLinks = fileLinksIn(events);
   const { eventCount, invocationId, author, finishReason, usage, stateDelta } = answer;
   const adk = {
     sessionId: run.sessionId,
@@ -265,6 +283,7 @@ function responseOf(
     success: true,
     ...(answer.kind === 'text' && { response: answer.text }),
     ...(files.length > 0 && { files }),
+    ...(fileLinks.length > 0 && { fileLinks }),
     metadata: { adk },
   };
 }

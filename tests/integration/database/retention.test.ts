@@ -27,6 +27,7 @@ const DAY_MS = 86_400_000;
 const limits: RetentionDays = {
   text: 90,
   outbox: 30,
+  files: 20,
   deadLetters: 60,
   workflows: 1,
   journal: 7,
@@ -155,8 +156,16 @@ describe('retention', () => {
       { waMessageId: file.waMessageId, state: 'acked', atMs: Date.now() },
     ]);
     const files = () => countRows(postgres, sql`outbox_file WHERE outbox_id = ${row?.outboxId}::bigint`);
+    await outbox.keepContent(row?.outboxId ?? '', Buffer.from('uploaded'));
+    await runIn(19);
+    expect(await outbox.fileOf(row?.outboxId ?? '')).toMatchObject({ bytes: Buffer.from('png') });
     await runIn(29);
     expect(await files()).toBe(1);
+    expect(await outbox.fileOf(row?.outboxId ?? '')).toBeUndefined();
+    // A phone may request the message again.
+    expect(await outbox.findByWaId(accountId, file.waMessageId)).toMatchObject({
+      content: Buffer.from('uploaded'),
+    });
     await runIn(91);
     expect(await files()).toBe(0);
     const kept = sql`SELECT media, media_ref FROM message WHERE id = ${messageId}::bigint`;

@@ -30,6 +30,7 @@ describe('loadConfig', () => {
       agentTimeoutMs: 30_000,
       ffmpeg: 'ffmpeg',
       mediaTimeoutMs: 30_000,
+      media: { store: 'database', maxBytes: 10_000_000_000 },
       agentAttempts: 3,
       agentPatienceMs: 120_000,
       egress: 'private',
@@ -44,6 +45,7 @@ describe('loadConfig', () => {
       retention: {
         text: 90,
         outbox: 30,
+        files: 30,
         deadLetters: 90,
         workflows: 1,
         journal: 7,
@@ -95,6 +97,16 @@ describe('loadConfig', () => {
       WA2AI_LOOP_REPLY_MS: '700',
       WA2AI_RETENTION_TEXT_DAYS: '1',
       WA2AI_RETENTION_OUTBOX_DAYS: '14',
+      WA2AI_RETENTION_FILES_DAYS: '7',
+      WA2AI_MEDIA_STORE: 's3',
+      WA2AI_MEDIA_DIR: '/srv/files',
+      WA2AI_MEDIA_MAX_MB: '20',
+      WA2AI_MEDIA_S3_ENDPOINT: 'https://s3.example.com',
+      WA2AI_MEDIA_S3_BUCKET: 'files',
+      WA2AI_MEDIA_S3_REGION: 'eu-west-1',
+      WA2AI_MEDIA_S3_PREFIX: 'chat/',
+      WA2AI_MEDIA_S3_ACCESS_KEY: 'AKID',
+      WA2AI_MEDIA_S3_SECRET_KEY: 'hunter2',
       WA2AI_RETENTION_DEAD_LETTERS_DAYS: '2',
       WA2AI_RETENTION_WORKFLOWS_DAYS: '3',
       WA2AI_RETENTION_JOURNAL_DAYS: '0',
@@ -123,6 +135,19 @@ describe('loadConfig', () => {
       ffmpeg: '/opt/ffmpeg',
       publicUrl: 'https://wa2ai.example.com/behind',
       mediaTimeoutMs: 2_000,
+      media: {
+        store: 's3',
+        dir: '/srv/files',
+        maxBytes: 20_000_000,
+        s3: {
+          endpoint: 'https://s3.example.com',
+          bucket: 'files',
+          region: 'eu-west-1',
+          prefix: 'chat/',
+          accessKeyId: 'AKID',
+          secretAccessKey: 'hunter2',
+        },
+      },
       agentAttempts: 1,
       agentPatienceMs: 0,
       egress: 'public',
@@ -143,6 +168,7 @@ describe('loadConfig', () => {
       retention: {
         text: 1,
         outbox: 14,
+        files: 7,
         deadLetters: 2,
         workflows: 3,
         journal: 0,
@@ -227,6 +253,37 @@ describe('loadConfig', () => {
   );
 });
 
+const S3 = {
+  WA2AI_MEDIA_S3_ENDPOINT: 'https://s3.example.com',
+  WA2AI_MEDIA_S3_BUCKET: 'files',
+  WA2AI_MEDIA_S3_ACCESS_KEY: 'AKID',
+  WA2AI_MEDIA_S3_SECRET_KEY: 'hunter2',
+};
+
+describe('the store of files', () => {
+  it.each<[string, Record<string, string>, string[]]>([
+    ['S3 without its settings', { WA2AI_MEDIA_STORE: 's3' }, Object.keys(S3)],
+    ['S3 in part', { ...S3, WA2AI_MEDIA_S3_BUCKET: '' }, ['WA2AI_MEDIA_S3_BUCKET']],
+    ['S3 to read from', S3, []],
+    ['the folder of one node', { WA2AI_MEDIA_STORE: 'disk' }, []],
+    [
+      'the folder of one node with a database for several',
+      { WA2AI_MEDIA_STORE: 'disk', DATABASE_URL: 'postgresql://u:p@db/d' },
+      ['WA2AI_MEDIA_DIR'],
+    ],
+    [
+      'a shared folder',
+      { WA2AI_MEDIA_STORE: 'disk', DATABASE_URL: 'postgresql://u:p@db/d', WA2AI_MEDIA_DIR: '/srv' },
+      [],
+    ],
+    ['an unknown store', { WA2AI_MEDIA_STORE: 'tape' }, ['WA2AI_MEDIA_STORE']],
+  ])('is checked: %s', (_, env, wrong) => {
+    const sentences = sentencesOf(env);
+    expect(sentences.map((sentence) => sentence.split(' ')[0])).toEqual(wrong);
+    expect(sentences.join()).not.toContain('hunter2');
+  });
+});
+
 describe('secrets in files', () => {
   let folder: string;
   beforeEach(() => {
@@ -243,6 +300,13 @@ describe('secrets in files', () => {
   it('are read without the line end that editors and openssl add', () => {
     const config = loadConfig({ WA2AI_HOST: '0.0.0.0', WA2AI_API_KEY_FILE: file('key', `${KEY}\n`) });
     expect(config.apiKey).toBe(KEY);
+  });
+
+  it('become the secret of S3', () => {
+    const { WA2AI_MEDIA_S3_SECRET_KEY: _, ...others } = S3;
+    const secret = file('secret', 'hunter2\n');
+    const { media } = loadConfig({ ...others, WA2AI_MEDIA_S3_SECRET_KEY_FILE: secret });
+    expect(media.s3?.secretAccessKey).toBe('hunter2');
   });
 
   it('become the password of DATABASE_URL, whatever characters they contain', () => {
@@ -270,12 +334,15 @@ describe('secrets in files', () => {
       'a password twice',
       () => ({ DATABASE_URL: 'postgresql://u:p@db/d', DATABASE_PASSWORD_FILE: file('password', 'hunter2') }),
     ],
+    ['the secret of S3 twice', () => ({ ...S3, WA2AI_MEDIA_S3_SECRET_KEY_FILE: file('secret', 'hunter2') })],
   ])('cause one sentence for %s, also when the address is not loopback', (_, env) => {
     const given = env();
-    const host = 'DATABASE_PASSWORD_FILE' in given ? '127.0.0.1' : '0.0.0.0';
+    const host = 'WA2AI_API_KEY_FILE' in given ? '0.0.0.0' : '127.0.0.1';
     const sentences = sentencesOf({ WA2AI_HOST: host, ...given });
     expect(sentences).toEqual([
-      expect.stringMatching(/^(WA2AI_API_KEY|DATABASE_PASSWORD)(_FILE)? must .*\.$/),
+      expect.stringMatching(
+        /^(WA2AI_API_KEY|DATABASE_PASSWORD|WA2AI_MEDIA_S3_SECRET_KEY)(_FILE)? must .*\.$/,
+      ),
     ]);
     expect(sentences.join()).not.toContain('hunter2');
   });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../errors.ts';
-import { MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../models.ts';
+import { type AgentResponse, MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../models.ts';
 
 const MAX_NAME_CHARS = 200;
 
@@ -20,6 +20,45 @@ export const fileField = z.object({
     .describe('The bytes of the file, at most 10 MB, in base64.'),
   fileName: z.string().max(200).nullish().describe('Name of a document.'),
 });
+
+/** A file that agents name by URL in JSON. */
+export const fileLinkField = z.object({
+  url: z
+    .string()
+    .max(2048)
+    .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), 'must be an http:// or https:// URL')
+    .describe('URL of the file. Loaded from the hosts of `config.reply.fileHosts`, else sent as text.'),
+  mimeType: z.string().regex(MEDIA_TYPE, 'must be a media type such as image/png').nullish(),
+  fileName: z.string().max(200).nullish().describe('Name of a document.'),
+});
+
+/** Files of an answer, as agents write them: one or a list, each with its bytes or a URL. */
+export const answerFilesField = z
+  .union([fileField, fileLinkField])
+  .or(z.array(z.union([fileField, fileLinkField])).max(10));
+
+/**
+ * The files of an answer.
+ * @throws {AgentProtocolError} one is too large to be sent
+ */
+export function filesOfAnswer(
+  given: z.output<typeof answerFilesField> | undefined,
+): Pick<AgentResponse, 'files' | 'fileLinks'> {
+  const all = given === undefined ? [] : Array.isArray(given) ? given : [given];
+  const files = all.flatMap((file) => ('data' in file ? [agentFile(file)] : []));
+  const fileLinks = all.flatMap((file) =>
+    'url' in file
+      ? [
+          {
+            url: file.url,
+            ...(file.mimeType && { mimeType: file.mimeType }),
+            ...(file.fileName && { fileName: file.fileName }),
+          },
+        ]
+      : [],
+  );
+  return { ...(files.length > 0 && { files }), ...(fileLinks.length > 0 && { fileLinks }) };
+}
 
 /**
  * A file that an agent answered with.

@@ -1,4 +1,4 @@
-import { SendRefusedError } from '../errors.ts';
+import { MediaError, SendRefusedError, UploadFailedError } from '../errors.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
@@ -37,7 +37,7 @@ export class ReplyFiles {
 
   async #contentOf({ outboxId, message }: QueuedReply): Promise<Uint8Array> {
     const { outbox, provider } = this.#deps;
-    const file = await outbox.fileOf(outboxId);
+    const file = await outbox.fileOf(outboxId).catch(notLoaded);
     if (!file) throw new SendRefusedError('The file of the message is not stored.');
     if (file.content) return file.content;
     const content = await outbox.keepContent(outboxId, await provider.upload(message, file.bytes));
@@ -68,4 +68,11 @@ export class ReplyFiles {
     await store(() => outbox.delay(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason));
     log.warn({ reason, failures }, 'file of a reply not uploaded, retrying');
   }
+}
+
+/** @throws {UploadFailedError} {SendRefusedError} the store has no file, or not now */
+function notLoaded(error: unknown): never {
+  if (!(error instanceof MediaError)) throw error;
+  const Failed = error.disposition === 'retry' ? UploadFailedError : SendRefusedError;
+  throw new Failed(error.message, { cause: error });
 }

@@ -104,13 +104,20 @@ function mentionOf({ tag, name, ...person }: StoredMention): Mention {
   return { id: personJid(person) ?? '', tag, ...(name !== undefined && { name }) };
 }
 
-function detailsOf({ card, quoted, subject, isTranscript }: StoredDetails): Partial<IncomingMessage> {
+function detailsOf({
+  card,
+  quoted,
+  subject,
+  isTranscript,
+  noTranscript,
+}: StoredDetails): Partial<IncomingMessage> {
   const id = quoted && personJid(quoted);
   return {
     ...(card && { card }),
     ...(id && { quotedFrom: { id, ...(quoted.name !== undefined && { name: quoted.name }) } }),
     ...(subject && { subject }),
     ...(isTranscript && { isTranscript }),
+    ...(noTranscript && { noTranscript }),
   };
 }
 

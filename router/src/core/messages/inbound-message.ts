@@ -1,5 +1,5 @@
 import type { GroupId, Lid, PhoneNumber } from '../ids.ts';
-import type { MediaInfo, MediaKind, MessageKind } from '../models.ts';
+import type { MediaInfo, MediaKind, MessageKind, NoTranscript } from '../models.ts';
 import type { MessageCard } from './message-card.ts';
 
 /** Where a chat is, by every address known: a person by number and/or LID, or a group. */
@@ -28,6 +28,8 @@ export interface InboundDetails {
   subject?: string;
   /** Of a stored message: its text is the transcript of its voice message. */
   isTranscript?: true;
+  /** Of a stored message: why its voice message has no transcript. */
+  noTranscript?: NoTranscript;
   /** The WhatsApp id of the message that this one deletes or reacts to. Kept when there is an `ignoredReason` too. */
   of?: string;
 }

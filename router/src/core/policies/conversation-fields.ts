@@ -6,6 +6,7 @@ import { editsField, PACE, paceField } from './pace-fields.ts';
 import { PRESENCE, presenceField } from './presence-fields.ts';
 import { TAKEOVER, takeoverField } from './takeover-fields.ts';
 import { isTimeZone } from './time-zone.ts';
+import { type VoiceSettings, voiceField } from './voice-fields.ts';
 
 const REPLY = {
   format: 'whatsapp' as 'whatsapp' | 'plain' | 'as-is',
@@ -13,7 +14,19 @@ const REPLY = {
   quote: 'group' as 'group' | 'always' | 'never',
   stream: 'off' as 'off' | 'paragraphs' | 'edit',
   imageHosts: [] as string[],
+  fileHosts: [] as string[],
+  voice: undefined as VoiceSettings | undefined,
 };
+
+const hostsField = z
+  .array(
+    z
+      .string()
+      .max(260)
+      .regex(/^[a-z0-9.-]+(?::\d{1,5})?$/, 'must be a host in small letters, such as cdn.example.com'),
+  )
+  .max(50)
+  .optional();
 
 const replyField = z
   .strictObject({
@@ -41,18 +54,13 @@ const replyField = z
       .describe(
         'What is shown while the agent writes. `paragraphs`: each paragraph is a message as soon as it is complete; `edit`: one message that grows. For ADK, A2A and OpenAI-compatible agents. Default: off.',
       ),
-    imageHosts: z
-      .array(
-        z
-          .string()
-          .max(260)
-          .regex(/^[a-z0-9.-]+(?::\d{1,5})?$/, 'must be a host in small letters, such as cdn.example.com'),
-      )
-      .max(50)
-      .optional()
-      .describe(
-        'Pictures of these hosts in Markdown (`![text](https://…)`) are sent as pictures, at most 5 of an answer. Default: none.',
-      ),
+    imageHosts: hostsField.describe(
+      'Pictures of these hosts in Markdown (`![text](https://…)`) are sent as pictures, at most 5 of an answer. Default: none.',
+    ),
+    fileHosts: hostsField.describe(
+      'Files of these hosts that an ADK or webhook agent names by URL are sent as files, at most 5 of an answer. Default: none.',
+    ),
+    voice: voiceField.optional(),
   })
   .describe("How the agent's text is shown.");
 
@@ -219,6 +227,12 @@ export const conversationFields = {
   access: accessField.optional(),
   takeover: takeoverField.optional(),
   when: whenField.optional(),
+};
+
+/** The same without secrets, which a default of all routes cannot have. */
+export const conversationDefaultFields = {
+  ...conversationFields,
+  reply: replyField.omit({ voice: true }).optional(),
 };
 
 /** What applies where neither a route nor the default of all routes says it. */

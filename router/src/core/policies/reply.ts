@@ -1,6 +1,7 @@
 import type { AgentResponse } from '../models.ts';
 import type { Pictures } from '../ports/pictures.ts';
 import type { FormatReply } from '../ports/reply-formatter.ts';
+import type { Speech } from '../ports/speech.ts';
 import { type ReplyContent, repliesOf } from '../turns/replies-of.ts';
 import { chunksOf } from './chunks.ts';
 import type { ConversationSettings } from './conversation-fields.ts';
@@ -12,14 +13,16 @@ export interface ReplyShaping {
   /** The default of all routes. @throws {StorageUnavailableError} */
   conversation(): Promise<ConversationSettings>;
   formatReply: FormatReply;
-  /** Absent: pictures in Markdown stay text. */
+  /** Absent: pictures in Markdown and files named by URL stay text. */
   pictures?: Pictures;
+  /** Absent: every answer is text. */
+  speech?: Speech;
 }
 
 /** What was done to an agent's answer, for the trace of its message. Absent from the trace: nothing. */
 export interface ReplyStep {
-  step: 'egress-filter' | 'reply' | 'pictures';
-  outcome: 'cut' | 'withheld' | 'split' | 'formatted' | 'loaded' | 'failed';
+  step: 'egress-filter' | 'reply' | 'pictures' | 'files' | 'voice';
+  outcome: 'cut' | 'withheld' | 'split' | 'formatted' | 'loaded' | 'spoken' | 'too-long' | 'failed';
   removed?: Removed[];
   messages?: number;
   sentence: string;

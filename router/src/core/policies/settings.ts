@@ -1,5 +1,5 @@
 import { ANY_CHANNEL } from '../chat-id.ts';
-import { BUILT_IN, type ConversationSettings, conversationFields } from './conversation-fields.ts';
+import { BUILT_IN, type ConversationSettings, conversationDefaultFields } from './conversation-fields.ts';
 
 /** The settings that apply to a chat, complete. */
 export type Conversation = typeof BUILT_IN;
@@ -53,7 +53,7 @@ export function originsOf(
 /** Settings as they are stored; what this version does not know or accept is left out. */
 export function storedConversation(stored: unknown): ConversationSettings {
   if (!isObject(stored)) return {};
-  const known = Object.entries(conversationFields).flatMap(([name, field]) => {
+  const known = Object.entries(conversationDefaultFields).flatMap(([name, field]) => {
     const parsed = field.safeParse(stored[name]);
     return parsed.success && parsed.data !== undefined ? [[name, parsed.data] as const] : [];
   });

@@ -1,5 +1,6 @@
 import type { ChatId, NodeId } from '../ids.ts';
 import type { InboundMessage } from '../messages/inbound-message.ts';
+import type { NoTranscript } from '../models.ts';
 import type {
   FinishedTurn,
   MergedMessage,
@@ -144,8 +145,11 @@ export interface Inbox {
    * when the message's turn ends, except in a dead letter, which may be replayed.
    */
   mediaReference(messageId: string): Promise<string | undefined>;
-  /** Stores the words of a voice message as its text, unless it has one or its turn has ended. */
-  saveTranscript(messageId: string, text: string): Promise<void>;
+  /**
+   * Stores the words of a voice message as its text, or why it has none; nothing when it has a text or its turn has ended.
+   * A replay forgets why it has none.
+   */
+  saveTranscript(messageId: string, result: { text: string } | NoTranscript): Promise<void>;
   /** Chats with unanswered messages, except those claimed by one of these nodes; by chat id. */
   openChats(exceptNodes: readonly NodeId[]): Promise<OpenChat[]>;
   /** Claims for `node` those of the chats whose epoch is still the given one. @returns the new claims */

@@ -117,7 +117,11 @@ export interface Outbox {
   recordReceipts(accountId: string, receipts: MessageReceipt[]): Promise<void>;
   /** The message with this WhatsApp id, for `getMessage`; undefined when unknown. */
   findByWaId(accountId: string, waMessageId: string): Promise<SentMessage | undefined>;
-  /** The bytes of a row's file, and its uploaded form once there is one; undefined for a row of text. */
+  /**
+   * The bytes of a row's file, and its uploaded form once there is one; undefined for a row of text, and for a file that was
+   * removed because of its age.
+   * @throws {MediaError} the store of the file does not have it, or not now
+   */
   fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined>;
   /**
    * Stores the uploaded form of a row's file, by which every later attempt sends the same message. The first one stays.

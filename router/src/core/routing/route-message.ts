@@ -1,6 +1,7 @@
 import type { Environment, Route } from '../models.ts';
 import type { NamedRoute } from '../playground/named-route.ts';
 import type { ConversationSettings } from '../policies/conversation-fields.ts';
+import type { TranscribeSettings } from '../policies/media-fields.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
 import {
@@ -28,21 +29,32 @@ export interface RouteDeps extends WhenFactsDeps {
   conversation(): Promise<ConversationSettings>;
 }
 
+/**
+ * The message with the words of its voice message as the text, by the settings of the first route in order, from the one that
+ * needs them on, that has any.
+ */
+export type HearVoice = (settings: TranscribeSettings) => Promise<MessageToRoute>;
+
 /** Entries of a trace that are stored with a message. */
 const MAX_TRACE = 50;
 
 /**
  * Chooses the route of a message. Conditions and patterns are evaluated in route order and only until a route takes the
  * message; the trace has at most 50 entries, the winner's among them.
+ * @param hear asked at most once, before the first pattern or language is evaluated. Absent: the text is all there is
  * @throws {StorageUnavailableError} the table, the settings or the chat could not be read
  */
-export async function routeMessage(deps: RouteDeps, message: MessageToRoute): Promise<RouteChoice> {
+export async function routeMessage(
+  deps: RouteDeps,
+  message: MessageToRoute,
+  hear?: HearVoice,
+): Promise<RouteChoice> {
   const { accountId, channelIds } = message;
   const named = await deps.namedRoute?.(message);
   if (named) return choiceOfNamed(named);
   const query = { accountId, environment: deps.environment, channelIds };
   const candidates = await deps.routes.candidates(query);
-  const { matches, conditions } = await evaluateInOrder(deps, candidates, query, message);
+  const { matches, conditions } = await evaluateInOrder(deps, candidates, query, message, hear);
   const choice = chooseRoute(candidates, query, matches, conditions);
   return { ...choice, trace: shortened(choice.trace) };
 }
@@ -71,25 +83,65 @@ export async function evaluateInOrder(
   candidates: readonly Route[],
   query: RouteQuery,
   message: MessageToRoute,
+  hear?: HearVoice,
 ): Promise<Evaluated> {
   const matches = new Map<string, MatchResult>();
   const conditions = new Map<string, Condition[]>();
   const defaults = await deps.conversation();
-  const facts = new WhenFactsOf(deps, message);
-  for (const route of inRouteOrder(candidates)) {
-    if (!isInPlay(route, query)) continue;
+  const inPlay = inRouteOrder(candidates).filter((route) => isInPlay(route, query));
+  const words = new Words(deps, message, hear);
+  for (const [index, route] of inPlay.entries()) {
     const when = whenOf(route.config, defaults);
     if (when) {
-      const found = evaluateWhen(when, route.id, await facts.for(when));
+      let found = evaluateWhen(when, route.id, await words.facts.for(when));
+      if (needsWords(found) && (await words.hear(inPlay.slice(index)))) {
+        found = evaluateWhen(when, route.id, await words.facts.for(when));
+      }
       conditions.set(route.id, found);
       if (!allHold(found)) continue;
     }
     if (!route.regexFilter) break;
-    const result = await deps.matcher.test(route.regexFilter, message.message.text);
+    await words.hear(inPlay.slice(index));
+    const result = await deps.matcher.test(route.regexFilter, words.text);
     matches.set(route.id, result);
     if (result === 'match') break;
   }
   return { matches, conditions };
+}
+
+/** The text of a message while its route is chosen: that of a voice message comes when it is needed. */
+class Words {
+  readonly #deps: WhenFactsDeps;
+  #message: MessageToRoute;
+  #hear: HearVoice | undefined;
+  facts: WhenFactsOf;
+
+  constructor(deps: WhenFactsDeps, message: MessageToRoute, hear: HearVoice | undefined) {
+    this.#deps = deps;
+    this.#message = message;
+    this.#hear = hear;
+    this.facts = new WhenFactsOf(deps, message);
+  }
+
+  get text(): string {
+    return this.#message.message.text;
+  }
+
+  /** @returns whether the text was asked for now */
+  async hear(routes: readonly Route[]): Promise<boolean> {
+    const settings = routes.find(({ config }) => config.media?.transcribe)?.config.media?.transcribe;
+    if (!this.#hear || !settings) return false;
+    this.#message = await this.#hear(settings);
+    this.#hear = undefined;
+    this.facts = new WhenFactsOf(this.#deps, this.#message);
+    return true;
+  }
+}
+
+/** Whether only the language keeps the conditions from holding. */
+function needsWords(conditions: readonly Condition[]): boolean {
+  const failed = conditions.filter(({ holds }) => !holds);
+  return failed.length > 0 && failed.every(({ condition }) => condition === 'languages');
 }
 
 /** As it is stored: a sentence names the conditions that do not hold, and the others are left out. */

@@ -1,7 +1,7 @@
 import type { AgentClients, TaskReport } from '../agent-client.ts';
 import { chatHash } from '../chat-hash.ts';
 import { AgentTaskError, Wa2aiError } from '../errors.ts';
-import type { AgentResponse, Route } from '../models.ts';
+import type { Route } from '../models.ts';
 import { type ReplyShaping, shapeReply } from '../policies/reply.ts';
 import { conversationOf } from '../policies/settings.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -11,7 +11,7 @@ import type { FollowedRow, NewReport, RemoteTasks } from '../ports/remote-tasks.
 import type { RouteStore } from '../ports/route-store.ts';
 import { backoffMs } from '../retry.ts';
 import { withLimit } from '../time-limit.ts';
-import { withPictures } from '../turns/load-pictures.ts';
+import { shapeAnswer } from '../turns/shape-answer.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import { attemptStore } from './attempt-store.ts';
 import { shortTaskId } from './short-task-id.ts';
@@ -90,19 +90,14 @@ async function nextReport(deps: FollowTaskDeps, row: FollowedRow, stopping: Abor
     const report = await untilReport(deps, row, route, stopping);
     const number = row.reports + 1;
     const conversation = conversationOf(route, await deps.conversation());
-    const shaped = (response: AgentResponse) => shapeReply(response, conversation, deps.formatReply).replies;
     if (report.kind === 'progress') {
       const { text: response, position } = report;
-      const replies = shaped({ success: true, response });
+      const { replies } = shapeReply({ success: true, response }, conversation, deps.formatReply);
       return { number, position, replies: replies.map((reply) => ({ ...addressOf(deps, row), ...reply })) };
     }
-    const { response } = await withPictures(
-      deps.pictures,
-      report.response,
-      conversation.reply.imageHosts,
-      stopping,
-    );
-    const said = shaped(response);
+    const said = (
+      await shapeAnswer(deps, report.response, { conversation, asked: row.message, signal: stopping })
+    ).replies;
     const replies = said.length > 0 ? said : [{ text: `Task ${shortTaskId(row.remoteId)} is completed.` }];
     return {
       number,

@@ -1,11 +1,11 @@
 import { chatHash } from '../chat-hash.ts';
 import type { AgentResponse } from '../models.ts';
-import { type ReplyShaping, shapeReply } from '../policies/reply.ts';
+import type { ReplyShaping } from '../policies/reply.ts';
 import { conversationOf } from '../policies/settings.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { ReplyTokenState, ReplyTokens } from '../ports/reply-tokens.ts';
 import type { RouteStore } from '../ports/route-store.ts';
-import { withPictures } from './load-pictures.ts';
+import { shapeAnswer } from './shape-answer.ts';
 import type { QueuedReply } from './turn.ts';
 
 export interface AnswerLaterDeps extends ReplyShaping {
@@ -28,14 +28,12 @@ export type AnswerLaterResult =
 export async function answerLater(
   deps: AnswerLaterDeps,
   token: string,
-  response: Pick<AgentResponse, 'response' | 'files'>,
+  response: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>,
 ): Promise<AnswerLaterResult> {
   const routeId = await deps.tokens.routeOf(token);
   const route = routeId === undefined ? undefined : await deps.routes.get(routeId);
   const conversation = conversationOf(route, await deps.conversation());
-  const answer = { success: true, ...response };
-  const seen = await withPictures(deps.pictures, answer, conversation.reply.imageHosts);
-  const shaped = shapeReply(seen.response, conversation, deps.formatReply);
+  const shaped = await shapeAnswer(deps, { success: true, ...response }, { conversation });
   const replies = shaped.replies.map((reply) => ({ ...reply, waMessageId: deps.mintId() }));
   const redeemed = await deps.tokens.redeem(token, replies);
   if (redeemed.outcome !== 'stored') return redeemed;

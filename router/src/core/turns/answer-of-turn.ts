@@ -1,10 +1,10 @@
 import { AgentTaskError, MediaError, type Wa2aiError } from '../errors.ts';
 import type { Route } from '../models.ts';
-import { type ReplyShaping, shapeReply } from '../policies/reply.ts';
+import type { ReplyShaping } from '../policies/reply.ts';
 import { hasPauseContext } from '../policies/takeover.ts';
 import { withHelp } from './answer-command.ts';
 import type { RouteAnswer } from './ask-route.ts';
-import { withPictures } from './load-pictures.ts';
+import { shapeAnswer } from './shape-answer.ts';
 import { type ShowDraftDeps, showDraft } from './show-draft.ts';
 import type { ReplyStream } from './stream-reply.ts';
 import type { NewReply, PendingTurn, TurnResult } from './turn.ts';
@@ -61,14 +61,15 @@ export async function answerOfTurn(
   }
   if (hasPauseContext(talk.state)) talk.patch({ contextTakenMs: turn.receivedAtMs });
   const response = stream?.unsent(answer.response) ?? answer.response;
-  const seen = await withPictures(deps.pictures, response, conversation.reply.imageHosts, deps.stopping);
-  const shaped = shapeReply(
-    withHelp(seen.response, talk),
+  const shaped = await shapeAnswer(deps, withHelp(response, talk), {
     conversation,
-    deps.formatReply,
-    !stream?.hasSpoken,
-  );
-  talk.steps.push(...seen.steps, ...shaped.steps);
+    asked: turn.message,
+    mayBeCaption: !stream?.hasSpoken,
+    // The owner reads an answer before it is sent, and the line of a task is no answer.
+    maySpeak: !stream?.hasSpoken && !turn.isApproving && !response.task,
+    signal: deps.stopping,
+  });
+  talk.steps.push(...shaped.steps);
   const said = shaped.replies.map((reply, index) => ({
     ...addressOf(deps, turn),
     ...reply,

@@ -1,5 +1,6 @@
 import type { Route } from '../models.ts';
 import type { ChatPolicy } from '../policies/policy.ts';
+import { isSpoken } from '../policies/voice-fields.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import { type OfferDeps, offersOf } from './agent-offers.ts';
 import { type AskRouteDeps, askRoute, type RouteAnswer } from './ask-route.ts';
@@ -48,7 +49,10 @@ export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Q
   for (const changed of control.missed?.splice(0) ?? []) control.stored(changed);
   const stopping = AbortSignal.any([deps.stopping, stopped.signal, interruption.signal]);
   const onTask = () => interruption.forbid();
-  const stream = await openStream({ ...deps, stopping }, claim, turn, { conversation, isAgain, quote });
+  // What is spoken is known when the answer is complete.
+  const stream = isSpoken(conversation.reply.voice, turn.message)
+    ? undefined
+    : await openStream({ ...deps, stopping }, claim, turn, { conversation, isAgain, quote });
   talk.view = { ...view, hasSpoken: () => stream?.hasSpoken ?? false };
   try {
     const offers = offersOf(deps, turn);

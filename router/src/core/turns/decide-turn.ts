@@ -18,8 +18,9 @@ export function viewOf(turn: PendingTurn, route: Route, conversation: Conversati
 }
 
 /**
- * Evaluates the policies; then a voice message becomes text, and they are evaluated again if its words could change that they
- * end the turn.
+ * Evaluates the policies; then a voice message becomes text, unless the choice of the route needed its words, and the policies
+ * are evaluated again if the words could change that they end the turn.
+ * @param isHeard it was transcribed, or could not be
  * @returns how a policy ends the turn or lets it wait; undefined: the agent is asked
  * @throws {StorageUnavailableError}
  */
@@ -27,9 +28,10 @@ export async function decideTurn(
   deps: DecideTurnDeps,
   route: Route,
   talk: TurnTalk,
+  isHeard: boolean,
 ): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
   const stop = await decide(deps, talk);
-  if (stop?.kind === 'wait') return stop;
+  if (isHeard || stop?.kind === 'wait') return stop;
   const { turn, conversation, nowMs } = talk.view;
   if (stop && !mayBeAddressed(stop, conversation)) return stop;
   const { turn: heard, step } = await transcribeVoice(deps, turn, route.config.media?.transcribe);

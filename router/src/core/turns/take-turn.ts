@@ -1,5 +1,6 @@
 import type { Route, Session } from '../models.ts';
 import { ACCESS_PENDING } from '../policies/access.ts';
+import type { TranscribeSettings } from '../policies/media-fields.ts';
 import type { TurnView } from '../policies/policy.ts';
 import { type Conversation, conversationOf } from '../policies/settings.ts';
 import type { ChatHistory } from '../ports/chat-history.ts';
@@ -16,6 +17,7 @@ import { type DecideTurnDeps, decideTurn, viewOf } from './decide-turn.ts';
 import { describedMessage } from './describe-message.ts';
 import { loadContext } from './load-context.ts';
 import { type SessionDeps, sessionOfTurn } from './session-of-turn.ts';
+import { type Transcribed, transcribeVoice } from './transcribe-voice.ts';
 import type { NewReply, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
 import { notice, noticeFor, TurnTalk } from './turn-talk.ts';
@@ -27,6 +29,7 @@ export interface TurnDeps
     Omit<AskOwnerDeps, 'chatStore'>,
     Omit<RouteDeps, 'chatStore'> {
   routes: RouteStore;
+  inbox: AskInTurnDeps['inbox'] & DecideTurnDeps['inbox'];
   chatStore: AskOwnerDeps['chatStore'] & SessionDeps['chatStore'] & RouteDeps['chatStore'];
   history: Pick<ChatHistory, 'pastTurns' | 'unanswered'>;
   /** Questions to people, whose answers go to tasks instead of routes. Absent: there are none. */
@@ -53,20 +56,18 @@ export async function takeTurn(
 ): Promise<TakenTurn | TurnWait | TurnInterrupted> {
   const questionId = await deps.questions?.answer(received.chatId, received.messageId);
   if (questionId !== undefined) return questionAnswered(deps, received, questionId);
-  const choice = await routeMessage(deps, received);
-  if (choice.kind === 'none') {
-    return { state: 'ignored', reason: choice.reason, trace: choice.trace, replies: [] };
-  }
+  const { choice, heard, trace } = await routeOfTurn(deps, received);
+  if (choice.kind === 'none') return { state: 'ignored', reason: choice.reason, trace, replies: [] };
   const { route } = choice;
   const conversation = conversationOf(route, await deps.conversation());
-  const talk = new TurnTalk(viewOf(received, route, conversation, deps.clock.now()), choice.trace);
+  const talk = new TurnTalk(viewOf(heard.turn, route, conversation, deps.clock.now()), trace);
 
-  const stop = await decideTurn(deps, route, talk);
+  const stop = await decideTurn(deps, route, talk, heard.step !== undefined);
   if (stop?.kind === 'wait') return { untilMs: stop.untilMs };
   if (stop?.reason === ACCESS_PENDING) {
     const asked = await askOwner(deps, talk.view, stop, isRepeat);
     if (asked.kind === 'approved') {
-      return takeTurn(deps, claim, { ...received, access: 'approved' }, isRepeat, control);
+      return takeTurn(deps, claim, { ...heard.turn, access: 'approved' }, isRepeat, control);
     }
     return notAnswered(talk, asked.reason, notice(deps, talk.view.turn, asked.say));
   }
@@ -92,6 +93,19 @@ export async function takeTurn(
     return notAnswered(talk, 'stopped-by-person');
   }
   return answerOfTurn(deps, talk, asked.answer, { route, turn, quote, stream: asked.stream });
+}
+
+/** The route of a turn. Where the words of its voice message decide, it is transcribed first; not in a paused chat. */
+async function routeOfTurn(deps: TurnDeps, received: PendingTurn) {
+  let heard: Transcribed = { turn: received };
+  const hear = async (settings: TranscribeSettings) => {
+    heard = await transcribeVoice(deps, received, settings);
+    return heard.turn;
+  };
+  const mayHear =
+    received.message.media?.kind === 'voice' && received.message.text === '' && !received.isPaused;
+  const choice = await routeMessage(deps, received, mayHear ? hear : undefined);
+  return { choice, heard, trace: heard.step ? [heard.step, ...choice.trace] : choice.trace };
 }
 
 function notAnswered(talk: TurnTalk, reason: string, replies: NewReply[] = []): TakenTurn {

@@ -4,7 +4,7 @@ import { withLimit } from '../../core/time-limit.ts';
 import type { AgentKind, ProbeFinding } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
-import { type AgentOfRoute, addressesOf } from './route-secrets.ts';
+import { type AgentOfRoute, addressesOf, audioAddressesOf } from './route-secrets.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
 /** Longest time that a caller waits for the probe of a route. */
@@ -34,9 +34,7 @@ export class RouteProbe {
   refusedAddresses(route: AgentOfRoute): Array<{ field: string; message: string }> {
     const kind = kindNamed(this.#kinds, route.config.agent?.kind);
     if (!kind) return [];
-    const { transcribe } = route.config.media ?? {};
-    const ofMedia = transcribe ? [{ field: 'config.media.transcribe.url', url: transcribe.url }] : [];
-    return [...addressesOf(kind, route), ...ofMedia].flatMap(({ field, url }) => {
+    return [...addressesOf(kind, route), ...audioAddressesOf(route.config)].flatMap(({ field, url }) => {
       const reason = this.#deps.transport.refusalOf(url);
       return reason === undefined ? [] : [{ field, message: `is refused: ${reason}` }];
     });

@@ -1,5 +1,7 @@
 import type { RouteConfig } from '../../core/models.ts';
-import { type MediaSettings, mediaField } from '../../core/policies/media-fields.ts';
+import { mediaField } from '../../core/policies/media-fields.ts';
+import type { Conversation } from '../../core/policies/settings.ts';
+import { type VoiceSettings, voiceField } from '../../core/policies/voice-fields.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { kindNamed, type WireConfig, wireConfigOf } from './route-config.ts';
 import { MASK, mapTexts, textsOf } from './secrets.ts';
@@ -22,7 +24,7 @@ export interface Unmasked {
 /** The config as responses show it: each secret masked. */
 export function maskedConfig(kinds: readonly AgentKind[], config: RouteConfig): WireConfig {
   const kind = kindNamed(kinds, config.agent?.kind);
-  const shown = config.media ? { ...config, media: mediaWith(config.media, () => MASK) } : config;
+  const shown = withAudioServers(config, () => MASK);
   if (!kind || !config.agent) return wireConfigOf(shown);
   const settings = mapTexts(kind.settings, config.agent.settings, 'password', () => MASK);
   return wireConfigOf({ ...shown, agent: { kind: kind.name, settings } });
@@ -40,7 +42,7 @@ export function unmasked(
   before: AgentOfRoute | undefined,
 ): Unmasked {
   const result: Unmasked = { config: next.config, dropped: [], unknown: [] };
-  unmaskMedia(result, before?.config.media);
+  unmaskAudioServers(result, before?.config);
   const { agent } = next.config;
   const kind = kindNamed(kinds, agent?.kind);
   if (!kind || !agent) return result;
@@ -64,27 +66,66 @@ export function unmasked(
   return result;
 }
 
-/** The headers of the transcription server belong to its address alone. */
-function unmaskMedia(result: Unmasked, before: MediaSettings | undefined): void {
-  const { media } = result.config;
-  if (!media?.transcribe) return;
-  const known = new Map(
-    textsOf(mediaField, before, 'password').map(({ path, value }) => [path.join('.'), value]),
-  );
-  const isSame = originOf(media.transcribe.url) === originOf(before?.transcribe?.url ?? '');
-  const unmaskedMedia = mediaWith(media, ({ path, value }) => {
-    if (value !== MASK) return value;
-    const name = path.join('.');
-    const secret = known.get(name);
-    if (secret !== undefined && isSame) return secret;
-    (secret === undefined ? result.unknown : result.dropped).push(`config.media.${name}`);
-    return undefined;
-  });
-  result.config = { ...result.config, media: unmaskedMedia };
+/** The servers of a route that turn speech into text and text into speech; the headers of each belong to its address alone. */
+const AUDIO_SERVERS = [
+  {
+    path: 'media.transcribe',
+    schema: mediaField.shape.transcribe,
+    read: ({ media }: RouteConfig) => media?.transcribe,
+    write: (config: RouteConfig, transcribe: unknown): RouteConfig =>
+      ({ ...config, media: { ...config.media, transcribe } }) as RouteConfig,
+  },
+  {
+    path: 'reply.voice',
+    schema: voiceField,
+    read: ({ reply }: RouteConfig) => reply?.voice,
+    write: (config: RouteConfig, voice: unknown): RouteConfig =>
+      ({ ...config, reply: { ...config.reply, voice } }) as RouteConfig,
+  },
+];
+
+/** How wa2ai converses, as responses show it. */
+export function maskedConversation(settings: Conversation): Conversation {
+  const { voice } = settings.reply;
+  if (!voice) return settings;
+  const masked = mapTexts(voiceField, voice, 'password', () => MASK) as VoiceSettings;
+  return { ...settings, reply: { ...settings.reply, voice: masked } };
 }
 
-function mediaWith(media: MediaSettings, change: Parameters<typeof mapTexts>[3]): MediaSettings {
-  return mapTexts(mediaField, media, 'password', change) as MediaSettings;
+/** Their addresses. */
+export function audioAddressesOf(config: RouteConfig): Array<{ field: string; url: string }> {
+  return AUDIO_SERVERS.flatMap(({ path, read }) => {
+    const url = read(config)?.url;
+    return url === undefined ? [] : [{ field: `config.${path}.url`, url }];
+  });
+}
+
+function withAudioServers(config: RouteConfig, change: Parameters<typeof mapTexts>[3]): RouteConfig {
+  return AUDIO_SERVERS.reduce((changed, { schema, read, write }) => {
+    const server = read(changed);
+    return server ? write(changed, mapTexts(schema, server, 'password', change)) : changed;
+  }, config);
+}
+
+function unmaskAudioServers(result: Unmasked, before: RouteConfig | undefined): void {
+  for (const { path: name, schema, read, write } of AUDIO_SERVERS) {
+    const server = read(result.config);
+    if (!server) continue;
+    const stored = before && read(before);
+    const known = new Map(
+      textsOf(schema, stored, 'password').map(({ path, value }) => [path.join('.'), value]),
+    );
+    const isSame = originOf(server.url) === originOf(stored?.url ?? '');
+    const unmaskedServer = mapTexts(schema, server, 'password', ({ path, value }) => {
+      if (value !== MASK) return value;
+      const field = path.join('.');
+      const secret = known.get(field);
+      if (secret !== undefined && isSame) return secret;
+      (secret === undefined ? result.unknown : result.dropped).push(`config.${name}.${field}`);
+      return undefined;
+    });
+    result.config = write(result.config, unmaskedServer);
+  }
 }
 
 function hasMoved(kind: AgentKind, before: AgentOfRoute, next: AgentOfRoute): boolean {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
 import { Changes } from '../../core/live/changes.ts';
+import type { ReplyFileStore } from '../../core/ports/media-store.ts';
 import { createPostgresPool } from './connections/postgres-pool.ts';
 import { SecretCipher } from './encryption/secret-cipher.ts';
 
@@ -24,12 +25,16 @@ export interface PostgresOptions {
   connectTimeoutMs?: number;
   /** Encrypts the secrets that stores write. Default: without keys. */
   secrets?: SecretCipher;
+  /** Where the files of replies are. Default: in the database. */
+  files?: ReplyFileStore;
 }
 
 /** What a store needs of the database. Values of a statement are bound, never part of its text. */
 export interface Statements {
   /** For values that are stored encrypted. */
   readonly secrets: SecretCipher;
+  /** Where the files of replies are; absent: in the database. */
+  readonly files?: ReplyFileStore;
   /** Where stores report what they have stored. */
   readonly changes: Pick<Changes, 'isWanted' | 'report'>;
   /**
@@ -47,6 +52,7 @@ export interface Statements {
  */
 export class Postgres implements Statements {
   readonly secrets: SecretCipher;
+  readonly files?: ReplyFileStore;
   readonly changes = new Changes();
   readonly #pool: pg.Pool;
   #onError: (error: unknown) => void = ignore;
@@ -60,6 +66,7 @@ export class Postgres implements Statements {
       settings: SESSION_SETTINGS,
     });
     this.secrets = options.secrets ?? new SecretCipher();
+    if (options.files) this.files = options.files;
   }
 
   /** Calls `listener` with every error of `query`, `execute` and `transaction`, before it is thrown. */

@@ -36,8 +36,52 @@ async function setup(
     },
   };
   const turn = { accountId: 'a', channelIds: ['5493777000001'], message: { text: 'hello' }, receivedAtMs: 0 };
-  return { tested, asked: () => asked, route: () => routeMessage(deps, turn) };
+  return { tested, asked: () => asked, route: () => routeMessage(deps, turn), deps, turn };
 }
+
+describe('a voice message', () => {
+  const media = { transcribe: { url: 'http://ears.test' } };
+  const route = async (fields: Fields[], words = 'hello') => {
+    const { deps, turn } = await setup(fields);
+    const heardBy: string[] = [];
+    const languages = { languageOf: async (text: string) => (text === '' ? undefined : 'en') };
+    const unheard = { ...turn, message: { text: '' } };
+    const choice = await routeMessage({ ...deps, languages }, unheard, async ({ url }) => {
+      heardBy.push(url);
+      return { ...turn, message: { text: words } };
+    });
+    return { chosen: choice.kind === 'route' ? choice.route.name : choice.reason, heardBy };
+  };
+  const hello = { channelId: '*', regexFilter: 'hello', priority: 2, name: 'hello' };
+  const rest = { channelId: '*', name: 'rest', config: { media } };
+
+  it.each([
+    ['the pattern matches its words', [hello, rest], 'hello', 'hello'],
+    ['no pattern matches its words', [hello, rest], 'bye', 'rest'],
+    ['the route has the settings itself', [{ ...hello, config: { media } }], 'hello', 'hello'],
+  ])('is heard once before patterns: %s', async (_, fields, words, chosen) => {
+    const other = { ...hello, regexFilter: 'nothing', priority: 3 };
+    expect(await route([other, ...fields], words)).toEqual({ chosen, heardBy: [media.transcribe.url] });
+  });
+
+  it('is heard where the language alone keeps the conditions from holding', async () => {
+    const when = (own: object) => ({ ...rest, priority: 1, name: 'when', config: { media, when: own } });
+    expect((await route([when({ languages: ['en'] })])).heardBy).toHaveLength(1);
+    expect((await route([when({ languages: ['en'], kinds: ['image'] })])).heardBy).toEqual([]);
+  });
+
+  it.each([
+    ['no route needs its words', [rest], 'rest'],
+    ['no route has the settings', [hello, { ...rest, config: {} }], 'rest'],
+    [
+      'only an earlier route has them',
+      [{ ...rest, priority: 3, config: { media, when: { kinds: ['image' as const] } } }, hello],
+      'no-match',
+    ],
+  ])('is not heard when %s', async (_, fields, chosen) => {
+    expect(await route(fields)).toEqual({ chosen, heardBy: [] });
+  });
+});
 
 describe('routeMessage', () => {
   it('chooses the route of the chat before the wildcard', async () => {

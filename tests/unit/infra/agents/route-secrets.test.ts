@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 import { type AgentKind, agentKind } from '../../../../router/src/infra/agents/agent-kind.ts';
 import {
   type AgentOfRoute,
   addressesOf,
   maskedConfig,
+  maskedConversation,
   unmasked,
 } from '../../../../router/src/infra/agents/route-secrets.ts';
 import {
@@ -151,5 +153,22 @@ describe('the headers of the transcription server', () => {
     expect(moved.config.media?.transcribe).toEqual({ url: 'http://other.example', headers: {} });
     expect(moved.dropped).toEqual(['config.media.transcribe.headers.Authorization']);
     expect(unmasked(kinds, sent(transcribe.url), undefined).unknown).toEqual(moved.dropped);
+  });
+
+  it('are those of the speech server likewise, and each belongs to its own server', () => {
+    const voice = { url: 'http://mouth.example', headers: { Authorization: 'Bearer secret-4' } };
+    const both = { ...before.config, reply: { maxChars: 200, voice } };
+    const masked = { url: voice.url, headers: { Authorization: '***' } };
+    expect(maskedConfig(kinds, both).reply).toEqual({ maxChars: 200, voice: masked });
+    const next = {
+      agentEndpoint,
+      config: { ...sent('http://mouth.example').config, reply: { voice: masked } },
+    };
+    const found = unmasked(kinds, next, { agentEndpoint, config: both });
+    expect(found.config.reply?.voice).toEqual(voice);
+    expect(found.dropped).toEqual(['config.media.transcribe.headers.Authorization']);
+    expect(
+      JSON.stringify(maskedConversation(conversationOf({ channelId: '1', config: both }, {}))),
+    ).not.toContain('secret-4');
   });
 });

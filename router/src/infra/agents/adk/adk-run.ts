@@ -85,6 +85,25 @@ export class AdkRuns {
     return result.events;
   }
 
+  /**
+   * Whether the server reads camelCase, as every ADK server does and a server of the contract does not. Of an unknown server
+   * its session shows it, which is created if it is missing, as a run would do.
+   */
+  async isAdkServer(request: Pick<AdkRequest, 'server' | 'run'>, signal: AbortSignal): Promise<boolean> {
+    const { dialect = 'auto', state, clock, timeoutMs } = this.#options;
+    const { server, run } = request;
+    const known = dialect === 'auto' ? state.dialectOf(server.name) : dialect;
+    if (known) return known === 'camel';
+    const limit = { clock, signal, limitMs: timeoutMs / 4 };
+    const isCamel =
+      (await isSessionInCamelCase(server, run, limit)) ||
+      ((await isSessionAbsent(server, run, signal)) &&
+        (await createSession(server, run, signal)) &&
+        (await isSessionInCamelCase(server, run, limit)));
+    if (isCamel) state.learnDialect(server.name, 'camel');
+    return isCamel;
+  }
+
   async #run(attempt: AdkAttempt): Promise<RunResult> {
     const { name } = attempt.server;
     const fixed = this.#options.dialect === 'auto' ? undefined : this.#options.dialect;

@@ -16,10 +16,10 @@ export const adkSettings = z.strictObject({
       'Spelling of the request body: `snake` (`app_name`), `camel` (`appName`), or `auto`, which learns it per server. Default: `auto`.',
     ),
   media: z
-    .boolean()
+    .union([z.boolean(), z.literal('url')])
     .optional()
     .describe(
-      "Sends people's files of at most 10 MB as `inlineData`, and the agent's `inlineData` to the chat. Default: text only.",
+      "People's files of at most 10 MB: `true` sends all as `inlineData`, `'url'` as `fileData` with a link (`WA2AI_PUBLIC_URL`), `false` none. Default: pictures, sounds, videos, PDF and plain text as `inlineData`, to servers that are ADK's own.",
     ),
   headers: headersField.optional(),
   timeoutMs: timeoutField.optional(),

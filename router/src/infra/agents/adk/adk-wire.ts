@@ -16,15 +16,13 @@ export interface RunRequest {
   /** Facts about the message that the agent receives beside its text; see `sessionStateOf`. */
   state?: Record<string, unknown>;
   /** A part beside the text; a file alone has no text part. */
-  file?: InlineData;
+  file?: FilePart;
 }
 
-/** A file in a part; `data` is base64. */
-export interface InlineData {
-  mimeType: string;
-  data: string;
-  displayName?: string;
-}
+/** A part with a file; `data` is base64. */
+export type FilePart =
+  | { inlineData: { mimeType: string; data: string; displayName?: string } }
+  | { fileData: { mimeType: string; fileUri: string; displayName?: string } };
 
 /**
  * The body of `POST /run`. `snake` is exactly that of the agent contract. `camel` is the minimum that every server accepts:
@@ -33,7 +31,7 @@ export interface InlineData {
  * @param isStreaming the body of `POST /run_sse`: the model writes its answer in partial events
  */
 export function runBody(dialect: AdkDialect, run: RunRequest, isStreaming = false): Record<string, unknown> {
-  const file = run.file && { inlineData: run.file };
+  const { file } = run;
   const said = file ? [...(run.text ? [{ text: run.text }] : []), file] : [{ text: run.text }];
   const parts = run.context === undefined ? said : [{ text: `${run.context}\n\n` }, ...said];
   if (dialect === 'snake') {

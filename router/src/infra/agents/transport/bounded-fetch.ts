@@ -13,7 +13,7 @@ export type Fetched =
   | { kind: 'fault'; fault: FaultKind; detail: string; cause?: unknown };
 
 export interface FetchOptions {
-  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH';
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers: Headers;
   body?: string | Uint8Array;
   signal: AbortSignal;

@@ -142,8 +142,8 @@ export class WebhookAgentClient implements AgentClient {
     if (this.#config.reply === 'async' || status === 202 || status === 204) {
       return { success: true, isLater: true };
     }
-    const { text, files } = readWebhookAnswer(fetched, this.#config.output);
-    return { success: true, ...(text !== undefined && { response: text }), ...(files && { files }) };
+    const { text, ...files } = readWebhookAnswer(fetched, this.#config.output);
+    return { success: true, ...(text !== undefined && { response: text }), ...files };
   }
 
   /** @throws {MediaError} */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { agentFile, fileField } from '../../../core/delivery/agent-file.ts';
+import { agentFile, answerFilesField, filesOfAnswer } from '../../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../../core/errors.ts';
-import type { ReplyFile } from '../../../core/models.ts';
+import type { FileLink, ReplyFile } from '../../../core/models.ts';
 
 /** Fields of a JSON response that may have the answer, in the order in which they are looked for. */
 const FIELDS = ['output', 'text', 'reply', 'response', 'message'] as const;
@@ -10,6 +10,7 @@ const FIELDS = ['output', 'text', 'reply', 'response', 'message'] as const;
 export interface WebhookAnswer {
   text?: string;
   files?: ReplyFile[];
+  fileLinks?: FileLink[];
 }
 
 /**
@@ -46,8 +47,8 @@ function answerIn(value: unknown, output: string | undefined): WebhookAnswer {
   if (typeof value !== 'object' || value === null) return textOf(value);
   if (output !== undefined) return atPath(value, output);
   const fields = value as Record<string, unknown>;
-  const media = z.looseObject({ media: fileField }).safeParse(value).data?.media;
-  const files = media ? { files: [agentFile(media)] } : {};
+  const media = z.looseObject({ media: answerFilesField }).safeParse(value).data?.media;
+  const files = filesOfAnswer(media);
   const present = FIELDS.filter((name) => Object.hasOwn(fields, name));
   const said = present.map((name) => textOf(fields[name]).text).find((text) => text !== undefined);
   if (said !== undefined) return { text: said, ...files };

@@ -7,8 +7,8 @@ import { makeFolder } from '../files.ts';
 import { BackupError } from './backup-errors.ts';
 import { type BackupRecord, dataRecords, type FileHead } from './records.ts';
 
-/** Folders of the data folder that a backup contains: the files of hosted agents and the tokens by which they are called. */
-export const AGENT_FOLDERS = ['agents', 'agent-tokens'] as const;
+/** Folders of the data folder that a backup contains: the files of hosted agents, the tokens by which they are called, files of replies. */
+export const AGENT_FOLDERS = ['agents', 'agent-tokens', 'media'] as const;
 
 /**
  * The files of the hosted agents. A file that is removed meanwhile is left out; one that is written meanwhile may be in the

@@ -1,6 +1,7 @@
 import { cleanText } from '../../../core/clean-text.ts';
 import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
 import type { MediaInfo, ReplyMedia } from '../../../core/models.ts';
+import type { ReplyFileStore } from '../../../core/ports/media-store.ts';
 import type { LateReply } from '../../../core/ports/reply-tokens.ts';
 import type { NewReply } from '../../../core/turns/turn.ts';
 
@@ -13,15 +14,25 @@ export function mediaColumns(
   return { info, reference: cleanText(reference) };
 }
 
-/** The files of replies for `inbox_finish_turn` and `reply_later`: null for replies of text, or altogether when none has one. */
-export function filesJson(replies: ReadonlyArray<NewReply | LateReply>): string | null {
+/**
+ * The files of replies for `inbox_finish_turn` and `reply_later`: null for replies of text, or altogether when none has one. A
+ * file that a store takes is there when this resolves.
+ */
+export async function filesJson(
+  replies: ReadonlyArray<NewReply | LateReply>,
+  files: ReplyFileStore | undefined,
+): Promise<string | null> {
   if (replies.every(({ media }) => !media)) return null;
   return JSON.stringify(
-    replies.map(({ media, file }) => {
-      if (!media || !file) return null;
-      const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('base64');
-      return { media: storableMedia(media), bytes };
-    }),
+    await Promise.all(
+      replies.map(async ({ media, file }) => {
+        if (!media || !file) return null;
+        const stored = await files?.save(file);
+        if (stored) return { media: storableMedia(media), ...stored };
+        const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('base64');
+        return { media: storableMedia(media), bytes };
+      }),
+    ),
   );
 }
 

@@ -8,6 +8,7 @@ import {
   type StoredTurn,
 } from '../../../core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
+import type { NoTranscript } from '../../../core/models.ts';
 import type { Access } from '../../../core/policies/access-fields.ts';
 import { GROUP_EVENT } from '../../../core/policies/group.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
@@ -265,13 +266,14 @@ export class PostgresInbox implements Inbox {
     const waIds = result.replies.map((reply) => storableId(reply.waMessageId));
     const texts = result.replies.map((reply) => cleanText(reply.text));
     const merged = turn?.merged;
+    const files = await filesJson(result.replies, this.#postgres.files);
     const rows = await withStorage('ending a turn', () =>
       this.#postgres.query<EndRow>(sql`
         WITH reply AS MATERIALIZED (SELECT * FROM inbox_finish_turn(
           ${messageId}::bigint, ${result.state}, ${storableOrNull(result.reason)},
           ${storableOrNull(result.error)}, ${result.routeId ?? null}, ${result.attempts ?? null}::integer,
           ${wholeMs(result.agentMs)}::integer, ${storableJson(result.trace)}::jsonb,
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(result.replies)}::jsonb,
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${files}::jsonb,
           ${owner}, ${epoch}::bigint, ${quotesJson(result.replies)}::jsonb,
           ${storableJson(result.statePatch)}::jsonb, ${result.isDraft ?? false}::boolean, ${result.loop ?? null}, ${turn ? (turn.edits ?? 0) : null}::integer,
           ${merged?.map((line) => line.messageId) ?? null}::bigint[],
@@ -318,10 +320,12 @@ export class PostgresInbox implements Inbox {
     return stored && this.#postgres.secrets.openText(stored, MEDIA_REF_CONTEXT);
   }
 
-  async saveTranscript(messageId: string, text: string): Promise<void> {
+  async saveTranscript(messageId: string, result: { text: string } | NoTranscript): Promise<void> {
+    const [text, details] =
+      'text' in result ? [cleanText(result.text), { isTranscript: true }] : ['', { noTranscript: result }];
     await withStorage('storing a transcript', () =>
       this.#postgres.execute(sql`
-        UPDATE message SET text = ${cleanText(text)}, details = coalesce(details, '{}') || '{"isTranscript": true}'
+        UPDATE message SET text = ${text}, details = coalesce(details, '{}') || ${storableJson(details)}::jsonb
         WHERE id = ${messageId}::bigint AND state = 'received' AND text = ''`),
     );
   }

@@ -1,12 +1,14 @@
 import sql, { empty, type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
 import { cleanText } from '../../../core/clean-text.ts';
+import { MediaError } from '../../../core/errors.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { FirstContact } from '../../../core/policies/governor.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
+import type { StoreName } from '../../../core/ports/media-store.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
@@ -56,6 +58,14 @@ type Moved = Array<[id: string, chatId: string, accountId: string, state: Outbox
 
 const MOVED_COLUMNS = sql`outbox.id, outbox.chat_id, outbox.account_id, outbox.state`;
 
+/** Where the bytes of a file are. */
+interface FileRow {
+  bytes: Uint8Array | null;
+  store: StoreName | null;
+  location: string | null;
+  content: Uint8Array | null;
+}
+
 interface OverdueRow extends ReplyRow {
   attempts: number;
   open_for_ms: number;
@@ -84,6 +94,8 @@ export class PostgresOutbox implements Outbox {
   ): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }> {
     const { phone, lid, groupId } = addressColumns(addressOf(message.to));
     const key = idempotencyKey === undefined ? null : storableId(idempotencyKey);
+    const stored = file?.bytes && (await this.#postgres.files?.save(file.bytes));
+    const bytes = file?.bytes && !stored ? Buffer.from(file.bytes) : null;
     return withStorage('storing a message to send', async () => {
       const [added] = await this.#postgres.query<{
         outcome: 'queued' | 'known' | 'conflict';
@@ -91,8 +103,8 @@ export class PostgresOutbox implements Outbox {
       }>(sql`SELECT outcome, outbox_id FROM outbox_add_direct(${message.accountId}, ${phone}, ${lid}, ${groupId},
           ${message.to}, ${storableId(message.waMessageId)}, ${cleanText(message.text)}, ${key},
           ${byHand?.pauseMs ?? null}::bigint, ${storableJson(message.special)}::jsonb, ${storableJson(message.quote)}::jsonb,
-          ${storableJson(message.media)}::jsonb, ${file?.bytes ? Buffer.from(file.bytes) : null}::bytea,
-          ${file?.source ?? null}, ${storableJson(message.mentions)}::jsonb)`);
+          ${storableJson(message.media)}::jsonb, ${bytes}::bytea,
+          ${file?.source ?? null}, ${storableJson(message.mentions)}::jsonb, ${storableJson(stored)}::jsonb)`);
       if (!added) throw new Error('outbox_add_direct returned no row');
       const [row] = await this.#postgres.query<Columns<OutboxRow>>(sql`
         SELECT ${OUTBOX_COLUMNS}, o.text, o.error FROM outbox o WHERE o.id = ${added.outbox_id}::bigint`);
@@ -407,10 +419,11 @@ export class PostgresOutbox implements Outbox {
 
   async fileOf(outboxId: string): Promise<{ bytes: Uint8Array; content?: Uint8Array } | undefined> {
     const [row] = await withStorage("reading a reply's file", () =>
-      this.#postgres.query<{ bytes: Uint8Array; content: Uint8Array | null }>(sql`
-        SELECT bytes, content FROM outbox_file WHERE outbox_id = ${outboxId}::bigint`),
+      this.#postgres.query<FileRow>(sql`
+        SELECT bytes, store, location, content FROM outbox_file WHERE outbox_id = ${outboxId}::bigint`),
     );
-    return row ? { bytes: row.bytes, ...(row.content && { content: this.#open(row.content) }) } : undefined;
+    const bytes = row && (await this.#bytesOf(row));
+    return bytes && { bytes, ...(row.content && { content: this.#open(row.content) }) };
   }
 
   async keepContent(outboxId: string, content: Uint8Array): Promise<Uint8Array> {
@@ -426,6 +439,14 @@ export class PostgresOutbox implements Outbox {
         SELECT (SELECT count(*)::integer FROM held) AS held, (SELECT content FROM kept) AS kept`),
     );
     return kept ? this.#open(kept) : content;
+  }
+
+  /** Undefined: the file was removed because of its age. */
+  async #bytesOf({ bytes, store, location }: FileRow): Promise<Uint8Array | undefined> {
+    if (store === null || location === null) return bytes ?? undefined;
+    const { files } = this.#postgres;
+    if (files) return files.load({ store, location });
+    throw new MediaError('MEDIA_UNAVAILABLE', 'The file is in a store for which this node has no settings.');
   }
 
   #open(content: Uint8Array): Uint8Array {

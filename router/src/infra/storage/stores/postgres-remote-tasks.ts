@@ -40,9 +40,9 @@ type FollowedColumns = StoredTurn & {
  * changes several tables.
  */
 export class PostgresRemoteTasks implements RemoteTasks {
-  readonly #postgres: Pick<Statements, 'query' | 'execute' | 'changes'>;
+  readonly #postgres: Pick<Statements, 'query' | 'execute' | 'changes' | 'files'>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute' | 'changes'>) {
+  constructor(postgres: Pick<Statements, 'query' | 'execute' | 'changes' | 'files'>) {
     this.#postgres = postgres;
   }
 
@@ -140,13 +140,14 @@ export class PostgresRemoteTasks implements RemoteTasks {
     const to = replies.map((reply) => reply.to);
     const waIds = replies.map((reply) => storableId(reply.waMessageId));
     const texts = replies.map((reply) => cleanText(reply.text));
+    const files = await filesJson(replies, this.#postgres.files);
     const rows = await withStorage('storing a report of a task', () =>
       this.#postgres.query<ReplyRow>(sql`
         SELECT outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media,
           timer_seconds
         FROM remote_task_report(${taskId}::bigint, ${number}::integer, ${storableOrNull(position)}, ${end?.state ?? null},
           ${storableOrNull(failure?.reason)}, ${storableOrNull(failure?.error)},
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${filesJson(replies)}::jsonb) ORDER BY outbox_id::bigint`),
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${files}::jsonb) ORDER BY outbox_id::bigint`),
     );
     const reported = rows.map(queuedReply);
     const { chatId, message } = reported[0] ?? {};

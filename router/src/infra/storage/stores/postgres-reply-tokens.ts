@@ -61,11 +61,12 @@ export class PostgresReplyTokens implements ReplyTokens {
   async redeem(token: string, replies: readonly LateReply[]): Promise<LateAnswer> {
     const waIds = replies.map(({ waMessageId }) => storableId(waMessageId));
     const texts = replies.map(({ text }) => cleanText(text));
+    const files = await filesJson(replies, this.#postgres.files);
     const rows = await withStorage('storing a late answer', () =>
       this.#postgres.query<ReplyRow & { outcome: LateAnswer['outcome'] }>(sql`
         SELECT outcome, outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media,
           timer_seconds
-        FROM reply_later(${hashOf(token)}::bytea, ${waIds}::text[], ${texts}::text[], ${filesJson(replies)}::jsonb)`),
+        FROM reply_later(${hashOf(token)}::bytea, ${waIds}::text[], ${texts}::text[], ${files}::jsonb)`),
     );
     const refused = rows.find(({ outcome }) => outcome !== 'stored')?.outcome;
     if (refused !== undefined && refused !== 'stored') return { outcome: refused };

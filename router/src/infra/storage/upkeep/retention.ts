@@ -3,6 +3,7 @@ import type { RetentionDays } from '../../../config/config.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { Postgres } from '../postgres.ts';
+import type { FileUpkeep } from './file-upkeep.ts';
 import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
 import { forgetReplyTokens } from '../stores/postgres-reply-tokens.ts';
 import { forgetOldStats } from '../stores/postgres-stats.ts';
@@ -23,6 +24,8 @@ export type RetentionKind = keyof RetentionDays;
 export interface RetentionDeps {
   postgres: Postgres;
   limits: RetentionDays;
+  /** Removes files of stores that no row names. */
+  fileUpkeep?: Pick<FileUpkeep, 'run'>;
   clock: Clock;
   log: Logger;
 }
@@ -56,6 +59,13 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
         AND NOT EXISTS (SELECT 1 FROM dead_letter d WHERE d.chat_id = o.chat_id AND d.outbox_id = o.id)
       LIMIT ${BATCH})
       AND state IN ('draft', 'acked', 'delivered', 'read', 'dead') RETURNING 1`,
+  // The row stays, with the uploaded form: a phone may request the message again.
+  files: (before) => sql`
+    UPDATE outbox_file SET bytes = NULL, store = NULL, location = NULL WHERE outbox_id IN (
+      SELECT f.outbox_id FROM outbox_file f JOIN outbox o ON o.id = f.outbox_id
+      WHERE o.state IN ('acked', 'delivered', 'read') AND o.acked_at < ${before}::timestamptz
+        AND (f.bytes IS NOT NULL OR f.location IS NOT NULL)
+      LIMIT ${BATCH} FOR UPDATE OF f SKIP LOCKED) RETURNING 1`,
   workflows: (before) => sql`
     DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
       SELECT workflow_uuid FROM dbos.workflow_status
@@ -91,6 +101,7 @@ const ORDER: RetentionKind[] = [
   'deadLetters',
   'text',
   'outbox',
+  'files',
   'workflows',
   'journal',
   'oldKeys',
@@ -184,6 +195,7 @@ export class Retention {
     await forgetGoneNodes(this.#deps.postgres);
     await forgetReplyTokens(this.#deps.postgres);
     await forgetOldStats(this.#deps.postgres);
+    await this.#deps.fileUpkeep?.run(this.#stopping.signal);
     return removed;
   }
 

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
 import { type IncomingMessage, MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
-import { filesIn, inlineDataOf } from '../../../../../router/src/infra/agents/adk/adk-media.ts';
+import {
+  fileDataOf,
+  fileLinksIn,
+  filesIn,
+  inlineDataOf,
+  isReadable,
+} from '../../../../../router/src/infra/agents/adk/adk-media.ts';
 import { type AdkEvent, parseEvents, runBody } from '../../../../../router/src/infra/agents/adk/adk-wire.ts';
 import { HttpAgentClient } from '../../../../../router/src/infra/http-agent-client.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';
@@ -45,6 +51,23 @@ describe('files to an ADK agent', () => {
     });
   });
 
+  it('are sent as fileData by their address', () => {
+    const fileUri = 'https://wa2ai.example/api/media/x';
+    expect(fileDataOf(media, fileUri)).toEqual({
+      fileData: { mimeType: 'application/pdf', fileUri, displayName: 'a.pdf' },
+    });
+  });
+
+  it.each([
+    ['image/jpeg', 10, true],
+    ['audio/ogg; codecs=opus', 10, true],
+    ['application/pdf', MAX_MEDIA_BYTES + 1, false],
+    ['application/zip', 10, false],
+    ['image/jpegx', 10, false],
+  ])('are readable or not: %s of %i bytes', (mimeType, sizeBytes, isRead) => {
+    expect(isReadable({ kind: 'document', mimeType, sizeBytes })).toBe(isRead);
+  });
+
   it('do not change the body of a text message', () => {
     expect(runBody('snake', { ...run, text: '' })).toMatchObject({ new_message: { parts: [{ text: '' }] } });
   });
@@ -63,6 +86,19 @@ describe('files in a run', () => {
       { kind: 'image', mimeType: 'image/png', bytes },
       { kind: 'audio', mimeType: 'audio/mpeg', bytes },
       { kind: 'document', mimeType: 'text/csv', fileName: '.._sums.csv', bytes: Buffer.from('a') },
+    ]);
+  });
+
+  it('are links where the answer names them by an address of the web', () => {
+    const named = { fileUri: 'https://a.org/x.pdf', mimeType: 'application/pdf', displayName: 'x.pdf' };
+    const run = events(
+      [{}, { text: 'here' }, { fileData: named }, { fileData: { fileUri: 'gs://bucket/y' } }],
+      [{ partial: true }, { fileData: named }],
+      [{}, { fileData: named, thought: true }, { fileData: { fileUri: 'http://a.org/z' } }],
+    );
+    expect(fileLinksIn(run)).toEqual([
+      { url: 'https://a.org/x.pdf', mimeType: 'application/pdf', fileName: 'x.pdf' },
+      { url: 'http://a.org/z' },
     ]);
   });
 
@@ -109,16 +145,15 @@ describe('an ADK route', () => {
   ];
   const loadMedia = async () => bytes;
 
-  it('without media neither fetches nor sends files, and returns text only', async () => {
+  it('without the setting sends no file to a server of the contract, and returns those of the answer', async () => {
     nock(url)
       .post('/run', (body) => JSON.stringify(body.new_message) === '{"parts":[{"text":"read this"}]}')
       .reply(200, answer);
     const client = new HttpAgentClient({ adk: { appName: 'a', dialect: 'snake' } });
     const forbidden = async () => Promise.reject(new Error('nothing is to be fetched'));
     const said = await client.sendMessage(url, { ...message, media }, { loadMedia: forbidden });
-    expect(said.response).toBe('a chart');
-    expect(said).not.toHaveProperty('files');
-    expect(await client.takesFile()).toBe(false);
+    expect(said).toMatchObject({ response: 'a chart', files: [{ kind: 'image', bytes }] });
+    expect(await client.takesFile({ ...message, media }, url)).toBe(false);
   });
 
   it('with media sends the file and returns those of the answer', async () => {
@@ -128,6 +163,47 @@ describe('an ADK route', () => {
     const client = new HttpAgentClient({ adk: { appName: 'a', dialect: 'snake', media: true } });
     const said = await client.sendMessage(url, { ...message, media }, { loadMedia });
     expect(said).toMatchObject({ response: 'a chart', files: [{ kind: 'image', bytes }] });
-    expect(await client.takesFile()).toBe(true);
+    expect(await client.takesFile({ ...message, media }, url)).toBe(true);
+  });
+
+  it('with media off neither fetches nor sends files, and returns text only', async () => {
+    nock(url)
+      .post('/run', (body) => JSON.stringify(body.newMessage.parts) === '[{"text":"read this"}]')
+      .reply(200, answer);
+    const client = new HttpAgentClient({ adk: { appName: 'a', dialect: 'camel', media: false } });
+    const forbidden = async () => Promise.reject(new Error('nothing is to be fetched'));
+    const said = await client.sendMessage(url, { ...message, media }, { loadMedia: forbidden });
+    expect(said).not.toHaveProperty('files');
+    expect(await client.takesFile({ ...message, media }, url)).toBe(false);
+  });
+
+  it('without the setting sends what models read to an ADK server, which its session shows', async () => {
+    const session = '/apps/a/users/34600111222/sessions/34600111222_34600111222';
+    nock(url).get(session).twice().reply(404, { detail: 'Session not found' });
+    nock(url).post(session).reply(200, { id: 's', appName: 'a' });
+    nock(url).get(session).reply(200, { id: 's', appName: 'a', events: [] });
+    nock(url)
+      .post('/run', (body) => body.newMessage.parts[0].inlineData.data === 'AQID')
+      .reply(200, answer);
+    const client = new HttpAgentClient({ adk: { appName: 'a' } });
+    const alone = { ...message, text: '', media };
+    expect(await client.takesFile(alone, url)).toBe(true);
+    await client.sendMessage(url, alone, { loadMedia });
+    expect(nock.isDone()).toBe(true);
+    const unreadable = { ...media, mimeType: 'application/zip' };
+    expect(await client.takesFile({ ...alone, media: unreadable }, url)).toBe(false);
+    expect(await client.takesFile({ ...alone, isTranscript: true }, url)).toBe(false);
+  });
+
+  it.each([
+    ['with an address', async () => 'https://wa2ai.example/api/media/x', 'fileData'],
+    ['with the bytes where wa2ai has no address', async () => undefined, 'inlineData'],
+  ])("with media 'url' sends the file %s", async (_, mediaUrl, part) => {
+    nock(url)
+      .post('/run', (body) => part in body.newMessage.parts[1])
+      .reply(200, answer);
+    const client = new HttpAgentClient({ adk: { appName: 'a', dialect: 'camel', media: 'url' } });
+    await client.sendMessage(url, { ...message, media }, { loadMedia, mediaUrl });
+    expect(nock.isDone()).toBe(true);
   });
 });

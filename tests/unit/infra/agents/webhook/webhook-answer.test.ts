@@ -87,6 +87,18 @@ describe('readWebhookAnswer', () => {
     );
   });
 
+  it('reads files that are named by URL, and several files', () => {
+    const link = { url: 'https://a.org/bill.pdf', mimeType: 'application/pdf', fileName: 'bill.pdf' };
+    expect(read(JSON.stringify({ media: link }))).toEqual({ fileLinks: [link] });
+    const media = [{ mimeType: 'image/png', data: png }, { url: 'https://a.org/x' }];
+    expect(read(JSON.stringify({ text: 'Look', media }))).toEqual({
+      text: 'Look',
+      files: [{ kind: 'image', mimeType: 'image/png', bytes: Buffer.from('png') }],
+      fileLinks: [{ url: 'https://a.org/x' }],
+    });
+    expect(() => read(JSON.stringify({ media: { url: 'file:///etc/passwd' } }))).toThrow(/has none of/);
+  });
+
   it.each([
     ['image/png', 'image'],
     ['audio/ogg; codecs=opus', 'audio'],

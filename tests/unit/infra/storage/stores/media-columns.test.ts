@@ -25,13 +25,13 @@ describe('filesJson', () => {
     sizeBytes: 2,
   };
 
-  it('is null when no reply has a file', () => {
-    expect(filesJson([])).toBeNull();
-    expect(filesJson([reply, { ...reply, text: 'hello' }])).toBeNull();
+  it('is null when no reply has a file', async () => {
+    expect(await filesJson([], undefined)).toBeNull();
+    expect(await filesJson([reply, { ...reply, text: 'hello' }], undefined)).toBeNull();
   });
 
-  it('has one entry for each reply, in order, and null for a reply of text', () => {
-    const json = filesJson([reply, { ...reply, media, file: Buffer.from('hi') }]);
+  it('has one entry for each reply, in order, and null for a reply of text', async () => {
+    const json = await filesJson([reply, { ...reply, media, file: Buffer.from('hi') }], undefined);
     expect(JSON.parse(json ?? '')).toEqual([
       null,
       {
@@ -41,15 +41,24 @@ describe('filesJson', () => {
     ]);
   });
 
-  it('contains only the bytes of the file when they are part of a larger buffer', () => {
+  it('contains only the bytes of the file when they are part of a larger buffer', async () => {
     const whole = new TextEncoder().encode('before-file-after');
-    const json = filesJson([{ ...reply, media, file: whole.subarray(7, 11) }]);
+    const json = await filesJson([{ ...reply, media, file: whole.subarray(7, 11) }], undefined);
     expect(Buffer.from(JSON.parse(json ?? '')[0].bytes, 'base64').toString()).toBe('file');
   });
 
-  it('leaves out a file name that the reply does not have', () => {
+  it('leaves out a file name that the reply does not have', async () => {
     const { fileName: _, ...unnamed } = media;
-    const [entry] = JSON.parse(filesJson([{ ...reply, media: unnamed, file: new Uint8Array() }]) ?? '');
+    const [entry] = JSON.parse(
+      (await filesJson([{ ...reply, media: unnamed, file: new Uint8Array() }], undefined)) ?? '',
+    );
     expect(entry).toEqual({ media: unnamed, bytes: '' });
+  });
+
+  it('names the place of a file that a store took, without its bytes', async () => {
+    const stored = { store: 's3' as const, location: 'ab/cd' };
+    const files = { save: async () => stored, load: () => Promise.reject(new Error('nothing is read')) };
+    const json = await filesJson([{ ...reply, media, file: Buffer.from('hi') }], files);
+    expect(JSON.parse(json ?? '')).toEqual([{ media: expect.anything(), ...stored }]);
   });
 });

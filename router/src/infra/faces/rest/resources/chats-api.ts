@@ -11,6 +11,7 @@ import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
 import type { PolicyOfChat } from '../../../../core/routing/policy-of-chat.ts';
 import { MAX_TAGS, tagField } from '../../../../core/routing/when-fields.ts';
+import { maskedConversation } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import {
   accountIdField,
@@ -363,7 +364,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
         const { accountId, id: chatId } = chat;
         const policy = await policyOfChat({ accountId, channelIds: addressesOf(chat) }, text);
         if (policy.route) refuseOtherRoute(caller, policy.route.id);
-        const data = { chatId, ...policy, settings: { ...policy.settings } };
+        const data = { chatId, ...policy, settings: { ...maskedConversation(policy.settings) } };
         return { status: 200, object: chatId, json: { success: true, data } };
       },
     }),

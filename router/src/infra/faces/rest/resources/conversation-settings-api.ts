@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   type ConversationSettings,
-  conversationFields,
+  conversationDefaultFields,
 } from '../../../../core/policies/conversation-fields.ts';
 import { conversationOf, originsOf } from '../../../../core/policies/settings.ts';
 import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
@@ -17,7 +17,7 @@ export interface ConversationSettingsApiDeps {
 }
 
 const settingsBody = z
-  .strictObject(conversationFields)
+  .strictObject(conversationDefaultFields)
   .meta({ id: 'ConversationSettings', examples: [{ reply: { maxChars: 2000 } }] });
 
 const settingsView = z

@@ -1,7 +1,12 @@
 import { z } from 'zod';
-import { agentFile, fileField } from '../../../../core/delivery/agent-file.ts';
+import {
+  answerFilesField,
+  fileField,
+  fileLinkField,
+  filesOfAnswer,
+} from '../../../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../../../core/errors.ts';
-import type { AgentResponse, ReplyFile } from '../../../../core/models.ts';
+import type { AgentResponse } from '../../../../core/models.ts';
 import type { ReplyTokenState, ReplyTokens } from '../../../../core/ports/reply-tokens.ts';
 import type { AnswerLaterResult } from '../../../../core/turns/answer-later.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
@@ -12,17 +17,35 @@ import { invalid } from '../validate.ts';
 export interface RepliesApiDeps {
   replyTokens: Pick<ReplyTokens, 'stateOf'>;
   /** Stores a late answer, once for each message. */
-  answerLater(token: string, answer: Pick<AgentResponse, 'response' | 'files'>): Promise<AnswerLaterResult>;
+  answerLater(
+    token: string,
+    answer: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>,
+  ): Promise<AnswerLaterResult>;
 }
 
 /** Largest body: a file of 10 MB in base64, and a text. */
 const MAX_BYTES = 15 * 1024 * 1024;
 const TOKEN = /^[\w-]{43}$/;
 
+const mediaField = z
+  .strictObject({
+    mimeType: fileField.shape.mimeType.optional(),
+    data: fileField.shape.data.optional(),
+    url: fileLinkField.shape.url.optional(),
+    fileName: fileField.shape.fileName,
+  })
+  .superRefine(({ mimeType, data, url }, context) => {
+    const add = (name: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [name], message });
+    if (data !== undefined && url !== undefined) add('url', 'cannot be combined with data');
+    if (data === undefined && url === undefined) add('data', 'is missing; send data or url');
+    if (data !== undefined && mimeType === undefined) add('mimeType', 'is missing');
+  });
+
 const replyBody = z
   .strictObject({
     text: z.string().max(65_536).optional().describe('With a picture or a document, its caption.'),
-    media: z.strictObject(fileField.shape).optional().describe('A file to send.'),
+    media: mediaField.optional().describe('A file to send: its bytes in `data`, or its `url`.'),
   })
   .refine(({ text = '', media }) => text.trim() !== '' || media !== undefined, {
     path: ['text'],
@@ -78,11 +101,8 @@ export function repliesApi({ replyTokens, answerLater }: RepliesApiDeps): Endpoi
         413: { description: 'The body is larger than 15 MB.', schema: problemSchema },
       },
       handle: async ({ params: { token = '' }, body: { text, media } }) => {
-        const files = media ? [fileOf(media)] : [];
-        const result = await answerLater(token, {
-          ...(text !== undefined && { response: text }),
-          ...(files.length > 0 && { files }),
-        });
+        const files = filesOf(media);
+        const result = await answerLater(token, { ...(text !== undefined && { response: text }), ...files });
         if (result.outcome !== 'stored') throw REFUSALS[result.outcome]();
         return { status: 202, json: { success: true, data: { replies: result.outboxIds } } };
       },
@@ -91,10 +111,10 @@ export function repliesApi({ replyTokens, answerLater }: RepliesApiDeps): Endpoi
 }
 
 /** @throws {HttpProblem} the file is too large, or empty */
-function fileOf(media: z.output<typeof fileField>): ReplyFile {
+function filesOf(media: z.output<typeof mediaField> | undefined): Pick<AgentResponse, 'files' | 'fileLinks'> {
   try {
-    const file = agentFile(media);
-    if (file.bytes.length > 0) return file;
+    const found = filesOfAnswer(answerFilesField.optional().parse(media));
+    if (found.files?.every(({ bytes }) => bytes.length > 0) ?? true) return found;
   } catch (error) {
     if (!(error instanceof AgentProtocolError)) throw error;
     throw invalid('body', [{ field: 'media.data', message: 'must contain at most 10 MB' }]);

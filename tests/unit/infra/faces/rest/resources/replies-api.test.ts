@@ -52,6 +52,12 @@ describe('POST /api/replies/:token', () => {
     expect(api.sent[1]).toMatchObject({ text: '', media: { kind: 'document' } });
   });
 
+  it('sends the address of a file whose host is not allowed', async () => {
+    const media = { url: 'https://example.com/bill.pdf', fileName: 'bill.pdf' };
+    expect((await reply(await aToken(), { text: 'Here', media })).status).toBe(202);
+    expect(api.sent).toMatchObject([{ text: 'Here\nbill.pdf: https://example.com/bill.pdf' }]);
+  });
+
   it('answers a message once', async () => {
     const token = await aToken();
     expect((await reply(token, { text: 'one' })).status).toBe(202);
@@ -95,7 +101,10 @@ describe('POST /api/replies/:token', () => {
     [{ media: { ...png, data: 'ñ' } }, 'media.data must be base64.'],
     [{ media: { ...png, data: '=' } }, 'media.data must contain the bytes of a file.'],
     [{ media: { ...png, mimeType: 'picture' } }, 'media.mimeType must be a media type such as image/png.'],
-    [{ media: { ...png, url: 'http://x' } }, 'media.url is not a known field.'],
+    [{ media: { ...png, url: 'http://x' } }, 'media.url cannot be combined with data.'],
+    [{ media: { mimeType: 'image/png' } }, 'media.data is missing; send data or url.'],
+    [{ media: { data: 'YQ==' } }, 'media.mimeType is missing.'],
+    [{ media: { url: 'file:///x' } }, 'media.url must be an http:// or https:// URL.'],
   ])('refuses %j and leaves the token valid', async (body, sentence) => {
     const token = await aToken();
     const answer = await reply(token, body);

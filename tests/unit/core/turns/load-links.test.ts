@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Pictures } from '../../../../router/src/core/ports/pictures.ts';
-import { withPictures } from '../../../../router/src/core/turns/load-pictures.ts';
+import { withLinkedFiles, withPictures } from '../../../../router/src/core/turns/load-links.ts';
 import { markdownPictures } from '../../../../router/src/infra/formatting/markdown-pictures.ts';
 import { MemoryWebFiles } from '../../../doubles/memory-web-files.ts';
 import { MP3, PNG } from '../../../support/sounds.ts';
@@ -68,5 +68,75 @@ describe('withPictures', () => {
     const reason = new Error('stopping');
     const answer = { success: true, response: '![a](https://a.org/1.png)' };
     await expect(withPictures(pictures, answer, hosts, AbortSignal.abort(reason))).rejects.toBe(reason);
+  });
+});
+
+describe('withLinkedFiles', () => {
+  const url = 'https://a.org/x.pdf';
+  const pdf = Buffer.from('%PDF-1.7');
+  const linked = async (
+    links: Array<{ url: string; mimeType?: string; fileName?: string }>,
+    allowed: readonly string[] = hosts,
+    response?: string,
+  ) => {
+    files.files.set(url, { bytes: pdf, mimeType: 'application/pdf', fileName: 'x.pdf' });
+    const answer = { success: true, ...(response !== undefined && { response }), fileLinks: links };
+    const found = await withLinkedFiles(files, answer, allowed);
+    expect(found.response).not.toHaveProperty('fileLinks');
+    const shown = found.response.files?.map(({ kind, mimeType, fileName }) => [kind, mimeType, fileName]);
+    return { text: found.response.response, files: shown, steps: found.steps.map(({ outcome }) => outcome) };
+  };
+
+  it('makes the file of an allowed host a file, as the kind that its bytes show', async () => {
+    expect(await linked([{ url, mimeType: 'image/png', fileName: 'bill.pdf' }], hosts, 'Here')).toEqual({
+      text: 'Here',
+      files: [['document', 'application/pdf', 'bill.pdf']],
+      steps: ['loaded'],
+    });
+    const more = [{ url: 'https://a.org/1.png' }, { url: 'https://a.org/sound' }];
+    expect(await linked(more)).toMatchObject({
+      text: undefined,
+      files: [
+        ['image', 'image/png', undefined],
+        ['audio', 'audio/mpeg', undefined],
+      ],
+    });
+  });
+
+  it.each([
+    ['a host that is not allowed', { url: 'https://b.org/x.pdf' }, hosts, 'https://b.org/x.pdf', []],
+    ['no allowed hosts', { url }, [], url, []],
+    ['one that cannot be loaded', { url: 'https://a.org/none' }, hosts, 'https://a.org/none', ['failed']],
+    ['one with a name', { url, fileName: 'bill.pdf' }, [], `bill.pdf: ${url}`, []],
+  ])('leaves the address in the text for %s', async (_name, link, allowed, line, steps) => {
+    expect(await linked([link], allowed, 'Here:')).toEqual({
+      text: `Here:\n${line}`,
+      files: undefined,
+      steps,
+    });
+    expect(await linked([link], allowed)).toMatchObject({ text: line });
+  });
+
+  it('refuses a web page in place of a file', async () => {
+    files.files.set('https://a.org/login', { bytes: Buffer.from('<html>'), mimeType: 'text/html' });
+    const link = { url: 'https://a.org/login', mimeType: 'application/pdf' };
+    expect(await linked([link])).toMatchObject({ text: link.url, steps: ['failed'] });
+  });
+
+  it('sends what WhatsApp does not show as such a kind as a document', async () => {
+    files.files.set('https://a.org/a.gif', { bytes: Buffer.from('GIF89a'), fileName: 'a.gif' });
+    expect(await linked([{ url: 'https://a.org/a.gif' }])).toMatchObject({
+      files: [['document', 'image/gif', 'a.gif']],
+    });
+  });
+
+  it('loads five files at most', async () => {
+    const links = Array.from({ length: 6 }, () => ({ url }));
+    expect(await linked(links)).toMatchObject({ text: url, files: { length: 5 } });
+  });
+
+  it('changes nothing without links', async () => {
+    const answer = { success: true, response: 'x' };
+    expect(await withLinkedFiles(files, answer, hosts)).toEqual({ response: answer, steps: [] });
   });
 });

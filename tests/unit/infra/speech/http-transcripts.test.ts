@@ -3,10 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
-import {
-  HttpTranscripts,
-  transcriptionUrl,
-} from '../../../../router/src/infra/transcription/http-transcripts.ts';
+import { audioUrl } from '../../../../router/src/infra/speech/audio-server.ts';
+import { HttpTranscripts } from '../../../../router/src/infra/speech/http-transcripts.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../support/mocked-network.ts';
 
@@ -24,49 +22,40 @@ class ImpatientClock extends FakeClock {
 }
 
 function setup(file = 'sound') {
-  const saved: string[][] = [];
   const transcripts = new HttpTranscripts({
     media: { load: async () => Buffer.from(file) },
-    inbox: { saveTranscript: async (...given) => void saved.push(given) },
     transport: new AgentTransport(),
     clock: new ImpatientClock(),
   });
   const ask = (messageId = 'm1', settings = {}) =>
     transcripts.textOf(turn(messageId), { url, ...settings }, new AbortController().signal);
-  return { ask, saved };
+  return { ask };
 }
 
 describe('HttpTranscripts', () => {
-  it('sends the file and the model as a form, and stores the text of the answer', async () => {
+  it('sends the file and the model as a form, and reads the text of the answer', async () => {
     const bodies: string[] = [];
     nock(url, {
       reqheaders: { authorization: 'Bearer k', 'content-type': /^multipart\/form-data; boundary=/ },
     })
       .post('/v1/audio/transcriptions', (body) => bodies.push(String(body)) > 0)
       .reply(200, { text: ' hello there ' });
-    const { ask, saved } = setup();
+    const { ask } = setup();
     expect(await ask('m1', { model: 'tiny', headers: { Authorization: 'Bearer k' } })).toBe('hello there');
-    expect(saved).toEqual([['m1', 'hello there']]);
     for (const part of ['filename="voice.ogg"', 'audio/ogg', 'sound', 'name="model"', 'tiny'])
       expect(bodies[0]).toContain(part);
   });
 
   it('asks once for the same file', async () => {
     nock(url).post('/v1/audio/transcriptions').once().reply(200, { text: 'hi' });
-    const { ask, saved } = setup();
+    const { ask } = setup();
     await ask('m1');
     expect(await ask('m2')).toBe('hi');
-    expect(saved).toEqual([
-      ['m1', 'hi'],
-      ['m2', 'hi'],
-    ]);
   });
 
-  it('reads a plain text, and stores nothing for silence', async () => {
+  it('reads a plain text, and takes an empty one for silence', async () => {
     nock(url).post('/v1/audio/transcriptions').reply(200, '\n', { 'content-type': 'text/plain' });
-    const { ask, saved } = setup();
-    expect(await ask()).toBe('');
-    expect(saved).toEqual([]);
+    expect(await setup().ask()).toBe('');
   });
 
   it('tries an unavailable server twice', async () => {
@@ -90,13 +79,13 @@ describe('HttpTranscripts', () => {
   });
 });
 
-describe('transcriptionUrl', () => {
+describe('audioUrl', () => {
   it.each([
     ['http://a', 'http://a/v1/audio/transcriptions'],
     ['http://a/v1/', 'http://a/v1/audio/transcriptions'],
     ['http://a/openai/v1?x=1', 'http://a/openai/v1/audio/transcriptions?x=1'],
     ['http://a/x/audio/transcriptions', 'http://a/x/audio/transcriptions'],
   ])('of %s is %s', (given, expected) => {
-    expect(transcriptionUrl(given)).toBe(expected);
+    expect(audioUrl(given, '/audio/transcriptions')).toBe(expected);
   });
 });

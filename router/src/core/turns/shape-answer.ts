@@ -1,0 +1,69 @@
+import { Wa2aiError } from '../errors.ts';
+import type { AgentResponse, IncomingMessage } from '../models.ts';
+import { type ReplyShaping, type ReplyStep, type ShapedReply, shapeReply } from '../policies/reply.ts';
+import type { Conversation } from '../policies/settings.ts';
+import { isSpoken, MAX_SPOKEN_CHARS, type VoiceSettings } from '../policies/voice-fields.ts';
+import { withLinkedFiles, withPictures } from './load-links.ts';
+
+export interface ShapeAnswerOptions {
+  conversation: Conversation;
+  /** The message that is answered, as far as it is known. */
+  asked?: Pick<IncomingMessage, 'media'> | undefined;
+  /** False: the text is a message in any case. */
+  mayBeCaption?: boolean;
+  /** False: the answer stays text. */
+  maySpeak?: boolean;
+  signal?: AbortSignal;
+}
+
+/**
+ * The answer of an agent as it goes to the chat: pictures and files that it names by URL are loaded, its text is filtered,
+ * converted and split, or spoken where the settings of the route want that. What cannot be loaded or spoken stays text.
+ * @throws the signal's reason when it aborts
+ */
+export async function shapeAnswer(
+  deps: ReplyShaping,
+  answer: AgentResponse,
+  options: ShapeAnswerOptions,
+): Promise<ShapedReply> {
+  const { conversation, asked, mayBeCaption = true, maySpeak = true, signal } = options;
+  const { reply } = conversation;
+  const seen = await withPictures(deps.pictures, answer, reply.imageHosts, signal);
+  const linked = await withLinkedFiles(deps.pictures?.files, seen.response, reply.fileHosts, signal);
+  const shaped = shapeReply(linked.response, conversation, deps.formatReply, mayBeCaption);
+  const steps = [...seen.steps, ...linked.steps];
+  if (!maySpeak || !isSpoken(reply.voice, asked)) return { ...shaped, steps: [...steps, ...shaped.steps] };
+  const spoken = await speak(deps, linked.response, conversation, reply.voice, signal);
+  if (Array.isArray(spoken)) return { ...shaped, steps: [...steps, ...shaped.steps, ...spoken] };
+  return { ...spoken, steps: [...steps, ...spoken.steps] };
+}
+
+/** The answer with its text as a voice message, before its files; else why it stays text. */
+async function speak(
+  { speech, formatReply }: ReplyShaping,
+  answer: AgentResponse,
+  { reply, egressFilter }: Conversation,
+  voice: VoiceSettings,
+  signal: AbortSignal | undefined,
+): Promise<ShapedReply | ReplyStep[]> {
+  const plain = { ...reply, format: 'plain' as const, maxChars: Number.MAX_SAFE_INTEGER };
+  const shaped = shapeReply(answer, { reply: plain, egressFilter }, formatReply, false);
+  const [first, ...files] = shaped.replies;
+  const text = first?.media ? '' : (first?.text.trim() ?? '');
+  if (!speech || text === '') return [];
+  const { maxChars = MAX_SPOKEN_CHARS } = voice;
+  if (text.length > maxChars) {
+    const sentence = `The answer has ${text.length} characters; up to ${maxChars} are spoken.`;
+    return [{ step: 'voice', outcome: 'too-long', sentence }];
+  }
+  try {
+    const { bytes, ...media } = await speech.voiceNoteOf(text, voice, signal);
+    const note = { text: '', media: { ...media, sizeBytes: bytes.length }, file: bytes };
+    const step: ReplyStep = { step: 'voice', outcome: 'spoken', sentence: 'The answer was spoken.' };
+    return { ...shaped, replies: [note, ...files], steps: [...shaped.steps, step] };
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof Wa2aiError)) throw error;
+    return [{ step: 'voice', outcome: 'failed', sentence: error.message }];
+  }
+}

@@ -1,0 +1,147 @@
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { MediaError } from '../../core/errors.ts';
+import type { ListedFile, MediaStore } from '../../core/ports/media-store.ts';
+import { checkHash, isLocation, newLocation } from './media-location.ts';
+
+/** Ends the name of a file that is being written. */
+const PART = '.part';
+
+export interface DiskMediaStoreOptions {
+  /** Created when the first file is stored. */
+  folder: string;
+  /** Total size of all files, in bytes; a file beyond it is not stored. */
+  maxBytes: number;
+}
+
+/** Files below a folder that only the user of the service can read. A file appears whole, under its final name. */
+export class DiskMediaStore implements MediaStore {
+  readonly name = 'disk';
+  readonly #options: DiskMediaStoreOptions;
+  /** Total size as far as this process knows it; counted before the first file is stored. */
+  #usedBytes: Promise<number> | undefined;
+
+  constructor(options: DiskMediaStoreOptions) {
+    this.#options = options;
+  }
+
+  async put(bytes: Uint8Array): Promise<string> {
+    const { maxBytes } = this.#options;
+    const location = newLocation(bytes);
+    const path = this.#pathOf(location);
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const usedBytes = (await this.used()) + bytes.length;
+      if (usedBytes > maxBytes) {
+        throw new MediaError('MEDIA_UNAVAILABLE', `${this.#options.folder} has reached its limit.`);
+      }
+      this.#usedBytes = Promise.resolve(usedBytes);
+      await write(`${path}${PART}`, bytes);
+      await rename(`${path}${PART}`, path);
+      await syncFolder(dirname(path));
+      return location;
+    } catch (error) {
+      await rm(`${path}${PART}`, { force: true }).catch(() => undefined);
+      throw storeError(error, 'cannot be written');
+    }
+  }
+
+  async get(location: string): Promise<Uint8Array> {
+    try {
+      return checkHash(location, await readFile(this.#pathOf(location)));
+    } catch (error) {
+      throw storeError(error, 'cannot be read');
+    }
+  }
+
+  async remove(location: string): Promise<void> {
+    const path = this.#pathOf(location);
+    try {
+      const { size } = await stat(path);
+      await rm(path, { force: true });
+      this.#usedBytes = this.used().then((used) => Math.max(0, used - size));
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw storeError(error, 'cannot be removed');
+    }
+  }
+
+  async *list(): AsyncGenerator<ListedFile> {
+    const { folder } = this.#options;
+    let usedBytes = 0;
+    for (const part of await namesIn(folder)) {
+      for (const name of await namesIn(join(folder, part))) {
+        const location = `${part}/${name}`;
+        const found = isLocation(location.replace(/\.part$/, ''))
+          ? await stat(join(folder, location)).catch(() => undefined)
+          : undefined;
+        if (!found) continue;
+        usedBytes += found.size;
+        yield { location, sizeBytes: found.size, storedAtMs: found.mtimeMs };
+      }
+    }
+    // Other processes may write to the same folder.
+    this.#usedBytes = Promise.resolve(usedBytes);
+  }
+
+  /** Total size of all files, in bytes. @throws {MediaError} */
+  used(): Promise<number> {
+    this.#usedBytes ??= this.#count().catch((error: unknown) => {
+      this.#usedBytes = undefined;
+      throw error;
+    });
+    return this.#usedBytes;
+  }
+
+  async #count(): Promise<number> {
+    let bytes = 0;
+    for await (const { sizeBytes } of this.list()) bytes += sizeBytes;
+    return bytes;
+  }
+
+  #pathOf(location: string): string {
+    if (isLocation(location.replace(/\.part$/, ''))) return join(this.#options.folder, location);
+    throw new MediaError('MEDIA_GONE', 'The row of a file names no file of the store.');
+  }
+}
+
+async function write(path: string, bytes: Uint8Array): Promise<void> {
+  const file: FileHandle = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** The name of a file is durable when its folder is. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
+    throw storeError(error, 'cannot be listed');
+  }
+}
+
+function storeError(error: unknown, what: string): MediaError {
+  if (error instanceof MediaError) return error;
+  const code = codeOf(error);
+  if (code === 'ENOENT') return new MediaError('MEDIA_GONE', 'The file is not in the store any more.');
+  return new MediaError('MEDIA_UNAVAILABLE', `A stored file ${what} (${code ?? 'unknown'}).`, {
+    cause: error,
+  });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}

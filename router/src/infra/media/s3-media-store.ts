@@ -1,0 +1,120 @@
+import { MediaError } from '../../core/errors.ts';
+import { MAX_MEDIA_BYTES } from '../../core/models.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { ListedFile, MediaStore } from '../../core/ports/media-store.ts';
+import { withLimit } from '../../core/time-limit.ts';
+import type { AgentTransport } from '../agents/transport/agent-transport.ts';
+import { checkHash, isLocation, newLocation } from './media-location.ts';
+import { type S3Keys, signedHeaders } from './sign-v4.ts';
+
+const TIMEOUT_MS = 30_000;
+const MAX_LIST_BYTES = 4 * 1024 * 1024;
+
+export interface S3Settings extends S3Keys {
+  /** URL of the server; the bucket is the first part of the path. */
+  endpoint: string;
+  bucket: string;
+  /** Before each name, such as `wa2ai/`; may be empty. */
+  prefix: string;
+}
+
+export interface S3MediaStoreDeps {
+  transport: AgentTransport;
+  clock: Clock;
+}
+
+/** Files in a bucket of a server with the API of S3. */
+export class S3MediaStore implements MediaStore {
+  readonly name = 's3';
+  readonly #settings: S3Settings;
+  readonly #deps: S3MediaStoreDeps;
+
+  constructor(settings: S3Settings, deps: S3MediaStoreDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  async put(bytes: Uint8Array): Promise<string> {
+    const location = newLocation(bytes);
+    await this.#ask('PUT', this.#urlOf(location), { body: bytes });
+    return location;
+  }
+
+  async get(location: string): Promise<Uint8Array> {
+    return checkHash(location, await this.#ask('GET', this.#urlOf(location), { maxBytes: MAX_MEDIA_BYTES }));
+  }
+
+  async remove(location: string): Promise<void> {
+    await this.#ask('DELETE', this.#urlOf(location));
+  }
+
+  async *list(): AsyncGenerator<ListedFile> {
+    const { prefix } = this.#settings;
+    let after: string | undefined;
+    do {
+      const url = new URL(this.#bucketUrl());
+      url.searchParams.set('list-type', '2');
+      url.searchParams.set('prefix', prefix);
+      if (after !== undefined) url.searchParams.set('continuation-token', after);
+      const page = (await this.#ask('GET', url.href, { maxBytes: MAX_LIST_BYTES })).toString('utf8');
+      for (const [, content = ''] of page.matchAll(/<Contents>([\s\S]*?)<\/Contents>/g)) {
+        const location = (textIn(content, 'Key') ?? '').slice(prefix.length);
+        if (!isLocation(location)) continue;
+        const storedAtMs = Date.parse(textIn(content, 'LastModified') ?? '');
+        yield { location, sizeBytes: Number(textIn(content, 'Size')), storedAtMs };
+      }
+      after = textIn(page, 'NextContinuationToken');
+    } while (after !== undefined);
+  }
+
+  /** @throws {MediaError} */
+  async #ask(
+    method: 'GET' | 'PUT' | 'DELETE',
+    url: string,
+    { body, maxBytes = 64 * 1024 }: { body?: Uint8Array; maxBytes?: number } = {},
+  ): Promise<Buffer> {
+    const { transport, clock } = this.#deps;
+    const headers = signedHeaders({ method, url, ...(body && { body }) }, this.#settings, clock.now());
+    const fetched = await withLimit(clock, TIMEOUT_MS, undefined, (signal) =>
+      transport.fetch(url, {
+        method,
+        headers: new Headers(headers),
+        signal,
+        maxBytes,
+        ...(body && { body }),
+      }),
+    );
+    // Neither sentence has words of the server, which may quote the request.
+    if (fetched.kind === 'fault') {
+      throw new MediaError('MEDIA_UNAVAILABLE', `The S3 server cannot be used (${fetched.fault}).`);
+    }
+    const { status } = fetched;
+    if (status >= 200 && status <= 299) return fetched.body;
+    if (status === 404 && method === 'DELETE') return fetched.body;
+    if (status === 404 && method === 'GET') {
+      throw new MediaError('MEDIA_GONE', 'The file is not in the S3 bucket any more.');
+    }
+    throw new MediaError(
+      'MEDIA_UNAVAILABLE',
+      `The S3 server answered status ${status}. Check WA2AI_MEDIA_S3_ENDPOINT, the bucket and the keys.`,
+    );
+  }
+
+  #urlOf(location: string): string {
+    return `${this.#bucketUrl()}/${this.#settings.prefix}${location}`;
+  }
+
+  #bucketUrl(): string {
+    const { endpoint, bucket } = this.#settings;
+    return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
+  }
+}
+
+function textIn(xml: string, name: string): string | undefined {
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  return text
+    ?.replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&amp;', '&');
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { AgentProtocolError } from '../../core/errors.ts';
+import type { TranscribeSettings } from '../../core/policies/media-fields.ts';
+import type { MediaSource } from '../../core/ports/media.ts';
+import type { Transcripts } from '../../core/ports/transcripts.ts';
+import type { PendingTurn } from '../../core/turns/turn.ts';
+import { type AudioServerDeps, askAudioServer, audioUrl } from './audio-server.ts';
+
+const PATH = '/audio/transcriptions';
+const DEFAULT_MODEL = 'whisper-1';
+const MAX_BYTES = 1024 * 1024;
+/** Longest transcript, in characters: more than an hour of speech. */
+const MAX_CHARS = 100_000;
+/** Transcripts in memory. */
+const CACHED = 500;
+
+export interface HttpTranscriptsDeps extends AudioServerDeps {
+  media: Pick<MediaSource, 'load'>;
+}
+
+/**
+ * Transcripts from an OpenAI-compatible server. The same file, such as a forwarded one, is sent once: its transcript is
+ * cached by the hash of the file.
+ */
+export class HttpTranscripts implements Transcripts {
+  readonly #deps: HttpTranscriptsDeps;
+  readonly #known = new LRUCache<string, string>({ max: CACHED });
+
+  constructor(deps: HttpTranscriptsDeps) {
+    this.#deps = deps;
+  }
+
+  async textOf(turn: PendingTurn, settings: TranscribeSettings, signal: AbortSignal): Promise<string> {
+    const bytes = await this.#deps.media.load(turn, signal);
+    const hash = createHash('sha256').update(bytes).digest('hex');
+    const key = JSON.stringify([settings.url, settings.model, hash]);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const text = await this.#ask(bytes, turn.message.media?.mimeType, settings, signal);
+    this.#known.set(key, text);
+    return text;
+  }
+
+  async #ask(
+    bytes: Uint8Array,
+    mimeType = 'audio/ogg',
+    { url, model = DEFAULT_MODEL, headers = {} }: TranscribeSettings,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const form = new FormData();
+    const type = mimeType.split(';')[0]?.trim() ?? '';
+    form.append('file', new Blob([Uint8Array.from(bytes)], { type }), `voice.${extensionOf(type)}`);
+    form.append('model', model);
+    form.append('response_format', 'json');
+    const encoded = new Response(form);
+    const request = {
+      url: audioUrl(url, PATH),
+      headers: { ...headers, 'content-type': encoded.headers.get('content-type') ?? '' },
+      body: new Uint8Array(await encoded.arrayBuffer()),
+      ...{ maxBytes: MAX_BYTES, server: 'transcription server', setting: 'config.media.transcribe' },
+    };
+    const answer = await askAudioServer(this.#deps, request, signal);
+    return transcriptIn(answer.body.toString('utf8'), answer.headers.get('content-type') ?? '');
+  }
+}
+
+function transcriptIn(body: string, contentType: string): string {
+  let text: unknown = body;
+  if (/\bjson\b/.test(contentType) || body.trimStart().startsWith('{')) {
+    try {
+      text = (JSON.parse(body) as { text?: unknown } | null)?.text;
+    } catch {
+      text = undefined;
+    }
+  }
+  if (typeof text !== 'string')
+    throw new AgentProtocolError('The transcription server answered without a text.');
+  return text.trim().slice(0, MAX_CHARS);
+}
+
+function extensionOf(mimeType: string): string {
+  const known: Record<string, string> = { 'audio/mpeg': 'mp3', 'audio/mp4': 'm4a', 'audio/wav': 'wav' };
+  return known[mimeType] ?? 'ogg';
+}
