@@ -11,11 +11,12 @@ import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addKeys } from './commands/keys.ts';
 import { addMcp } from './commands/mcp.ts';
-import { addMessages, addSend } from './commands/messages.ts';
+import { addMessages } from './commands/messages.ts';
 import { addOpen } from './commands/open.ts';
 import { addPair } from './commands/pair.ts';
 import { addRestore } from './commands/restore.ts';
 import { addRoutes } from './commands/routes.ts';
+import { addSend } from './commands/send.ts';
 import { addStart } from './commands/start.ts';
 import { addStatus } from './commands/status.ts';
 
