@@ -33,7 +33,6 @@ export function addChats(parent: Command, cli: Cli): void {
         'refused',
       ]),
     )
-    .addHelpText('after', '\nExample:\n  wa2ai chats list --search ana --unanswered')
     .action(({ search, account, tag, unanswered, paused, failed, access }: ListOptions) =>
       showList(
         cli,

@@ -32,7 +32,6 @@ export function addLogs(parent: Command, cli: Cli): void {
     .addOption(new Option('--level <level>', 'only lines of this level or above').choices(LEVELS))
     .option('--account <account>', 'only lines about this account')
     .option('--limit <number>', 'how many of the last lines, 1 to 2000; default: 200')
-    .addHelpText('after', '\nExample:\n  wa2ai logs --follow --level warn')
     .action(async ({ follow, level, account, limit }: LogsOptions) => {
       const [{ formatForTerminal }, { followEvents }] = await Promise.all([
         import('../../infra/logging/terminal-format.ts'),

@@ -27,7 +27,6 @@ export function addMessages(parent: Command, cli: Cli): void {
     .option('--text <text>', 'only messages that contain this text')
     .option('--state <state>', 'only messages in this state, such as dead')
     .option('-f, --follow', `show the last ${BEFORE} messages (or --limit), then each new one, until Ctrl-C`)
-    .addHelpText('after', '\nExample:\n  wa2ai messages --follow --chat +5493777239922')
     .action(async (options: MessagesOptions) => {
       if (options.follow) return followMessages(cli, options);
       const { account, chat, direction, text, state } = options;

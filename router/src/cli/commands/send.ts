@@ -39,14 +39,6 @@ interface SendOptions {
   idempotencyKey?: string;
 }
 
-const EXAMPLES = `
-Examples:
-  wa2ai send +5493777239922 "Your order is ready."
-  wa2ai send +5493777239922 "Our menu" --file menu.jpg
-  wa2ai send +5493777239922 "Yes, on Monday." --quote 4711
-  wa2ai send +5493777239922 👍 --react 4711
-  wa2ai send +5493777239922 "When?" --poll Monday Tuesday`;
-
 /** `wa2ai send`: a message to a chat. */
 export function addSend(parent: Command, cli: Cli): void {
   parent
@@ -67,7 +59,6 @@ export function addSend(parent: Command, cli: Cli): void {
     .option('--mention <people...>', 'people who are notified; the text names each as @ and digits')
     .option('--by-hand', 'a person wrote it: the agent is silent for a while')
     .option('--idempotency-key <key>', 'a repeat with the same key sends nothing')
-    .addHelpText('after', EXAMPLES)
     .action(async (to: string, text: string | undefined, options: SendOptions) => {
       const request = requestOf(to, text, options);
       const api = await cli.api();
