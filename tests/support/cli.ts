@@ -2,7 +2,16 @@ import type { CliHost } from '../../router/src/cli/cli.ts';
 import { runCli } from '../../router/src/cli/run-cli.ts';
 
 /** What surrounds a command line in a test: no terminal, and what it writes is kept. */
-export function hostOf({ env = {}, nowMs = 0 }: { env?: Record<string, string>; nowMs?: number } = {}) {
+export function hostOf({
+  env = {},
+  nowMs = 0,
+  signal = new AbortController().signal,
+}: {
+  env?: Record<string, string>;
+  nowMs?: number;
+  /** Ends what follows something, as Ctrl-C does. */
+  signal?: AbortSignal;
+} = {}) {
   const written = { output: '', errors: '' };
   const host: CliHost = {
     env,
@@ -15,6 +24,7 @@ export function hostOf({ env = {}, nowMs = 0 }: { env?: Record<string, string>; 
     isTerminal: false,
     columns: undefined,
     now: () => nowMs,
+    untilInterrupted: () => signal,
   };
   return { host, written };
 }

@@ -73,6 +73,7 @@ import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/m
 import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/rest/problem.ts';
 import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
+import { LogRing } from '../../router/src/infra/logging/log-ring.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { FfmpegVoiceEncoder } from '../../router/src/infra/media/ffmpeg-voice-encoder.ts';
 import { FilesToSend } from '../../router/src/infra/media/files-to-send.ts';
@@ -358,6 +359,8 @@ export interface HttpApi {
   openSession(role?: Role): Promise<Record<string, string>>;
   /** Creates a key. @returns its text */
   addKey(given: Partial<NewApiKey> & Pick<NewApiKey, 'scopes'>): Promise<string>;
+  /** The log lines of `GET /api/logs`. */
+  logRing: LogRing;
   /** The other channelIds of a person, by channelId. */
   aliases: Map<string, string[]>;
   /** The NPC face. */
@@ -463,6 +466,7 @@ export async function startHttpApi(
   const presence = new UserPresence({ users, clock: { monotonicMs: () => clock.nowMs }, log });
   await presence.refresh();
   const keyWatch = new KeyWatch({ keys, sessions, clock: feedClock, log });
+  const logRing = new LogRing('run1');
   const changes = new Changes();
   const stats = new MemoryStats();
   const liveClock = new FakeClock();
@@ -617,6 +621,7 @@ export async function startHttpApi(
     hostedAgents: hosted.agents,
     hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
     keyWatch,
+    nodeLog: { ring: logRing, nodeId: 'n1', clock: feedClock },
     clock: apiClock,
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
@@ -692,6 +697,7 @@ export async function startHttpApi(
     auditLog,
     recorder,
     aliases,
+    logRing,
     waits,
     stats,
     live: { changes, clock: liveClock },
@@ -742,6 +748,7 @@ export async function startHttpApi(
     close: async () => {
       feed.stop();
       liveFeed.stop();
+      logRing.stop();
       keyWatch.stop();
       await hosted.close();
       await server.close();

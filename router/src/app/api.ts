@@ -33,6 +33,7 @@ import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { RestCalls } from '../infra/faces/rest/rest-calls.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
+import type { LogRing } from '../infra/logging/log-ring.ts';
 import { FilesToSend } from '../infra/media/files-to-send.ts';
 import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
@@ -66,7 +67,7 @@ export async function openApi(
     NpcParts &
     A2aParts &
     TaskParts &
-    WebhookParts,
+    WebhookParts & { logRing: LogRing },
   log: Logger,
 ): Promise<Part<{ url: string }>> {
   const { postgres, nodeId, storage, bus, keys, sessions, accounts, replay, tasks } = parts;
@@ -157,6 +158,7 @@ export async function openApi(
     hostedAgents: parts.hostedAgents,
     hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
     keyWatch,
+    nodeLog: { ring: parts.logRing, nodeId, clock: systemClock },
     clock: systemClock,
     playground: parts.playground,
     playgroundChanges,
@@ -273,6 +275,7 @@ export async function openApi(
     stopping.abort();
     feed.stop();
     parts.liveFeed.stop();
+    parts.logRing.stop();
     keyWatch.stop();
     await parts.hostedAgents.close();
     await server.close();

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { unknownVariables } from '../config/unknown-variables.ts';
+import { LogRing } from '../infra/logging/log-ring.ts';
 import { createLogger } from '../infra/logging/logger.ts';
 import { createA2a } from './a2a.ts';
 import { createAccounts } from './accounts.ts';
@@ -35,7 +37,8 @@ export interface App {
  * @throws {Wa2aiError} with an operator's sentence when it cannot start; what was opened before is closed again
  */
 export async function createApp(config: Config): Promise<App> {
-  const log = createLogger({ level: config.logLevel, format: config.logFormat });
+  const logRing = new LogRing(randomUUID().replaceAll('-', ''));
+  const log = createLogger({ level: config.logLevel, format: config.logFormat, ring: logRing });
   for (const name of unknownVariables(process.env))
     log.warn({ variable: name }, 'unknown variable is ignored');
   const faults = new FaultPoints(config.faultPoint);
@@ -65,7 +68,7 @@ export async function createApp(config: Config): Promise<App> {
     const tasks = createTasks(parts, log);
     const webhooks = createWebhooks(parts, log);
     const { url } = await started(
-      await openApi(config, { ...parts, ...tasks.parts, ...webhooks.parts }, log),
+      await openApi(config, { ...parts, ...tasks.parts, ...webhooks.parts, logRing }, log),
     );
     await started(createAccounts({ ...parts, config, faults, url, log }));
     await started(tasks);

@@ -17,6 +17,8 @@ export interface CliHost {
   columns: number | undefined;
   /** Epoch milliseconds. */
   now(): number;
+  /** Aborts when the person ends the program, by Ctrl-C. A command that asks for it ends then with success. */
+  untilInterrupted(): AbortSignal;
 }
 
 /** Options that every command has. */
@@ -61,9 +63,10 @@ export class Cli {
     return this.#options;
   }
 
-  /** The running service. @throws as `targetOf` */
-  async api(): Promise<Api> {
-    return new Api(await targetOf(this.#options, this.host.env));
+  /** The running service. @param address its URL, as an argument instead of `--url` @throws as `targetOf` */
+  async api(address?: string): Promise<Api> {
+    const options = address === undefined ? this.#options : { ...this.#options, url: address };
+    return new Api(await targetOf(options, this.host.env));
   }
 
   /** Prints a result: with `--json` the value as one JSON document, else the text. */

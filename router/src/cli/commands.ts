@@ -10,12 +10,14 @@ import { addCompletion } from './commands/completion.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addKeys } from './commands/keys.ts';
+import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
-import { addMessages, addSend } from './commands/messages.ts';
+import { addMessages } from './commands/messages.ts';
 import { addOpen } from './commands/open.ts';
 import { addPair } from './commands/pair.ts';
 import { addRestore } from './commands/restore.ts';
 import { addRoutes } from './commands/routes.ts';
+import { addSend } from './commands/send.ts';
 import { addStart } from './commands/start.ts';
 import { addStatus } from './commands/status.ts';
 
@@ -24,7 +26,7 @@ type AddCommand = (parent: Command, cli: Cli) => void;
 
 /** Every command, in the order of the help. A new command is one file of commands/ and one word here. */
 export const commandGroups: ReadonlyArray<{ title: string; commands: readonly AddCommand[] }> = [
-  { title: 'Service', commands: [addStart, addStatus, addDoctor, addOpen] },
+  { title: 'Service', commands: [addStart, addStatus, addDoctor, addLogs, addOpen] },
   { title: 'Backup', commands: [addBackup, addRestore] },
   { title: 'WhatsApp', commands: [addPair, addAccounts, addChats, addMessages, addSend, addDeadLetters] },
   { title: 'Routes and agents', commands: [addRoutes, addAgents, addAgent] },

@@ -14,10 +14,17 @@ export const EXIT = {
 /** Why a command failed: a sentence that says what to do, and the exit code. */
 export class CliError extends Error {
   readonly exitCode: number;
+  /** HTTP status of the answer of the service, if there is one. */
+  readonly status: number | undefined;
 
-  constructor(message: string, exitCode: number = EXIT.failed, options?: { cause?: unknown }) {
+  constructor(
+    message: string,
+    exitCode: number = EXIT.failed,
+    options?: { cause?: unknown; status?: number },
+  ) {
     super(message, options);
     this.exitCode = exitCode;
+    this.status = options?.status;
   }
 }
 

@@ -19,4 +19,9 @@ process.exitCode = await runCli(args, {
   isTerminal: process.stdout.isTTY === true,
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   now: () => Date.now(),
+  untilInterrupted: () => {
+    const ended = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());
+    return ended.signal;
+  },
 });

@@ -3,6 +3,7 @@ import { packageVersion } from '../config/package-version.ts';
 import type { Cli } from './cli.ts';
 import { descendantsOf, pathOf } from './command-tree.ts';
 import { commandGroups } from './commands.ts';
+import { EXAMPLES } from './examples.ts';
 import { CliUsageError } from './exit-code.ts';
 
 const EXIT_CODES = `Exit codes:
@@ -38,6 +39,8 @@ export function createProgram(cli: Cli): Command {
   }
   for (const command of [program, ...descendantsOf(program)]) {
     command.exitOverride(refuseEmptyGroup(command));
+    const examples = EXAMPLES[pathOf(command)];
+    if (examples) command.addHelpText('after', `\nExamples:\n  ${examples.join('\n  ')}`);
   }
   return program;
 }

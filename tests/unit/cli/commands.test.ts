@@ -20,6 +20,16 @@ describe('every command of wa2ai', () => {
     expect(output).toContain(path);
   });
 
+  it.each(commands.filter((command) => command.commands.length === 0).map(pathOf))(
+    'shows an example of itself: %s',
+    async (path) => {
+      const { output } = await runWa2ai([...path.split(' ').slice(1), '--help']);
+      expect(output.slice(output.indexOf('\nExample'))).toContain(
+        `\n  ${path === 'wa2ai completion' ? 'source <(' : ''}${path}`,
+      );
+    },
+  );
+
   it('has a description of one line, in small letters', () => {
     for (const command of commands) expect(command.description()).toMatch(/^[a-z][^\n]{5,110}$/);
   });

@@ -30,6 +30,15 @@ const COMMON_HELP = `  --kind ${kindNames}  protocol of the agent (default: dete
   --json           the result as JSON
   --timeout MS     longest wait for one answer (default 30000)`;
 
+const EXAMPLES: Record<Verb, string> = {
+  test: `Example:
+  wa2ai agent test http://localhost:8000 --app greeter --message hola`,
+  inspect: `Example:
+  wa2ai agent inspect http://localhost:8000 --json`,
+  check: `Example:
+  wa2ai agent check http://localhost:8000 --timeout 5000`,
+};
+
 function helpOf(verb: Verb): string {
   const parts = kinds.map(({ name, description, tools }) => {
     const { summary, options } = tools[verb];
@@ -38,7 +47,7 @@ function helpOf(verb: Verb): string {
     const lines = options.map(({ help }, index) => `  ${flags[index]?.padEnd(width)}  ${help}`);
     return [`${name}: ${description} ${summary}:`, ...lines].join('\n');
   });
-  return [`wa2ai agent ${verb} URL [options]`, ...parts, COMMON_HELP].join('\n\n');
+  return [`wa2ai agent ${verb} URL [options]`, ...parts, COMMON_HELP, EXAMPLES[verb]].join('\n\n');
 }
 
 type Values = Record<string, string | boolean | undefined>;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import type { AuditCheckpoint, VerifyReport } from '../../infra/faces/access/verify-audit.ts';
 import type { Cli } from '../cli.ts';
-import { EXIT } from '../exit-code.ts';
+import { CliUsageError, EXIT } from '../exit-code.ts';
 import { absoluteTime } from '../output/times.ts';
 import { paged, showList, textOf } from './show-list.ts';
 
@@ -32,16 +33,29 @@ export function addAudit(parent: Command, cli: Cli): void {
       '--earlier <seq:hash>',
       'the end of the log at an earlier check, which the log must still contain',
     )
-    .action(async (address: string | undefined, { earlier }: { earlier?: string }, command: Command) => {
-      const { runAuditTool } = await import('../../infra/faces/access/audit-tool.ts');
-      const url = address ?? command.optsWithGlobals<{ url?: string }>().url;
-      const args = [
-        ...(url === undefined ? [] : [url]),
-        ...(earlier === undefined ? [] : ['--earlier', earlier]),
-        ...(cli.isJson ? ['--json'] : []),
-      ];
-      const { text, isGood } = await runAuditTool(['verify', ...args], cli.host.env);
-      cli.host.write(`${text}\n`);
-      cli.exitCode = isGood ? EXIT.success : EXIT.failed;
+    .action(async (address: string | undefined, { earlier }: { earlier?: string }) => {
+      const checkpoint = checkpointOf(earlier);
+      const { verifyAudit } = await import('../../infra/faces/access/verify-audit.ts');
+      const api = await cli.api(address);
+      const report = await verifyAudit({
+        read: (path) => api.call('GET', path),
+        ...(checkpoint && { earlier: checkpoint }),
+      });
+      if (!report.isIntact) cli.exitCode = EXIT.failed;
+      cli.show(report, () => sentenceOf(report));
     });
+}
+
+function checkpointOf(text: string | undefined): AuditCheckpoint | undefined {
+  if (text === undefined) return undefined;
+  const [, seq, hash] = /^(\d{1,18}):([0-9a-f]{64})$/i.exec(text) ?? [];
+  if (seq !== undefined && hash !== undefined) return { seq: BigInt(seq), hash: hash.toLowerCase() };
+  throw new CliUsageError('--earlier must be SEQ:HASH, as an earlier check printed it');
+}
+
+function sentenceOf({ isIntact, problem, entries, head, anchorSeq }: VerifyReport): string {
+  if (!isIntact) return `The audit log is not intact. ${problem}`;
+  const removed = anchorSeq === '0' ? '' : ` Retention removed entries 1 to ${anchorSeq}.`;
+  const count = `${entries} ${entries === 1 ? 'entry' : 'entries'}`;
+  return `The audit log is intact: ${count}.${removed}\nEnd: ${head.seq}:${head.hash}`;
 }

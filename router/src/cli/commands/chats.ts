@@ -1,7 +1,17 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Cli } from '../cli.ts';
 import { relativeTime } from '../output/times.ts';
 import { change, paged, part, showList, showOne, textOf, type View } from './show-list.ts';
+
+interface ListOptions {
+  search?: string;
+  account?: string;
+  tag?: string;
+  unanswered?: true;
+  paused?: true;
+  failed?: true;
+  access?: string;
+}
 
 /** `wa2ai chats`: chats with people and groups. */
 export function addChats(parent: Command, cli: Cli): void {
@@ -10,11 +20,24 @@ export function addChats(parent: Command, cli: Cli): void {
     chats.command(name).description(description).argument('<chat>', 'id of the chat, +number or JID');
   paged(chats.command('list'))
     .description('list chats, the last active one first')
-    .action(() =>
+    .option('--search <text>', 'only chats with this text in a name, a number or a tag')
+    .option('--account <account>', 'only this account')
+    .option('--tag <tag>', 'only chats with this tag')
+    .option('--unanswered', 'only chats with messages whose turn has not ended')
+    .option('--paused', 'only chats that are paused')
+    .option('--failed', 'only chats with open dead letters')
+    .addOption(
+      new Option('--access <access>', 'only strangers in this state').choices([
+        'pending',
+        'approved',
+        'refused',
+      ]),
+    )
+    .action(({ search, account, tag, unanswered, paused, failed, access }: ListOptions) =>
       showList(
         cli,
         '/api/chats',
-        {},
+        { text: search, accountId: account, tag, unanswered, paused, failed, access },
         {
           ID: ({ id }) => textOf(id),
           CHAT: ({ channelId }) => textOf(channelId),
@@ -28,17 +51,25 @@ export function addChats(parent: Command, cli: Cli): void {
   one('show', 'show a chat').action((id: string) => showOne(cli, `/api/chats/${part(id)}`));
   one('pause', 'store messages of a chat without answering them')
     .option('--minutes <number>', 'resume after this time')
-    .action((id: string, { minutes }: { minutes?: string }) =>
-      change(
-        cli,
-        'POST',
-        `/api/chats/${part(id)}/pause`,
-        minutes === undefined ? {} : { minutes: Number(minutes) },
-      ),
+    .option('--reason <text>', 'why, for other operators')
+    .addOption(
+      new Option('--mode <mode>', 'listen-only, or approve: each answer waits for the owner').choices([
+        'listen-only',
+        'approve',
+      ]),
+    )
+    .action((id: string, { minutes, reason, mode }: { minutes?: string; reason?: string; mode?: string }) =>
+      change(cli, 'POST', `/api/chats/${part(id)}/pause`, {
+        ...(minutes !== undefined && { minutes: Number(minutes) }),
+        ...(reason !== undefined && { reason }),
+        ...(mode !== undefined && { mode }),
+      }),
     );
-  one('resume', 'answer messages of a chat again').action((id: string) =>
-    change(cli, 'POST', `/api/chats/${part(id)}/resume`, {}),
-  );
+  one('resume', 'answer messages of a chat again')
+    .option('--answer-missed', 'answer also the messages that got no answer because of the pause')
+    .action((id: string, { answerMissed }: { answerMissed?: true }) =>
+      change(cli, 'POST', `/api/chats/${part(id)}/resume`, answerMissed ? { answerMissed } : {}),
+    );
   one('approve', 'allow a stranger to get answers').action((id: string) =>
     change(cli, 'POST', `/api/chats/${part(id)}/approve`),
   );

@@ -1,10 +1,14 @@
 import type { Command } from 'commander';
-import type { RouteToCheck } from '../../infra/doctor/check-network.ts';
+import type { ProbeResult } from '../../infra/agents/route-probe.ts';
+import type { AgentToCheck, RouteToCheck } from '../../infra/doctor/check-agents.ts';
 import type { RunningService } from '../../infra/doctor/examine.ts';
 import type { Finding } from '../../infra/doctor/finding.ts';
 import type { Cli } from '../cli.ts';
-import { CliError, EXIT } from '../exit-code.ts';
+import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
+import type { Api } from '../service/api.ts';
+import { part } from './show-list.ts';
 
+const SEVERITY = ['ok', 'warning', 'error'];
 const MOODS = { ok: 'good', warning: 'look', error: 'bad' } as const;
 
 /** `wa2ai doctor`: what keeps the service from working, whether it runs or not. */
@@ -21,25 +25,47 @@ export function addDoctor(parent: Command, cli: Cli): void {
       const log = createLogger({ level: 'silent', format: 'json' });
       const findings = await examine({ env, log, nowMs: now, service: await runningService(cli) });
       if (findings.some(({ level }) => level === 'error')) cli.exitCode = EXIT.failed;
+      // Nobody reads a long list twice: what is wrong comes last.
+      findings.sort((a, b) => SEVERITY.indexOf(a.level) - SEVERITY.indexOf(b.level));
       cli.show({ findings }, () => findings.map((finding) => textOf(cli, finding)).join('\n'));
     });
 }
 
-/** Undefined: none answers. A service that refuses the caller runs; its routes are then not known. */
+interface Ready {
+  node: string;
+  reasons: RunningService['reasons'];
+}
+
+/** Undefined: no wa2ai answers; another program may. */
 async function runningService(cli: Cli): Promise<RunningService | undefined> {
-  const api = await cli.api();
   try {
-    const { reasons } = await api.call<Pick<RunningService, 'reasons'>>('GET', '/health/ready', {
-      accept: [503],
-    });
-    const routes = await api.call<{ data: RouteToCheck[] }>('GET', '/api/routes').catch((error: unknown) => {
-      if (error instanceof CliError) return { data: [] };
-      throw error;
-    });
-    return { reasons, routes: routes.data };
+    const api = await cli.api();
+    const ready = await api.call<Partial<Ready> | undefined>('GET', '/health/ready', { accept: [503] });
+    if (typeof ready?.node !== 'string' || !Array.isArray(ready.reasons)) return undefined;
+    return { reasons: ready.reasons, agents: () => agentFindings(api) };
   } catch (error) {
-    if (error instanceof CliError) return undefined;
+    if (error instanceof CliError && !(error instanceof CliUsageError)) return undefined;
     throw error;
+  }
+}
+
+/** Asks the service to probe the agents of its routes. */
+async function agentFindings(api: Api): Promise<Finding[]> {
+  const { checkAgents, hostedFindings } = await import('../../infra/doctor/check-agents.ts');
+  const test = async (id: string) =>
+    (await api.call<{ data: ProbeResult }>('POST', `/api/routes/${part(id)}/test`)).data;
+  try {
+    const routes = await api.call<{ data: RouteToCheck[] }>('GET', '/api/routes');
+    const hosted = await api.call<{ data: AgentToCheck[] }>('GET', '/api/agents');
+    return [...(await checkAgents(routes.data, test)), ...hostedFindings(hosted.data)];
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    const fix =
+      error.exitCode === EXIT.refused
+        ? 'Use the admin key, or a key with the scopes routes:write and agents:manage.'
+        : 'Run wa2ai status, and look at wa2ai logs.';
+    const message = `The agents were not checked: ${error.message}`;
+    return [{ check: 'agents', level: 'warning', message, fix }];
   }
 }
 

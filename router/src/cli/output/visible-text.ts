@@ -36,8 +36,10 @@ export function cutTo(text: string, columns: number): string {
  * the title, and characters that change the direction of writing become `�`; line ends become a space.
  */
 export function oneLine(text: string): string {
-  return text
-    .replaceAll(/\s*[\r\n\t]+\s*/g, ' ')
-    .replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')
-    .trim();
+  return visible(text.replaceAll(/\s*[\r\n\t]+\s*/g, ' ')).trim();
+}
+
+/** A line in which no character moves the cursor or changes the direction of writing. */
+export function visible(line: string): string {
+  return line.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }

@@ -14,6 +14,8 @@ export interface ApiRequest {
   query?: Query;
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent instead of `body`, as multipart/form-data. */
+  form?: FormData;
   headers?: Readonly<Record<string, string>>;
   /** Statuses besides 2xx whose answer is a result: 503 of `/health/ready`. */
   accept?: readonly number[];
@@ -75,15 +77,15 @@ export class Api {
     throw this.#refusal(response.statusCode ?? 0, jsonOf(await textOf(response, this.name)));
   }
 
-  #send(
+  async #send(
     method: string,
     path: string,
-    { query = {}, body, headers }: ApiRequest,
+    { query = {}, body, form, headers }: ApiRequest,
     limitMs: number,
     signal?: AbortSignal,
   ): Promise<IncomingMessage> {
     const { url, socketPath, key } = this.#target;
-    const text = body === undefined ? undefined : JSON.stringify(body);
+    const content = await contentOf(body, form);
     const address = new URL(url + path);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) address.searchParams.append(name, String(value));
@@ -95,10 +97,7 @@ export class Api {
         ...(signal && { signal }),
         ...(socketPath !== undefined && { socketPath }),
         headers: {
-          ...(text !== undefined && {
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(text),
-          }),
+          ...(content && { 'content-type': content.type, 'content-length': content.bytes.length }),
           ...(key !== undefined && { 'x-api-key': key }),
           ...headers,
         },
@@ -110,7 +109,7 @@ export class Api {
       }
       request.once('response', resolve);
       request.once('error', (error: NodeJS.ErrnoException) => reject(this.#unreachable(error)));
-      request.end(text);
+      request.end(content?.bytes);
     });
   }
 
@@ -128,8 +127,21 @@ export class Api {
     const sentence = problem.error ?? `wa2ai at ${this.name} answered with status ${status}.`;
     const keyHint = status === 401 ? ' Name the file of a key with --key-file, or set WA2AI_API_KEY.' : '';
     const isRefused = [401, 403, 429].includes(status);
-    return new CliError(`${sentence}${keyHint}`, isRefused ? EXIT.refused : EXIT.failed);
+    return new CliError(`${sentence}${keyHint}`, isRefused ? EXIT.refused : EXIT.failed, { status });
   }
+}
+
+async function contentOf(
+  body: unknown,
+  form: FormData | undefined,
+): Promise<{ type: string; bytes: Buffer } | undefined> {
+  if (form) {
+    const response = new Response(form);
+    const type = response.headers.get('content-type') ?? '';
+    return { type, bytes: Buffer.from(await response.arrayBuffer()) };
+  }
+  if (body === undefined) return undefined;
+  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
 }
 
 function isGood(status: number): boolean {

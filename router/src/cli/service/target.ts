@@ -58,7 +58,8 @@ function checkedUrl(url: string): string {
   throw new CliUsageError('the URL of wa2ai must begin with http:// or https://');
 }
 
-function keyOf(keyFile: string | undefined, env: Env): string | undefined {
+/** The key of `--key-file`, else that of the environment. @throws {CliUsageError} the file cannot be read */
+export function keyOf(keyFile: string | undefined, env: Env): string | undefined {
   const [file, source] =
     keyFile === undefined ? [env.WA2AI_API_KEY_FILE, 'WA2AI_API_KEY_FILE'] : [keyFile, '--key-file'];
   if (!file) return env.WA2AI_API_KEY || undefined;

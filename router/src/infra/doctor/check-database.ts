@@ -63,7 +63,10 @@ export async function checkDatabase(
     }
   } catch (error) {
     if (!(error instanceof Wa2aiError)) throw error;
-    return [{ check, level: 'error', message: error.message, fix: 'Do what the sentence says.' }];
+    const fix = isEmbedded
+      ? 'Stop what uses the data folder, or run this command as the user of the service.'
+      : 'Check DATABASE_URL, that the server runs, and that it accepts connections from this machine.';
+    return [{ check, level: 'error', message: error.message, fix }];
   }
 }
 

@@ -1,4 +1,4 @@
-import { stat, statfs } from 'node:fs/promises';
+import { access, constants, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { errorCode, errorMessage } from '../storage/database-errors.ts';
@@ -71,6 +71,32 @@ export async function checkDisk(dataDir: string): Promise<Finding> {
         fix: 'Run this command as the user of the service.',
       };
     }
+  }
+}
+
+/** Whether this user may write the data folder, or create it. Writes nothing. */
+export async function checkDataFolder(dataDir: string): Promise<Finding> {
+  const check = 'files';
+  for (let folder = resolve(dataDir); ; folder = dirname(folder)) {
+    const failure = await writeFailure(folder);
+    if (failure === 'ENOENT' && dirname(folder) !== folder) continue;
+    if (failure === undefined) return { check, level: 'ok', message: `${dataDir} can be written.` };
+    return {
+      check,
+      level: 'error',
+      message: `wa2ai cannot write ${dataDir}: ${folder} refuses this user (${failure}).`,
+      fix: 'Run this command as the user of the service, make the folder its own with chown, or set WA2AI_DATA_DIR.',
+    };
+  }
+}
+
+/** The code of the error with which a folder refuses writing; undefined: it does not. */
+async function writeFailure(folder: string): Promise<string | undefined> {
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return (await stat(folder)).isDirectory() ? undefined : 'ENOTDIR';
+  } catch (error) {
+    return errorCode(error) ?? errorMessage(error);
   }
 }
 

@@ -41,44 +41,6 @@ export async function checkWhatsApp(nowMs: () => number, url: string = WHATSAPP_
   }
 }
 
-/** A route as the API shows it. */
-export interface RouteToCheck {
-  id: string;
-  name?: string | null | undefined;
-  agentEndpoint: string;
-  enabled: boolean;
-}
-
-/** Whether a server answers at the address of each agent with a URL; any status counts. One finding per address. */
-export async function checkAgents(routes: readonly RouteToCheck[]): Promise<Finding[]> {
-  const urls = routes
-    .filter(({ enabled, agentEndpoint }) => enabled && /^https?:\/\//i.test(agentEndpoint))
-    .map(({ agentEndpoint }) => agentEndpoint);
-  return Promise.all([...new Set(urls)].map(checkAgent));
-}
-
-async function checkAgent(url: string): Promise<Finding> {
-  const check = 'agents';
-  // A path or query may contain a secret.
-  const { origin } = new URL(url);
-  try {
-    const response = await fetch(origin, {
-      method: 'HEAD',
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    await response.body?.cancel();
-    return { check, level: 'ok', message: `A server answers at ${origin}.` };
-  } catch (error) {
-    return {
-      check,
-      level: 'warning',
-      message: `No agent answers at ${origin} from this machine (${reasonOf(error)}).`,
-      fix: `Start it, then try: wa2ai agent check ${origin}`,
-    };
-  }
-}
-
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${TIMEOUT_MS / 1_000} s`;
   const cause = error instanceof Error ? error.cause : undefined;

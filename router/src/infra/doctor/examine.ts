@@ -3,8 +3,8 @@ import { ConfigError, loadConfig } from '../../config/config.ts';
 import { projectFolder } from '../../config/package-version.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { checkDatabase } from './check-database.ts';
-import { checkDisk, checkNode, checkPort, checkSecretFile } from './check-machine.ts';
-import { checkAgents, checkWhatsApp, type RouteToCheck } from './check-network.ts';
+import { checkDataFolder, checkDisk, checkNode, checkPort, checkSecretFile } from './check-machine.ts';
+import { checkWhatsApp } from './check-network.ts';
 import type { Finding } from './finding.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -13,8 +13,16 @@ type Env = Readonly<Record<string, string | undefined>>;
 export interface RunningService {
   /** Why it is not ready; empty: it is. */
   reasons: ReadonlyArray<{ name: string; message: string }>;
-  routes: readonly RouteToCheck[];
+  /** What was found about its agents. */
+  agents(): Promise<Finding[]>;
 }
+
+const NOT_RUNNING: Finding = {
+  check: 'agents',
+  level: 'warning',
+  message: 'wa2ai does not run on this machine: its agents were not checked.',
+  fix: 'Start it with "wa2ai start", then run this command again.',
+};
 
 export interface ExamineDeps {
   env: Env;
@@ -48,17 +56,19 @@ export async function examine({ env, service, log, nowMs }: ExamineDeps): Promis
   findings.push({ check: 'settings', level: 'ok', message: 'All settings are valid.' });
   const { dataDir, egress, host, port, whatsappWsUrl } = config;
   const secrets = [env.WA2AI_API_KEY_FILE, config.dataKeyFile ?? join(dataDir, 'data-key'), '.env'];
-  const [ofPort, ofDisk, ofDatabase, ofWhatsApp, ofAgents, ...ofFiles] = await Promise.all([
+  const [ofPort, ofDisk, ofFolder, ofDatabase, ofWhatsApp, ofAgents, ...ofFiles] = await Promise.all([
     checkPort(host, port, service !== undefined),
     checkDisk(dataDir),
+    checkDataFolder(dataDir),
     checkDatabase(config, join(projectFolder(), 'prisma'), { log, nowMs }),
     checkWhatsApp(nowMs, whatsappWsUrl?.replace(/^ws/, 'http')),
-    checkAgents(service?.routes ?? []),
+    service?.agents() ?? [NOT_RUNNING],
     ...secrets.flatMap((path) => (path ? [checkSecretFile(path)] : [])),
   ]);
   findings.push(
     ofPort,
     ofDisk,
+    ofFolder,
     ...ofFiles.filter((finding) => finding !== undefined),
     ...ofDatabase,
     ...ofWhatsApp,

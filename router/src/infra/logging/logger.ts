@@ -3,6 +3,7 @@ import { build as prettyStream } from 'pino-pretty';
 import { Wa2aiError } from '../../core/errors.ts';
 import { LogThrottle } from '../../core/log-throttle.ts';
 import { LogOutput } from './log-output.ts';
+import type { LogRing } from './log-ring.ts';
 import { formatForTerminal } from './terminal-format.ts';
 
 /** Fields that may contain a secret. Their values never reach a log line. */
@@ -27,6 +28,8 @@ export function createLogger(options: {
   format: 'pretty' | 'json';
   /** Default: standard output. */
   output?: LogOutput;
+  /** Gets each line as JSON, redacted, whatever the format. */
+  ring?: Pick<LogRing, 'add'> | undefined;
 }): PinoLogger {
   const output = options.output ?? new LogOutput();
   const throttle = new LogThrottle();
@@ -42,18 +45,26 @@ export function createLogger(options: {
     base: undefined,
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
   };
-  if (options.format === 'json') return pino(base, output);
-  return pino(
-    base,
-    prettyStream({
-      colorize: process.stdout.isTTY,
-      translateTime: 'HH:MM:ss.l',
-      hideObject: true,
-      messageFormat: (line) => formatForTerminal(line),
-      sync: true,
-      destination: output,
-    }),
-  );
+  const shown = options.format === 'json' ? output : prettyOutput(output);
+  const { ring } = options;
+  if (!ring) return pino(base, shown);
+  return pino(base, {
+    write: (line) => {
+      ring.add(line);
+      shown.write(line);
+    },
+  });
+}
+
+function prettyOutput(output: LogOutput) {
+  return prettyStream({
+    colorize: process.stdout.isTTY,
+    translateTime: 'HH:MM:ss.l',
+    hideObject: true,
+    messageFormat: (line) => formatForTerminal(line),
+    sync: true,
+    destination: output,
+  });
 }
 
 function shouldLog(throttle: LogThrottle, [fields, message]: unknown[]): boolean {

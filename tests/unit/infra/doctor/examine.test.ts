@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clockFinding, migrationFinding } from '../../../../router/src/infra/doctor/check-database.ts';
 import {
+  checkDataFolder,
   checkDisk,
   checkNode,
   checkPort,
   checkSecretFile,
 } from '../../../../router/src/infra/doctor/check-machine.ts';
-import { checkAgents, checkWhatsApp } from '../../../../router/src/infra/doctor/check-network.ts';
+import { checkWhatsApp } from '../../../../router/src/infra/doctor/check-network.ts';
 import { examine } from '../../../../router/src/infra/doctor/examine.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
@@ -96,22 +97,13 @@ describe('wa2ai doctor', () => {
     ]);
   });
 
-  it('checks each agent of the enabled routes once, and shows no path', async () => {
-    const route = { id: '1', enabled: true, agentEndpoint: `http://127.0.0.1:${port}/secret-path` };
-    const routes = [
-      route,
-      { ...route, id: '2' },
-      { ...route, enabled: false, agentEndpoint: 'http://127.0.0.1:1' },
-    ];
-    expect(await checkAgents(routes)).toMatchObject([{ level: 'ok' }]);
-    await close();
-    const [finding] = await checkAgents(routes);
-    expect(finding).toMatchObject({
-      level: 'warning',
-      message: /No agent answers/,
-      fix: /wa2ai agent check/,
-    });
-    expect(JSON.stringify(finding)).not.toContain('secret-path');
+  it('finds a data folder that this user cannot write or create', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, 'x');
+    const wrong = await checkDataFolder(join(file, 'data'));
+    expect(wrong).toMatchObject({ level: 'error', message: /file refuses this user \(ENOTDIR\)/ });
+    expect(await checkDataFolder(join(folder, 'not/yet'))).toMatchObject({ level: 'ok' });
+    expect(await checkDataFolder(folder)).toMatchObject({ level: 'ok' });
   });
 
   it('reports wrong settings, each as an error', async () => {

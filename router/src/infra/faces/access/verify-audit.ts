@@ -1,10 +1,7 @@
 import { z } from 'zod';
-import { Wa2aiError } from '../../../core/errors.ts';
 import { auditHash } from './audit-hash.ts';
 
 const PAGE = 500;
-/** Of one response. */
-const TIMEOUT_MS = 30_000;
 
 const markSchema = z.object({ seq: z.string().regex(/^\d+$/).transform(BigInt), hash: z.string() });
 const chainSchema = z.object({ data: z.object({ head: markSchema, anchor: markSchema }) });
@@ -32,13 +29,10 @@ export interface AuditCheckpoint {
 }
 
 export interface VerifyInput {
-  /** Base URL of wa2ai. */
-  url: string;
-  /** With the scope admin; absent: wa2ai runs without an admin key on this machine. */
-  key: string | undefined;
+  /** Reads a path of the API, with the scope admin, and returns the JSON of its answer. */
+  read(path: string): Promise<unknown>;
   /** The end of the log at an earlier check: the log must still contain it. */
   earlier?: AuditCheckpoint;
-  fetch?: typeof fetch;
 }
 
 export interface VerifyReport {
@@ -53,24 +47,15 @@ export interface VerifyReport {
   anchorSeq: string;
 }
 
-/** The log cannot be read; the sentence says what to do. */
-export class AuditUnreadableError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super('AUDIT_UNREADABLE', 'dead', message, options);
-  }
-}
-
 /**
  * Reads the audit log through the API, newest entry first, and computes every hash again.
- * @throws {AuditUnreadableError}
+ * @throws what `read` throws
  */
 export async function verifyAudit(input: VerifyInput): Promise<VerifyReport> {
   const { head, anchor } = await chainOf(input);
   const check = new ChainCheck(head, input.earlier);
   for (;;) {
-    const { data } = pageSchema.parse(
-      await read(input, `/api/audit?limit=${PAGE}&cursor=${check.next + 1n}`),
-    );
+    const { data } = pageSchema.parse(await input.read(`/api/audit?limit=${PAGE}&cursor=${check.next + 1n}`));
     for (const entry of data) if (!check.add(entry)) return check.report(anchor);
     if (data.length < PAGE) break;
   }
@@ -160,27 +145,6 @@ class ChainCheck {
   }
 }
 
-async function chainOf(input: VerifyInput): Promise<z.output<typeof chainSchema>['data']> {
-  return chainSchema.parse(await read(input, '/api/audit/chain')).data;
-}
-
-async function read({ url, key, fetch: send = fetch }: VerifyInput, path: string): Promise<unknown> {
-  let response: Response;
-  try {
-    response = await send(url.replace(/\/+$/, '') + path, {
-      headers: key === undefined ? {} : { 'x-api-key': key },
-      redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-  } catch (error) {
-    throw new AuditUnreadableError(`No wa2ai answers at ${url}. Start it, or name its URL.`, {
-      cause: error,
-    });
-  }
-  if (response.ok) return response.json();
-  const hint =
-    response.status === 401 || response.status === 403
-      ? ' Set WA2AI_API_KEY to the admin key, or to a key with the scope admin.'
-      : '';
-  throw new AuditUnreadableError(`wa2ai at ${url} answered ${response.status} to ${path}.${hint}`);
+async function chainOf({ read }: VerifyInput): Promise<z.output<typeof chainSchema>['data']> {
+  return chainSchema.parse(await read('/api/audit/chain')).data;
 }

@@ -6,15 +6,35 @@ import type { LogLine } from '../../../core/ports/container-engine.ts';
 /** So that proxies and readers see a connection that works. */
 const HEARTBEAT_MS = 15_000;
 
+interface StreamContext {
+  clock: Pick<Clock, 'sleep'>;
+  /** Aborts when the reader has left. */
+  gone: AbortController;
+}
+
 /**
  * Writes lines as server-sent events, as fast as the reader takes them, until they end: `data: {"stream", "text"}`, then the
  * event `end`.
- * @param gone aborts when the reader has left; ends `lines`
+ * @param context `gone` ends `lines`
  */
-export async function streamLog(
+export function streamLog(
   response: ServerResponse,
   lines: AsyncIterable<LogLine>,
-  { clock, gone }: { clock: Pick<Clock, 'sleep'>; gone: AbortController },
+  context: StreamContext,
+): Promise<void> {
+  return streamFrames(response, framesOf(lines), context);
+}
+
+async function* framesOf(lines: AsyncIterable<LogLine>): AsyncGenerator<string> {
+  for await (const { stream, text } of lines) yield `data: ${JSON.stringify({ stream, text })}\n\n`;
+  yield 'event: end\ndata: {}\n\n';
+}
+
+/** Writes server-sent events, as fast as the reader takes them, until they end. @param context `gone` ends `frames` */
+export async function streamFrames(
+  response: ServerResponse,
+  frames: AsyncIterable<string>,
+  { clock, gone }: StreamContext,
 ): Promise<void> {
   response.on('close', () => gone.abort());
   if (response.destroyed) gone.abort();
@@ -26,14 +46,12 @@ export async function streamLog(
   });
   response.flushHeaders();
   const beating = keepBeating(response, clock, gone.signal);
-  const write = async (event: string) => {
-    if (!response.write(event)) await once(response, 'drain', { signal: gone.signal });
-  };
   try {
-    for await (const { stream, text } of lines) await write(`data: ${JSON.stringify({ stream, text })}\n\n`);
-    await write('event: end\ndata: {}\n\n');
+    for await (const frame of frames) {
+      if (!response.write(frame)) await once(response, 'drain', { signal: gone.signal });
+    }
   } catch {
-    // The reader has left, or the engine was lost: a reader without the event `end` connects again.
+    // The reader has left, or the source was lost: a reader without the event `end` connects again.
   } finally {
     gone.abort();
     response.end();

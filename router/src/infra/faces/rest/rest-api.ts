@@ -18,6 +18,7 @@ import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type GovernorSettingsApiDeps, governorSettingsApi } from './resources/governor-settings-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
+import { type LogsApiDeps, logsApi } from './resources/logs-api.ts';
 import { type MediaApiDeps, mediaApi } from './resources/media-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
 import { type NodesApiDeps, nodesApi } from './resources/nodes-api.ts';
@@ -52,6 +53,7 @@ export interface RestApiDeps
     ExplainApiDeps,
     KeysApiDeps,
     AuditApiDeps,
+    LogsApiDeps,
     NodesApiDeps,
     NpcChainApiDeps,
     NpcSettingsApiDeps,
@@ -83,6 +85,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...routesApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),
+    ...logsApi(deps),
     ...eventsApi(deps),
     ...statsApi(deps),
     ...messagesApi(deps),

@@ -26,7 +26,10 @@ afterEach(() => api.close());
 const append = (count: number) =>
   api.auditLog.append(Array.from({ length: count }, (_, number) => event(number)));
 const verify = (earlier?: { seq: bigint; hash: string }) =>
-  verifyAudit({ url: `${api.url}/`, key: ADMIN_KEY, ...(earlier && { earlier }) });
+  verifyAudit({
+    read: async (path) => (await fetch(api.url + path, { headers: { 'x-api-key': ADMIN_KEY } })).json(),
+    ...(earlier && { earlier }),
+  });
 const entry = (seq: number): AuditEntry => {
   const found = api.auditLog.stored.find((each) => each.seq === BigInt(seq));
   if (!found) throw new Error(`no entry ${seq}`);
@@ -99,17 +102,5 @@ describe('verifyAudit', () => {
     remove(1, 5);
     expect((await verify(head)).isIntact).toBe(true);
     expect((await verify({ ...head, hash: 'f'.repeat(64) })).isIntact).toBe(false);
-  });
-
-  it('says why the log cannot be read', async () => {
-    await expect(verifyAudit({ url: api.url, key: undefined })).rejects.toThrow(
-      /answered 401.*WA2AI_API_KEY/,
-    );
-    await api.close();
-    await expect(verify()).rejects.toMatchObject({
-      code: 'AUDIT_UNREADABLE',
-      message: expect.stringContaining('No wa2ai answers at http://127.0.0.1'),
-    });
-    api = await startHttpApi();
   });
 });

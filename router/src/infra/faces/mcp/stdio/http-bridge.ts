@@ -15,10 +15,19 @@ const HINTS: Record<number, string> = {
   404: ' The MCP server may be off: PUT /api/settings/mcp {"enabled": true}.',
 };
 
-export interface HttpBridgeDeps {
-  /** Where the service is: `http://127.0.0.1:3000`. */
+/** Where the service is, and how requests reach it. */
+export interface ServiceConnection {
+  /** `http://127.0.0.1:3000`, or `http://localhost` for a socket file. */
   url: string;
-  key: string | undefined;
+  /** For sentences: the URL or the socket file. */
+  name: string;
+  key?: string | undefined;
+  fetch: typeof fetch;
+}
+
+export interface HttpBridgeDeps {
+  /** Called for each message. @throws an error with a sentence for the client */
+  connect(): Promise<ServiceConnection>;
   /** Writes a message to the client. */
   send(message: JSONRPCMessage): Promise<void>;
 }
@@ -51,10 +60,12 @@ export class HttpBridge {
     const id = message.id as Id | undefined;
     const canceled = new AbortController();
     if (id !== undefined) this.#open.set(id, canceled);
+    let service: ServiceConnection | undefined;
     try {
-      await this.#exchange(message, canceled.signal);
+      service = await this.#deps.connect();
+      await this.#exchange(service, message, canceled.signal);
     } catch (error) {
-      if (!canceled.signal.aborted && id !== undefined) await this.#fail(id, this.#sentenceOf(error));
+      if (!canceled.signal.aborted && id !== undefined) await this.#fail(id, sentenceOf(service, error));
     } finally {
       if (id !== undefined) this.#open.delete(id);
     }
@@ -65,10 +76,10 @@ export class HttpBridge {
     for (const canceled of this.#open.values()) canceled.abort();
   }
 
-  async #exchange(message: Message, signal: AbortSignal): Promise<void> {
-    const response = await fetch(`${this.#deps.url}/mcp`, {
+  async #exchange(service: ServiceConnection, message: Message, signal: AbortSignal): Promise<void> {
+    const response = await service.fetch(`${service.url}/mcp`, {
       method: 'POST',
-      headers: this.#headersOf(message),
+      headers: this.#headersOf(service.key, message),
       body: JSON.stringify(message),
       signal,
     });
@@ -86,10 +97,10 @@ export class HttpBridge {
     if (body?.jsonrpc === '2.0') return this.#receive(message, { ...body, id: body.id ?? id });
     const problem = typeof body?.error === 'string' ? body.error : `it answers with HTTP ${response.status}.`;
     const hint = HINTS[response.status] ?? '';
-    await this.#fail(id, `wa2ai at ${this.#deps.url} refuses: ${problem}${hint}`);
+    await this.#fail(id, `wa2ai at ${service.name} refuses: ${problem}${hint}`);
   }
 
-  #headersOf({ method, params }: Message): Record<string, string> {
+  #headersOf(key: string | undefined, { method, params }: Message): Record<string, string> {
     const meta = params?._meta as Record<string, unknown> | undefined;
     const version = meta?.[VERSION_KEY];
     const isModern = typeof version === 'string';
@@ -97,7 +108,7 @@ export class HttpBridge {
     return {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
-      ...(this.#deps.key !== undefined && { 'x-api-key': this.#deps.key }),
+      ...(key !== undefined && { 'x-api-key': key }),
       ...(isModern && { 'mcp-protocol-version': version, 'mcp-method': String(method) }),
       ...(isModern && typeof name === 'string' && { 'mcp-name': headerValue(name) }),
       ...(!isModern && this.#version !== undefined && { 'mcp-protocol-version': this.#version }),
@@ -113,13 +124,15 @@ export class HttpBridge {
   async #fail(id: Id, message: string): Promise<void> {
     await this.#deps.send({ jsonrpc: '2.0', id, error: { code: -32_000, message } } as JSONRPCMessage);
   }
+}
 
-  #sentenceOf(error: unknown): string {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why =
-      cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause);
-    return `wa2ai does not answer at ${this.#deps.url} (${why}). Start it, or name its address: wa2ai mcp URL.`;
-  }
+/** @param service undefined: it was not found, and the error says why */
+function sentenceOf(service: ServiceConnection | undefined, error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const why =
+    cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause);
+  if (!service) return error instanceof Error ? error.message : why;
+  return `wa2ai does not answer at ${service.name} (${why}). Start it, or name its address: wa2ai mcp URL.`;
 }
 
 function parsed(text: string): Message | undefined {

@@ -30,7 +30,8 @@ async function setup(answer: (message: Seen['message'], response: ServerResponse
   });
   const sent: unknown[] = [];
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const bridge = new HttpBridge({ url, key, send: async (message) => void sent.push(message) });
+  const connect = async () => ({ url, name: url, key, fetch });
+  const bridge = new HttpBridge({ connect, send: async (message) => void sent.push(message) });
   const pass = (message: Record<string, unknown>) =>
     bridge.pass({ jsonrpc: '2.0', ...message } as unknown as JSONRPCMessage);
   return { bridge, pass, seen, sent, url };

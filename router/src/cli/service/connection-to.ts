@@ -1,0 +1,19 @@
+import { Agent, fetch as fetchOver } from 'undici';
+import type { ServiceConnection } from '../../infra/faces/mcp/stdio/http-bridge.ts';
+import type { Target } from './target.ts';
+
+/** One for each socket file. */
+const agents = new Map<string, Agent>();
+
+/** The service as something that speaks `fetch`, over its socket file or its URL. */
+export function connectionTo({ url, socketPath, key, name }: Target): ServiceConnection {
+  const base = { url, key, name };
+  if (socketPath === undefined) return { ...base, fetch };
+  const agent = agents.get(socketPath) ?? new Agent({ connect: { socketPath }, bodyTimeout: 0 });
+  agents.set(socketPath, agent);
+  return {
+    ...base,
+    fetch: ((input: string, init: object) =>
+      fetchOver(input, { ...init, dispatcher: agent })) as typeof fetch,
+  };
+}
