@@ -27,7 +27,7 @@ BEGIN
     RETURN 0;
   END IF;
   FOREACH v_table IN ARRAY ARRAY['auth_key', 'journal', 'remote_task', 'agent_session', 'person_question', 'person_session', 'served_task', 'dead_letter',
-                                 'outbox', 'message', 'playground_input', 'playground_file', 'playground_event', 'playground_chat', 'chat', 'webhook', 'webhook_delivery', 'lid_mapping', 'account_limit', 'route', 'route_version_change', 'stat'] LOOP
+                                 'outbox', 'message', 'playground_input', 'playground_file', 'playground_event', 'playground_chat', 'chat', 'webhook', 'webhook_delivery', 'lid_mapping', 'account_limit', 'account_state_change', 'route', 'route_version_change', 'stat'] LOOP
     EXECUTE format('DELETE FROM %I WHERE ctid = ANY (ARRAY(SELECT ctid FROM %1$I WHERE account_id = $1 LIMIT $2))', v_table)
       USING p_account, p_limit;
     GET DIAGNOSTICS v_rows = ROW_COUNT;

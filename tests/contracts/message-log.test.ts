@@ -375,6 +375,16 @@ describeStores('message log in $name', (stores) => {
     expect((await stores.log.sentMessage(now.id))?.state).toBe('queued');
   });
 
+  it('shows the first contacts of an account', async () => {
+    const own = anAccount();
+    const { row } = await stores.outbox.addDirect(aReply(own, `${aPerson().phone}@s.whatsapp.net`));
+    expect((await stores.log.firstContacts(own)).earlierMs).toEqual([]);
+    await stores.outbox.countFirstContact(row.id);
+    const { earlierMs } = await stores.log.firstContacts(own);
+    expect(earlierMs).toHaveLength(1);
+    expect(earlierMs[0]).toBeLessThan(3_600_000);
+  });
+
   it('counts open messages and replies, not ended ones', async () => {
     const before = await stores.log.openWork();
     await add();

@@ -62,6 +62,7 @@ describe('an unavailable database', () => {
       () => log.deadLetters({ limit: 1 }),
       () => log.openWork(),
       () => log.outgoingWork('a'),
+      () => log.firstContacts('a'),
     ];
     for (const call of calls) {
       const error = await call().catch((thrown: unknown) => thrown);

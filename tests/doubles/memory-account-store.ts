@@ -1,6 +1,7 @@
 import type {
   AccountLimit,
   AccountRecord,
+  AccountStateChange,
   AccountStore,
   LimitKind,
 } from '../../router/src/core/ports/account-store.ts';
@@ -9,6 +10,7 @@ import type {
 export class MemoryAccountStore implements AccountStore {
   readonly #records = new Map<string, AccountRecord>();
   readonly #limits = new Map<string, { limit: AccountLimit; untilMs: number }>();
+  readonly #changes: Array<AccountStateChange & { accountId: string }> = [];
   readonly #monotonicMs: () => number;
 
   /** @param monotonicMs the clock that limits run by */
@@ -21,8 +23,13 @@ export class MemoryAccountStore implements AccountStore {
   }
 
   async save(accountId: string, record: Omit<AccountRecord, 'generation'>): Promise<void> {
-    const { generation } = await this.load(accountId);
+    const { generation, ...before } = await this.load(accountId);
     const { state, reason, phone, lid, pushName } = record;
+    if (!this.#records.has(accountId) || before.state !== state || before.reason !== reason) {
+      const id = String(this.#changes.length + 1);
+      const change = { id, state, node: '', at: new Date(), ...(reason !== undefined && { reason }) };
+      this.#changes.push({ accountId, ...change });
+    }
     this.#records.set(accountId, {
       state,
       generation,
@@ -31,6 +38,17 @@ export class MemoryAccountStore implements AccountStore {
       ...(lid !== undefined && { lid }),
       ...(pushName !== undefined && { pushName }),
     });
+  }
+
+  async stateChanges(
+    accountId: string,
+    { limit, before = '999999' }: { limit: number; before?: string },
+  ): Promise<AccountStateChange[]> {
+    return this.#changes
+      .filter((change) => change.accountId === accountId && Number(change.id) < Number(before))
+      .reverse()
+      .slice(0, limit)
+      .map(({ accountId: _account, ...change }) => change);
   }
 
   async nextGeneration(accountId: string): Promise<number> {

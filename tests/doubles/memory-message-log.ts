@@ -1,6 +1,7 @@
 import { canonicalChannelId, lidJid, parseJid } from '../../router/src/core/chat-id.ts';
 import { specialView } from '../../router/src/core/delivery/special-message.ts';
 import { channelIdsOf, personJid } from '../../router/src/core/messages/chat-identity.ts';
+import type { FirstContact } from '../../router/src/core/policies/governor.ts';
 import type {
   DeadLetterGroup,
   DeadLetterGroupQuery,
@@ -126,6 +127,14 @@ export class MemoryMessageLog implements MessageLog {
       }
     }
     return { queued, delayed: [...delayed.values()].sort((a, b) => Number(a.until) - Number(b.until)) };
+  }
+
+  async firstContacts(wanted: string): Promise<FirstContact> {
+    const nowMs = this.#state.now();
+    const earlierMs = [...this.#state.outbox.values()].flatMap(({ accountId, firstContactMs }) =>
+      accountId === wanted && firstContactMs !== undefined ? [nowMs - firstContactMs] : [],
+    );
+    return { accountAgeMs: 0, earlierMs: earlierMs.filter((ms) => ms < 86_400_000) };
   }
 
   async openWork(): Promise<OpenWork> {

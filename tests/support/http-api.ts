@@ -17,6 +17,7 @@ import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/core/npc/run-n
 import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-tasks.ts';
 import { writeMessage } from '../../router/src/core/playground/write-message.ts';
 import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
+import type { FirstContact } from '../../router/src/core/policies/governor.ts';
 import { groupPolicy } from '../../router/src/core/policies/group.ts';
 import { pausedChatPolicy } from '../../router/src/core/policies/paused-chat.ts';
 import { quotaPolicy } from '../../router/src/core/policies/quota.ts';
@@ -77,6 +78,7 @@ import { LogRing } from '../../router/src/infra/logging/log-ring.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { FfmpegVoiceEncoder } from '../../router/src/infra/media/ffmpeg-voice-encoder.ts';
 import { FilesToSend } from '../../router/src/infra/media/files-to-send.ts';
+import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
 import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
@@ -246,6 +248,12 @@ export class FakeMessageLog implements MessageLog {
     return { queued: 1, delayed: [{ why: 'It is a first contact.', messages: 2, until }] };
   }
 
+  firstContact: FirstContact = { accountAgeMs: 0, earlierMs: [] };
+  async firstContacts(): Promise<FirstContact> {
+    if (this.failure) throw this.failure;
+    return this.firstContact;
+  }
+
   #page<Row extends { id: string; channelId: string }>(
     rows: Row[],
     query: MessageQuery | SentQuery | DeadLetterQuery,
@@ -327,6 +335,7 @@ export function aDeadLetter(change: Partial<DeadLetterRow> = {}): DeadLetterRow 
 export interface HttpApi {
   url: string;
   accounts: FakeAccounts;
+  accountStore: MemoryAccountStore;
   messageLog: FakeMessageLog;
   metrics: Metrics;
   routes: RouteStore;
@@ -418,6 +427,7 @@ export async function startHttpApi(
   } = {},
 ): Promise<HttpApi> {
   const accounts = new FakeAccounts();
+  const accountStore = new MemoryAccountStore(() => clock.nowMs);
   accounts.set();
   const hosted = new HostedAgentsOnDouble();
   const messageLog = new FakeMessageLog();
@@ -563,6 +573,7 @@ export async function startHttpApi(
     agentKinds: options.agentKinds ?? agentKinds,
     routeProbe: options.routeProbe ?? goodAgents,
     accounts,
+    accountStore,
     nodes: { nodeId: 'n1', view: () => view },
     messageLog,
     chatStore,
@@ -677,6 +688,7 @@ export async function startHttpApi(
   return {
     url: server.url,
     accounts,
+    accountStore,
     messageLog,
     metrics,
     routes,

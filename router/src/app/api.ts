@@ -37,6 +37,7 @@ import type { LogRing } from '../infra/logging/log-ring.ts';
 import { FilesToSend } from '../infra/media/files-to-send.ts';
 import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
+import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
 import { PostgresConsoleUsers } from '../infra/storage/stores/postgres-console-users.ts';
@@ -130,6 +131,7 @@ export async function openApi(
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     messageLog,
+    accountStore: new PostgresAccountStore(postgres),
     stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),

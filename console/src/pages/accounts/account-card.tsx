@@ -3,20 +3,15 @@ import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
-import { Badge, Card, type Mood } from '../../components/page.tsx';
+import { Badge, Card } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
+import { moodOf } from './account-moods.ts';
+import { History } from './history.tsx';
+import { Limits } from './limits.tsx';
 import { Pairing } from './pairing.tsx';
 import { useText } from './texts.ts';
 
 type Account = Schemas['Account'];
-
-const BUSY: readonly string[] = ['starting', 'pairing', 'connecting', 'waiting', 'restricted'];
-
-/** The colour of a state. */
-export function moodOf(state: Account['state']): Mood {
-  if (state === 'open') return 'good';
-  return BUSY.includes(state) ? 'busy' : 'bad';
-}
 
 /** One account with everything that can be done with it in its state. */
 export function AccountCard({ account, reload }: { account: Account; reload: () => void }) {
@@ -41,7 +36,7 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
       actions={<Badge mood={moodOf(account.state)}>{text.states[account.state]}</Badge>}
     >
       <div class="stack">
-        <p>{account.nextAction}</p>
+        <p>{text.nextActions[account.state]}</p>
         <Facts account={account} />
         {account.problems && account.problems.length > 0 && (
           <div class="notice busy">
@@ -54,6 +49,8 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
         {account.state !== 'open' && account.state !== 'restricted' && (
           <Pairing account={account} reload={reload} />
         )}
+        <Limits account={account} />
+        <History accountId={account.accountId} />
         <div class="actions">
           <Button onClick={() => void restart.run()} isBusy={restart.isRunning}>
             {text.restart}

@@ -27,8 +27,9 @@ export function AccountsPage() {
       }
     >
       <Loaded query={accounts}>
-        {({ data }) =>
-          data.length === 0 ? (
+        {({ data: all }) => {
+          const data = all.filter(({ provider }) => provider === undefined);
+          return data.length === 0 ? (
             <EmptyState icon="phone" title={text.none}>
               <p>{text.noneHint}</p>
             </EmptyState>
@@ -38,8 +39,8 @@ export function AccountsPage() {
                 <AccountCard key={account.accountId} account={account} reload={accounts.reload} />
               ))}
             </div>
-          )
-        }
+          );
+        }}
       </Loaded>
       {isAdding && <AddAccount onClose={() => setAdding(false)} reload={accounts.reload} />}
     </PageFrame>

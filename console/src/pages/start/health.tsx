@@ -1,44 +1,121 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
-import { texts } from '../../app/language.ts';
+import { language } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
+import { useStored } from '../../app/stored.ts';
+import { Button } from '../../components/button.tsx';
+import { Loaded } from '../../components/states.tsx';
+import { Charts } from './charts.tsx';
+import { durationText, numberText } from './numbers.ts';
+import { useText } from './texts.ts';
 
-const useText = texts(
-  { accounts: 'Accounts connected', nodes: 'Nodes', letters: 'Dead letters', routes: 'Routes' },
-  { accounts: 'Cuentas conectadas', nodes: 'Nodos', letters: 'Mensajes fallidos', routes: 'Rutas' },
-);
+export const SPANS = ['1h', '24h', '30d'] as const;
+export type Span = (typeof SPANS)[number];
 
-/** Numbers about the service; each is a link to where it comes from. */
-export function Health({ accounts }: { accounts: Array<Schemas['Account']> }) {
+/** Nodes store their counts once a minute. */
+const RELOAD_MS = 15_000;
+
+/** Numbers about the service, each a link to what it counts, and charts of the time before. */
+export function Health(props: { accounts: Array<Schemas['Account']>; routes: number | undefined }) {
   const text = useText();
-  const nodes = useQuery('GET /api/nodes', {}, ['account']);
-  const letters = useQuery('GET /api/dead-letters', { query: { limit: 100 } }, ['dead-letter']);
-  const routes = useQuery('GET /api/routes', {}, ['route']);
-  const connected = accounts.filter(({ isConnected }) => isConnected).length;
-  const waiting = letters.data?.data.length;
+  const [span, setSpan] = useState<Span>('1h');
+  const stats = useQuery('GET /api/stats', { query: { span } }, ['account', 'dead-letter']);
+  const { reload } = stats;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) reload();
+    }, RELOAD_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  return (
+    <section class="health" aria-labelledby="health">
+      <header class="card-head">
+        <h2 id="health">{text.health}</h2>
+        <fieldset class="spans">
+          <legend class="hidden">{text.span}</legend>
+          {SPANS.map((each) => (
+            <Button key={each} isPressed={each === span} onClick={() => setSpan(each)}>
+              {text.spans[each]}
+            </Button>
+          ))}
+        </fieldset>
+      </header>
+      <Loaded query={stats}>
+        {({ data }) => (
+          <>
+            <Figures {...props} stats={data} />
+            <Charts stats={data} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function Figures(props: {
+  accounts: Array<Schemas['Account']>;
+  routes: number | undefined;
+  stats: Schemas['Stats'];
+}) {
+  const text = useText();
+  const chosen = useStored(language);
+  const nodes = useQuery('GET /api/nodes', {}, ['account']).data?.data;
+  const { total, now, span } = props.stats;
+  const whatsApp = props.accounts.filter(({ provider }) => provider === undefined);
+  const connected = whatsApp.filter(({ isConnected }) => isConnected).length;
+  const alive = nodes?.filter(({ state }) => state !== 'gone').length;
+  const count = (value: number | undefined) => (value === undefined ? '–' : numberText(value, chosen));
+  const during = text.spans[span];
   const figures = [
+    { path: '/chats', label: text.messages, value: count(total.messages), during },
+    { path: '/chats', label: text.p50, value: durationText(total.p50Ms, chosen), during },
+    { path: '/chats', label: text.p95, value: durationText(total.p95Ms, chosen), during },
     {
-      path: '/accounts',
-      label: text.accounts,
-      value: `${connected} / ${accounts.length}`,
-      isBad: connected < accounts.length,
+      path: '/dead-letters',
+      label: text.failures,
+      value: count(total.failures),
+      during,
+      isBad: total.failures > 0,
     },
-    { path: '/routes', label: text.routes, value: routes.data?.data.length },
-    { path: '/settings', label: text.nodes, value: nodes.data?.data.length },
+    {
+      path: '/chats',
+      query: { show: 'unanswered' },
+      label: text.waiting,
+      value: count(now.waiting),
+      during: text.now,
+    },
     {
       path: '/dead-letters',
       label: text.letters,
-      value: letters.data?.next === undefined ? waiting : `${waiting}+`,
-      isBad: (waiting ?? 0) > 0,
+      value: count(now.deadLetters),
+      during: text.now,
+      isBad: now.deadLetters > 0,
     },
+    {
+      path: '/accounts',
+      label: text.accounts,
+      value: `${connected} / ${whatsApp.length}`,
+      during: text.now,
+      isBad: connected < whatsApp.length,
+    },
+    {
+      path: '/settings/nodes',
+      label: text.nodes,
+      value: nodes === undefined || alive === nodes.length ? count(alive) : `${alive} / ${nodes.length}`,
+      during: text.now,
+      isBad: alive !== nodes?.length,
+    },
+    { path: '/routes', label: text.routes, value: count(props.routes), during: text.now },
   ];
   return (
     <ul class="figures">
-      {figures.map(({ path, label, value, isBad }) => (
-        <li key={path}>
-          <a class="card figure" href={hrefOf(path)}>
-            <strong class={isBad ? 'attention' : ''}>{value ?? '–'}</strong>
-            <span>{label}</span>
+      {figures.map(({ path, query, label, value, during: when, isBad }) => (
+        <li key={label}>
+          <a class="card figure" href={hrefOf(path, query)}>
+            <span class="figure-label">{label}</span>
+            <strong class={isBad ? 'attention' : ''}>{value}</strong>
+            <span class="faint">{when}</span>
           </a>
         </li>
       ))}

@@ -149,6 +149,18 @@ export function allowedPerDay(
   return Math.max(1, Math.round(perDay * (SHARE_OF_NEW + (1 - SHARE_OF_NEW) * warm)));
 }
 
+/** First contacts that an account may send, and has sent; undefined: there is no limit. Pure. */
+export function contactBudget(
+  { accountAgeMs, earlierMs }: FirstContact,
+  settings: Pick<GovernorSettings, 'firstContacts'>,
+): { perDay: number; perHour: number; inDay: number; inHour: number } | undefined {
+  if (settings.firstContacts.perDay === 0) return undefined;
+  const perDay = allowedPerDay(settings, accountAgeMs);
+  const younger = (windowMs: number) => earlierMs.filter((ms) => ms < windowMs).length;
+  const perHour = Math.ceil(perDay * SHARE_OF_HOUR);
+  return { perDay, perHour, inDay: younger(DAY_MS), inHour: younger(HOUR_MS) };
+}
+
 /** Whether a message to a person who did not write in the last 24 hours is sent now. Pure. @param random as below */
 export function decideQuietHours(
   { quietHours }: Pick<GovernorSettings, 'quietHours'>,
@@ -174,9 +186,9 @@ export function decideFirstContact(
 ): GovernorDecision {
   const quiet = decideQuietHours(settings, nowMs, random);
   if (quiet.kind === 'wait') return quiet;
-  if (settings.firstContacts.perDay === 0) return { kind: 'send' };
-  const perDay = allowedPerDay(settings, contact.accountAgeMs);
-  const perHour = Math.ceil(perDay * SHARE_OF_HOUR);
+  const budget = contactBudget(contact, settings);
+  if (!budget) return { kind: 'send' };
+  const { perDay, perHour } = budget;
   const ages = contact.earlierMs.map((ms) => Math.max(0, ms)).sort((a, b) => a - b);
   const waitMs = Math.max(leftMs(ages, perDay, DAY_MS), leftMs(ages, perHour, HOUR_MS));
   if (waitMs <= 0) return { kind: 'send' };
@@ -197,7 +209,7 @@ function leftMs(ages: readonly number[], most: number, windowMs: number): number
 }
 
 /** How long the quiet hours still last; 0 outside of them. */
-function quietLeftMs({ from, to, timeZone }: QuietHours, nowMs: number): number {
+export function quietLeftMs({ from, to, timeZone }: QuietHours, nowMs: number): number {
   const { second: nowS } = localTimeOf(nowMs, timeZone);
   const [fromS, toS] = [secondsOf(from), secondsOf(to)];
   const sinceS = (nowS - fromS + 86_400) % 86_400;

@@ -22,12 +22,28 @@ export interface AccountLimit {
   forMs: number;
 }
 
+/** A state that an account changed to. */
+export interface AccountStateChange {
+  /** Grows with time. */
+  id: string;
+  state: AccountState;
+  reason?: string;
+  /** The node that ran the account; empty: unknown. */
+  node: string;
+  at: Date;
+}
+
 /** @throws {StorageUnavailableError} from every method; nothing was changed */
 export interface AccountStore {
   /** An account never seen before is `starting`, with generation 1. */
   load(accountId: string): Promise<AccountRecord>;
-  /** Replaces everything but the generation; an absent field is cleared. */
+  /**
+   * Replaces everything but the generation; an absent field is cleared. Another state or reason than the stored one becomes a
+   * state change too.
+   */
   save(accountId: string, record: Omit<AccountRecord, 'generation'>): Promise<void>;
+  /** State changes of an account, newest first. @param before the id of a change; absent: from the newest on */
+  stateChanges(accountId: string, page: { limit: number; before?: string }): Promise<AccountStateChange[]>;
   /** Ends the use of the present keys and returns the generation of the next ones. */
   nextGeneration(accountId: string): Promise<number>;
   /**

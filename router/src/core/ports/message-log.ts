@@ -1,6 +1,7 @@
 import type { SpecialView } from '../delivery/special-message.ts';
 import type { MessageCard } from '../messages/message-card.ts';
 import type { MediaInfo, MediaKind, Quote } from '../models.ts';
+import type { FirstContact } from '../policies/governor.ts';
 import type { OutboxRow, OutboxState } from './outbox.ts';
 
 /** A message received, with its result, as the API shows it. */
@@ -211,4 +212,6 @@ export interface MessageLog {
   /** For metrics. Reads unfinished rows only, so the number of finished ones does not matter. */
   openWork(): Promise<OpenWork>;
   outgoingWork(accountId: string): Promise<OutgoingWork>;
+  /** What the governor counts of an account. */
+  firstContacts(accountId: string): Promise<FirstContact>;
 }

@@ -3,6 +3,7 @@ import type { ConsoleSessions } from '../../../core/ports/console-sessions.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
+import { type AccountLimitsApiDeps, accountLimitsApi } from './resources/account-limits-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
 import { type AgentsApiDeps, agentsApi } from './resources/agents-api.ts';
 import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
@@ -40,6 +41,7 @@ import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
+    AccountLimitsApiDeps,
     AgentsApiDeps,
     ChatsApiDeps,
     MessagesApiDeps,
@@ -84,6 +86,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...routeOrderApi(deps),
     ...routesApi(deps),
     ...accountsApi(deps),
+    ...accountLimitsApi(deps),
     ...nodesApi(deps),
     ...logsApi(deps),
     ...eventsApi(deps),

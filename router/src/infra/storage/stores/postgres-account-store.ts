@@ -1,9 +1,10 @@
-import sql from 'sql-template-tag';
+import sql, { empty } from 'sql-template-tag';
 import { cleanText } from '../../../core/clean-text.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type {
   AccountLimit,
   AccountRecord,
+  AccountStateChange,
   AccountStore,
   LimitKind,
 } from '../../../core/ports/account-store.ts';
@@ -12,6 +13,9 @@ import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
+
+/** State changes of one account that are kept. */
+const KEPT_CHANGES = 500;
 
 /** WhatsApp accounts in PostgreSQL. */
 export class PostgresAccountStore implements AccountStore {
@@ -37,14 +41,33 @@ export class PostgresAccountStore implements AccountStore {
     const { owner, epoch } = fenceOf(this.#fence);
     await underFence(this.#fence, 'storing a WhatsApp account', () =>
       this.#postgres.query<HeldRow>(sql`
+        WITH held AS MATERIALIZED (SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)), noted AS (
+          INSERT INTO account_state_change (account_id, state, reason, node)
+          SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${owner ?? ''}
+          FROM held LEFT JOIN account a ON a.id = ${accountId}
+          WHERE (a.state, a.reason) IS DISTINCT FROM (${record.state}, ${storableOrNull(record.reason)})
+        )
         INSERT INTO account (id, state, reason, phone, lid, push_name, updated_at)
         SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${storableOrNull(record.phone)},
                ${storableOrNull(record.lid)}, ${storableOrNull(record.pushName)}, now()
-        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        FROM held
         ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, phone = excluded.phone,
           lid = excluded.lid, push_name = excluded.push_name, updated_at = excluded.updated_at
         RETURNING 1 AS held`),
     );
+  }
+
+  async stateChanges(
+    accountId: string,
+    { limit, before }: { limit: number; before?: string },
+  ): Promise<AccountStateChange[]> {
+    const rows = await withStorage('reading the states of a WhatsApp account', () =>
+      this.#postgres.query<Columns<AccountStateChange>>(sql`
+        SELECT id::text, state, reason, node, at FROM account_state_change
+        WHERE account_id = ${accountId} ${before === undefined ? empty : sql`AND id < ${before}::bigint`}
+        ORDER BY account_state_change.id DESC LIMIT ${limit}::integer`),
+    );
+    return rows.map((row) => withoutNulls(row));
   }
 
   async nextGeneration(accountId: string): Promise<number> {
@@ -93,4 +116,15 @@ export class PostgresAccountStore implements AccountStore {
         SELECT count(*)::integer AS held FROM held`),
     );
   }
+}
+
+/** Removes the state changes of each account but the newest ones. @throws {StorageUnavailableError} */
+export async function forgetOldStateChanges(postgres: Pick<Statements, 'execute'>): Promise<void> {
+  await withStorage('removing old states of WhatsApp accounts', () =>
+    postgres.execute(sql`
+      DELETE FROM account_state_change c USING account a
+      WHERE c.account_id = a.id AND c.id <= (
+        SELECT k.id FROM account_state_change k WHERE k.account_id = a.id
+        ORDER BY k.id DESC OFFSET ${KEPT_CHANGES} LIMIT 1)`),
+  );
 }

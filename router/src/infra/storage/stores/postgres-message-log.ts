@@ -3,6 +3,7 @@ import { lidJid } from '../../../core/chat-id.ts';
 import { type SpecialMessage, specialView } from '../../../core/delivery/special-message.ts';
 import { channelIdOfChat, personJid, type StoredDetails } from '../../../core/messages/chat-identity.ts';
 import type { Quote } from '../../../core/models.ts';
+import type { FirstContact } from '../../../core/policies/governor.ts';
 import type {
   DeadLetterGroup,
   DeadLetterGroupQuery,
@@ -282,6 +283,20 @@ export class PostgresMessageLog implements MessageLog {
         why === null || until === null ? [] : [{ why, messages, until }],
       ),
     };
+  }
+
+  async firstContacts(accountId: string): Promise<FirstContact> {
+    const [row] = await withStorage('reading the first contacts of an account', () =>
+      this.#postgres.query<FirstContact>(sql`
+        SELECT coalesce(
+            (SELECT extract(epoch FROM now() - created_at) * 1000 FROM account WHERE id = ${accountId}), 0
+          )::float8 AS "accountAgeMs",
+          ARRAY(
+            SELECT (extract(epoch FROM now() - first_contact_at) * 1000)::float8 FROM outbox
+            WHERE account_id = ${accountId} AND first_contact_at > now() - interval '1 day'
+          ) AS "earlierMs"`),
+    );
+    return row ?? { accountAgeMs: 0, earlierMs: [] };
   }
 
   async #messageRows(rest: Sql): Promise<ReceivedMessage[]> {

@@ -5,6 +5,7 @@ export const TABLES = [
   'account',
   'account_lease',
   'account_limit',
+  'account_state_change',
   'agent_session',
   'api_key',
   'api_key_rate',

@@ -1,0 +1,55 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { TextField } from '../../components/form.tsx';
+import { type FieldsProps, SchemaFields } from './schema-fields.tsx';
+import { useText } from './texts.ts';
+import { isRecord, valueAt } from './values.ts';
+
+/** Objects of one schema by name, such as the settings of single accounts. */
+export function RecordFields(props: FieldsProps & { name: string }) {
+  const { name, schema, path, values, change } = props;
+  const text = useText();
+  const [added, setAdded] = useState<string[]>([]);
+  const [wanted, setWanted] = useState('');
+  const stored = valueAt(values, path);
+  const names = [...new Set([...Object.keys(isRecord(stored) ? stored : {}), ...added])];
+  const inside = schema.additionalProperties;
+  if (typeof inside !== 'object') return null;
+  return (
+    <fieldset class="wide">
+      <legend>{name}</legend>
+      <p class="faint" lang="en">
+        {schema.description?.replaceAll('`', '')}
+      </p>
+      {names.map((each) => (
+        <fieldset key={each} class="entry">
+          <legend>{each}</legend>
+          <SchemaFields {...props} schema={inside} path={[...path, each]} inUse={{}} />
+          <Button
+            kind="danger"
+            label={`${text.remove}: ${each}`}
+            onClick={() => {
+              setAdded(added.filter((other) => other !== each));
+              change([...path, each], undefined);
+            }}
+          >
+            {text.remove}
+          </Button>
+        </fieldset>
+      ))}
+      <div class="add-entry">
+        <TextField label={text.addEntry(name)} hint={text.entryName} value={wanted} onInput={setWanted} />
+        <Button
+          icon="plus"
+          isDisabled={wanted.trim() === ''}
+          onClick={() => {
+            setAdded([...added, wanted.trim()]);
+            setWanted('');
+          }}
+        >
+          {text.add}
+        </Button>
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,41 @@
+import type { Problem } from '../../api/problem.ts';
+import { RecordFields } from './record-fields.tsx';
+import { kindOf, type Schema } from './schema.ts';
+import { SchemaField } from './schema-field.tsx';
+import type { Path } from './values.ts';
+
+export interface FieldsProps {
+  schema: Schema;
+  path: Path;
+  /** Of the whole form. */
+  values: Record<string, unknown>;
+  inUse: Record<string, unknown>;
+  /** What the service complains about. */
+  details: Problem['details'];
+  /** Undefined: the default applies again. */
+  change(path: Path, next: unknown): void;
+}
+
+/** The fields of an object, by its schema. */
+export function SchemaFields(props: FieldsProps) {
+  const parts = Object.entries(props.schema.properties ?? {});
+  return (
+    <div class="fields">
+      {parts.map(([key, schema]) => {
+        const inside = { ...props, schema, path: [...props.path, key] };
+        const kind = kindOf(schema);
+        if (kind === 'record') return <RecordFields key={key} name={key} {...inside} />;
+        if (kind !== 'group') {
+          const isRequired = props.schema.required?.includes(key) ?? false;
+          return <SchemaField key={key} name={key} isRequired={isRequired} {...inside} />;
+        }
+        return (
+          <fieldset key={key} class="wide">
+            <legend>{key}</legend>
+            <SchemaFields {...inside} />
+          </fieldset>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,160 @@
+import { useEffect, useState } from 'preact/hooks';
+import { callAny } from '../../api/call.ts';
+import { onLiveEvent } from '../../api/live.ts';
+import { type Problem, problemOf } from '../../api/problem.ts';
+import { useAction } from '../../api/use-action.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Card } from '../../components/page.tsx';
+import { ErrorState, Loading } from '../../components/states.tsx';
+import { kindOf, type Schema, schemaOf } from './schema.ts';
+import { SchemaFields } from './schema-fields.tsx';
+import { type FormName, useText } from './texts.ts';
+import { isRecord, withoutEmpty, withValue } from './values.ts';
+
+interface Known {
+  schema: Schema;
+  /** What is stored: absent values are the defaults. */
+  stored: Record<string, unknown>;
+  /** What applies, with the defaults. */
+  inUse: Record<string, unknown>;
+}
+
+/** Shows and changes the settings under `/api/settings/NAME` by the schema of its body. */
+export function SettingsForm({ name }: { name: FormName }) {
+  const text = useText();
+  const [known, setKnown] = useState<Known>();
+  const [problem, setProblem] = useState<Problem>();
+  const [draft, setDraft] = useState<Record<string, unknown>>();
+  const [isAsked, setAsked] = useState(false);
+  const load = async () => {
+    try {
+      const [schema, answer] = await Promise.all([
+        schemaOf(name),
+        callAny(`GET /api/settings/${name}`) as Promise<{ data: Record<string, unknown> }>,
+      ]);
+      setKnown(knownOf(schema, answer.data));
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+  };
+  useEffect(() => {
+    void load();
+    return onLiveEvent(({ type }) => {
+      if (type === 'setting' || type === 'reset') void load();
+    });
+  }, []);
+  const store = useAction(async (body: unknown) => {
+    await callAny(`PUT /api/settings/${name}`, { body: body as never });
+    await load();
+    setDraft(undefined);
+  }, text.saved);
+
+  if (!known) return problem ? <ErrorState problem={problem} retry={() => void load()} /> : <Loading />;
+  const { schema, stored, inUse } = known;
+  const values = draft ?? stored;
+  const required = schema.required ?? [];
+  const change = (path: readonly string[], next: unknown) =>
+    setDraft(withValue(values, path, next) as Record<string, unknown>);
+  const details = store.problem?.details ?? [];
+  return (
+    <form
+      class="settings-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void store.run(withoutEmpty(values) ?? {});
+      }}
+    >
+      {sectionsOf(schema).map(({ key, title, section }) => (
+        <Card
+          key={title}
+          title={title}
+          actions={
+            key !== undefined &&
+            !required.includes(key) &&
+            withoutEmpty(values[key]) !== undefined && (
+              <Button label={`${text.reset}: ${title}`} onClick={() => change([key], undefined)}>
+                {text.reset}
+              </Button>
+            )
+          }
+        >
+          {key !== undefined && schema.properties?.[key]?.description && (
+            <p class="faint section-hint" lang="en">
+              {schema.properties[key]?.description?.replaceAll('`', '')}
+            </p>
+          )}
+          <SchemaFields
+            schema={section}
+            path={key === undefined ? [] : [key]}
+            values={values}
+            inUse={inUse}
+            details={details}
+            change={change}
+          />
+        </Card>
+      ))}
+      <footer class="save-bar">
+        <p role="status">{draft ? text.changed : ''}</p>
+        {store.problem && (
+          <p class="field-error" role="alert">
+            {store.problem.message}
+          </p>
+        )}
+        <div class="actions">
+          {required.length === 0 && (
+            <Button onClick={() => setAsked(true)} isDisabled={withoutEmpty(stored) === undefined}>
+              {text.resetAll}
+            </Button>
+          )}
+          <Button onClick={() => setDraft(undefined)} isDisabled={!draft}>
+            {text.undo}
+          </Button>
+          <Button type="submit" kind="main" isBusy={store.isRunning} isDisabled={!draft}>
+            {text.save}
+          </Button>
+        </div>
+      </footer>
+      {isAsked && (
+        <ConfirmDialog
+          title={text.resetAll}
+          action={text.resetAll}
+          confirm={() => store.run({})}
+          onClose={() => setAsked(false)}
+        >
+          <p>{text.resetAsk}</p>
+        </ConfirmDialog>
+      )}
+    </form>
+  );
+}
+
+/** Some endpoints show the stored settings beside those in use, others the settings in use only. */
+function knownOf(schema: Schema, data: Record<string, unknown>): Known {
+  if (isRecord(data.stored) && isRecord(data.inUse)) {
+    return { schema, stored: data.stored, inUse: data.inUse };
+  }
+  const own = Object.keys(schema.properties ?? {});
+  const stored = Object.fromEntries(Object.entries(data).filter(([key]) => own.includes(key)));
+  return { schema, stored, inUse: {} };
+}
+
+/** Single values stand together, each group in its own card. */
+function sectionsOf(schema: Schema): Array<{ key?: string; title: string; section: Schema }> {
+  const parts = Object.entries(schema.properties ?? {});
+  const isGroup = ([, part]: [string, Schema]) => kindOf(part) === 'group';
+  const single = parts.filter((part) => !isGroup(part));
+  return [
+    ...(single.length > 0
+      ? [
+          {
+            title: single.map(([key]) => key).join(', '),
+            section: { ...schema, properties: Object.fromEntries(single) },
+          },
+        ]
+      : []),
+    ...parts.filter(isGroup).map(([key, section]) => ({ key, title: key, section })),
+  ];
+}

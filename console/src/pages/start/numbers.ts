@@ -1,0 +1,14 @@
+import type { Language } from '../../app/language.ts';
+
+/** A count, or an average with one digit. */
+export function numberText(value: number, language: Language): string {
+  return new Intl.NumberFormat(language, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value);
+}
+
+/** A duration in milliseconds as people read it: `850 ms`, `2.4 s`, `1.5 min`. Absent: a dash. */
+export function durationText(ms: number | undefined, language: Language): string {
+  if (ms === undefined) return '–';
+  if (ms < 1_000) return `${numberText(Math.round(ms), language)} ms`;
+  if (ms < 60_000) return `${numberText(ms / 1_000, language)} s`;
+  return `${numberText(ms / 60_000, language)} min`;
+}

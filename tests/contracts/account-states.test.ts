@@ -1,0 +1,75 @@
+import sql from 'sql-template-tag';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
+import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
+import {
+  forgetOldStateChanges,
+  PostgresAccountStore,
+} from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { anAccount } from './adapters.ts';
+
+let database: TestDatabase;
+let postgres: Postgres;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  postgres = database.open();
+});
+afterAll(() => database.drop());
+
+describe.each<[string, () => AccountStore]>([
+  ['memory', () => new MemoryAccountStore()],
+  ['PostgreSQL', () => new PostgresAccountStore(postgres)],
+])('the states of an account in %s', (_name, open) => {
+  let store: AccountStore;
+  let account: string;
+  beforeEach(() => {
+    store = open();
+    account = anAccount();
+  });
+  const statesOf = async (limit = 9, before?: string) =>
+    (await store.stateChanges(account, { limit, ...(before !== undefined && { before }) })).map(
+      ({ state, reason }) => [state, reason],
+    );
+
+  it('are noted when the state or its reason changes, and are listed newest first', async () => {
+    expect(await statesOf()).toEqual([]);
+    await store.save(account, { state: 'pairing' });
+    await store.save(account, { state: 'pairing', phone: '34600000001' });
+    await store.save(account, { state: 'waiting', reason: 'No network.' });
+    await store.save(account, { state: 'waiting', reason: 'WhatsApp closed the connection.' });
+    await store.save(account, { state: 'open' });
+    await store.save(anAccount(), { state: 'stopped' });
+    expect(await statesOf()).toEqual([
+      ['open', undefined],
+      ['waiting', 'WhatsApp closed the connection.'],
+      ['waiting', 'No network.'],
+      ['pairing', undefined],
+    ]);
+  });
+
+  it('come in pages', async () => {
+    for (const state of ['pairing', 'open', 'stopped'] as const) await store.save(account, { state });
+    const [first, second] = await store.stateChanges(account, { limit: 2 });
+    expect([first?.state, second?.state]).toEqual(['stopped', 'open']);
+    expect(await statesOf(2, second?.id)).toEqual([['pairing', undefined]]);
+  });
+});
+
+describe('retention of the states of accounts', () => {
+  it('keeps the newest 500 of each account', async () => {
+    const [busy, quiet] = [anAccount(), anAccount()];
+    const store = new PostgresAccountStore(postgres);
+    for (const id of [busy, quiet]) await store.save(id, { state: 'open' });
+    await postgres.execute(sql`
+      INSERT INTO account_state_change (account_id, state, node)
+      SELECT ${busy}, 'waiting', 'n' FROM generate_series(1, 600)`);
+    await forgetOldStateChanges(postgres);
+    const kept = await store.stateChanges(busy, { limit: 1_000 });
+    expect(kept).toHaveLength(500);
+    expect(kept.every(({ state }) => state === 'waiting')).toBe(true);
+    expect(await store.stateChanges(quiet, { limit: 9 })).toHaveLength(1);
+  });
+});
