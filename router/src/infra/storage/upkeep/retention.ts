@@ -4,6 +4,7 @@ import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { Postgres } from '../postgres.ts';
 import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
+import { forgetLoginAttempts } from '../stores/postgres-login-attempts.ts';
 import { forgetReplyTokens } from '../stores/postgres-reply-tokens.ts';
 import { forgetOldStats } from '../stores/postgres-stats.ts';
 import { withStorage } from '../stores/storage-errors.ts';
@@ -162,9 +163,10 @@ export class Retention {
   }
 
   /**
-   * One run over every kind that has a limit, the list of nodes, and reply tokens that expired a week ago, and old counts.
+   * One run over every kind that has a limit, the list of nodes, reply tokens that expired a week ago, attempts to sign in that no
+   * longer count, and old counts.
    * @returns rows removed (texts emptied) by kind, without kinds that failed or that another node works on
-   * @throws {StorageUnavailableError} ended nodes, tokens or counts could not be removed; the other rows are removed
+   * @throws {StorageUnavailableError} ended nodes, tokens, attempts or counts could not be removed; the other rows are removed
    */
   async runOnce(): Promise<Partial<Record<RetentionKind, number>>> {
     const removed: Partial<Record<RetentionKind, number>> = {};
@@ -183,6 +185,7 @@ export class Retention {
     }
     await forgetGoneNodes(this.#deps.postgres);
     await forgetReplyTokens(this.#deps.postgres);
+    await forgetLoginAttempts(this.#deps.postgres);
     await forgetOldStats(this.#deps.postgres);
     return removed;
   }
