@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact';
+import type { Scope } from './app/caller.tsx';
 import type { IconName } from './components/icon.tsx';
 
 /** What a page gets: the parts of the address behind its own path, and its query. */
@@ -14,6 +15,8 @@ export interface Page {
   title: { en: string; es: string };
   icon: IconName;
   group: 'work' | 'connect' | 'system';
+  /** What one must be allowed to do to open it. Absent: everybody may. */
+  scope?: Scope;
   load(): Promise<ComponentType<PageProps>>;
 }
 
@@ -31,6 +34,7 @@ export const PAGES: readonly Page[] = [
     title: { en: 'Chats', es: 'Chats' },
     icon: 'chat',
     group: 'work',
+    scope: 'messages:read',
     load: async () => (await import('./pages/chats/chats-page.tsx')).ChatsPage,
   },
   {
@@ -38,6 +42,7 @@ export const PAGES: readonly Page[] = [
     title: { en: 'Dead letters', es: 'Mensajes fallidos' },
     icon: 'letter',
     group: 'work',
+    scope: 'messages:read',
     load: async () => (await import('./pages/dead-letters/dead-letters-page.tsx')).DeadLettersPage,
   },
   {
@@ -45,6 +50,7 @@ export const PAGES: readonly Page[] = [
     title: { en: 'Accounts', es: 'Cuentas' },
     icon: 'phone',
     group: 'connect',
+    scope: 'accounts:read',
     load: async () => (await import('./pages/accounts/accounts-page.tsx')).AccountsPage,
   },
   {
@@ -52,20 +58,46 @@ export const PAGES: readonly Page[] = [
     title: { en: 'Routes', es: 'Rutas' },
     icon: 'route',
     group: 'connect',
+    scope: 'routes:read',
     load: async () => (await import('./pages/routes/routes-page.tsx')).RoutesPage,
+  },
+  {
+    path: 'agents',
+    title: { en: 'Agents', es: 'Agentes' },
+    icon: 'agent',
+    group: 'connect',
+    scope: 'messages:read',
+    load: async () => (await import('./pages/agents/agents-page.tsx')).AgentsPage,
+  },
+  {
+    path: 'webhooks',
+    title: { en: 'Webhooks', es: 'Webhooks' },
+    icon: 'hook',
+    group: 'connect',
+    scope: 'webhooks:manage',
+    load: async () => (await import('./pages/webhooks/webhooks-page.tsx')).WebhooksPage,
   },
   {
     path: 'keys',
     title: { en: 'Keys', es: 'Claves' },
     icon: 'key',
     group: 'system',
+    scope: 'admin',
     load: async () => (await import('./pages/keys/keys-page.tsx')).KeysPage,
+  },
+  {
+    path: 'users',
+    title: { en: 'Users', es: 'Usuarios' },
+    icon: 'user',
+    group: 'system',
+    load: async () => (await import('./pages/users/users-page.tsx')).UsersPage,
   },
   {
     path: 'audit',
     title: { en: 'Audit log', es: 'Auditoría' },
     icon: 'list',
     group: 'system',
+    scope: 'admin',
     load: async () => (await import('./pages/audit/audit-page.tsx')).AuditPage,
   },
   {
@@ -73,6 +105,14 @@ export const PAGES: readonly Page[] = [
     title: { en: 'Settings', es: 'Ajustes' },
     icon: 'gear',
     group: 'system',
+    scope: 'admin',
     load: async () => (await import('./pages/settings/settings-page.tsx')).SettingsPage,
+  },
+  {
+    path: 'api',
+    title: { en: 'API reference', es: 'Referencia de la API' },
+    icon: 'code',
+    group: 'system',
+    load: async () => (await import('./pages/api/api-page.tsx')).ApiPage,
   },
 ];

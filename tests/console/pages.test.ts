@@ -4,7 +4,20 @@ import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible, type OpenConsole, openConsole, startBrowser } from './browser.ts';
 
 /** Addresses of all pages. */
-const PAGES = ['', 'chats', 'dead-letters', 'accounts', 'routes', 'keys', 'audit', 'settings'];
+const PAGES = [
+  '',
+  'chats',
+  'dead-letters',
+  'accounts',
+  'routes',
+  'agents',
+  'webhooks',
+  'keys',
+  'users',
+  'audit',
+  'settings',
+  'api',
+];
 
 let bed: TestBed;
 let browser: Browser;

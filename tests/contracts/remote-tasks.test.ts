@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { NewReport, TaskOwner } from '../../router/src/core/ports/remote-tasks.ts';
+import type { NewReport, TaskListQuery, TaskOwner } from '../../router/src/core/ports/remote-tasks.ts';
 import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
@@ -64,6 +64,36 @@ describeStores('tasks of agents in $name', (stores) => {
       { remoteId: 'a', isOpen: true },
     ]);
     expect((await stores.remoteTasks.known(routeId, ['a', 'b', 'x'])).sort()).toEqual(['a', 'b']);
+  });
+
+  it('lists tasks for operators, newest first, by state, chat and route', async () => {
+    const person = aPerson();
+    const owner = await aStoredMessage(person);
+    await stores.remoteTasks.add(owner, 'a');
+    const { taskId, person: other } = await aFollowedTask('b');
+    const [newest, oldest] = await stores.remoteTasks.list({ accountId, limit: 10 });
+    expect(newest).toMatchObject({ taskId, remoteId: 'b', routeId, accountId, state: 'open' });
+    expect(oldest).toMatchObject({
+      ...{ remoteId: 'a', messageId: owner.messageId, channelId: person.phone, state: 'open' },
+      createdAt: expect.any(Date),
+    });
+    expect(await stores.remoteTasks.get(taskId)).toEqual(newest);
+    expect(await stores.remoteTasks.get('999999999')).toBeUndefined();
+    expect(await stores.remoteTasks.get('no id')).toBeUndefined();
+
+    const ids = async (query: Partial<TaskListQuery>) => {
+      const found = await stores.remoteTasks.list({ accountId, limit: 10, ...query });
+      return found.map(({ remoteId }) => remoteId);
+    };
+    await stores.remoteTasks.report(taskId, reportOf(1, 'done', { end: { state: 'done' } }));
+    expect(await stores.remoteTasks.get(taskId)).toMatchObject({ state: 'ended', endedAt: expect.any(Date) });
+    expect(await ids({ state: 'open' })).toEqual(['a']);
+    expect(await ids({ state: 'ended' })).toEqual(['b']);
+    expect(await ids({ chats: [other.phone ?? ''] })).toEqual(['b']);
+    expect(await ids({ chats: [] })).toEqual([]);
+    expect(await ids({ routes: ['another'] })).toEqual([]);
+    expect(await ids({ routes: [routeId], limit: 1 })).toEqual(['b']);
+    expect(await ids({ before: taskId })).toEqual(['a']);
   });
 
   it('follows a task from the end of its turn on, and no task that the turn reported', async () => {

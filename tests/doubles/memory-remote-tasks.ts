@@ -1,11 +1,14 @@
-import { pendingTurn } from '../../router/src/core/messages/chat-identity.ts';
+import type { ChatId } from '../../router/src/core/ids.ts';
+import { channelIdOfChat, pendingTurn } from '../../router/src/core/messages/chat-identity.ts';
 import type {
   AgentSession,
   FollowedRow,
+  ListedTask,
   NewReport,
   RemoteTasks,
   SessionKey,
   StoredTask,
+  TaskListQuery,
   TaskOwner,
 } from '../../router/src/core/ports/remote-tasks.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
@@ -19,6 +22,7 @@ interface MemoryTask extends TaskOwner {
   reports: number;
   position?: string;
   createdAtMs: number;
+  endedAtMs?: number;
 }
 
 /** Tasks of agents in memory, with the promises of PostgresRemoteTasks except durability. */
@@ -59,7 +63,9 @@ export class MemoryRemoteTasks implements RemoteTasks {
   async unfollowed(limit: number): Promise<string[]> {
     for (const task of this.#tasks) {
       const isEnded = this.#message(task.messageId)?.state !== 'received';
-      if (isEnded && !this.#isFollowed(task)) task.isOpen = false;
+      if (task.isOpen && isEnded && !this.#isFollowed(task)) {
+        Object.assign(task, { isOpen: false, endedAtMs: this.#state.now() });
+      }
     }
     return this.#tasks
       .filter((task) => this.#isFollowed(task))
@@ -108,6 +114,7 @@ export class MemoryRemoteTasks implements RemoteTasks {
     const before = new Set(state.outbox.keys());
     for (const reply of replies) queueReply(state, message, reply);
     Object.assign(task, { reports: number, position: position ?? task.position, isOpen: end === undefined });
+    if (end) task.endedAtMs = state.now();
     if (end?.state === 'failed') {
       const { reason, error } = end;
       Object.assign(message, { state: 'dead', reason, error, finishedAt: state.time() });
@@ -117,6 +124,40 @@ export class MemoryRemoteTasks implements RemoteTasks {
     return [...state.outbox.values()]
       .filter(({ id, state: sent }) => !before.has(id) && sent !== 'draft')
       .map(queuedReplyOf);
+  }
+
+  async list({ accountId, state, chats, routes, before, limit }: TaskListQuery): Promise<ListedTask[]> {
+    return this.#tasks
+      .map((task) => this.#listed(task))
+      .filter(
+        (task) =>
+          (accountId === undefined || task.accountId === accountId) &&
+          (state === undefined || task.state === state) &&
+          (chats === undefined || chats.includes(task.channelId)) &&
+          (routes === undefined || routes.includes(task.routeId)) &&
+          (before === undefined || Number(task.taskId) < Number(before)),
+      )
+      .reverse()
+      .slice(0, limit);
+  }
+
+  async get(taskId: string): Promise<ListedTask | undefined> {
+    const task = this.#tasks.find(({ id }) => String(id) === taskId);
+    return task && this.#listed(task);
+  }
+
+  #listed({ id, remoteId, routeId, accountId, messageId, isOpen, ...task }: MemoryTask): ListedTask {
+    const message = this.#message(messageId);
+    const chat = message && this.#state.chats.get(message.chatId);
+    if (!message || !chat) throw new Error('the task has no message');
+    return {
+      ...{ taskId: String(id), remoteId, routeId, accountId, messageId, chatId: String(chat.id) as ChatId },
+      channelId: channelIdOfChat({ phone: chat.phone, lid: chat.lid, groupId: chat.groupId }),
+      ...(message.pushName !== undefined && { pushName: message.pushName }),
+      state: isOpen ? 'open' : 'ended',
+      createdAt: new Date(task.createdAtMs),
+      ...(task.endedAtMs !== undefined && { endedAt: new Date(task.endedAtMs) }),
+    };
   }
 
   async session(key: SessionKey): Promise<AgentSession | undefined> {

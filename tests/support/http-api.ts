@@ -46,6 +46,7 @@ import {
   explainRoute,
 } from '../../router/src/core/routing/explain-route.ts';
 import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
+import { askAboutTask, cancelTask } from '../../router/src/core/tasks/ask-about-task.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
@@ -99,6 +100,7 @@ import { MemoryNpcTransactions } from '../doubles/memory-npc-transactions.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryPlayground } from '../doubles/memory-playground.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
+import { MemoryRemoteTasks } from '../doubles/memory-remote-tasks.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
@@ -174,6 +176,10 @@ export const goodAgents: RestApiDeps['routeProbe'] = {
   test: async ({ config }) => ({
     ...(config.agent && { kind: config.agent.kind }),
     ...{ isProbed: true, findings: [], milliseconds: 3 },
+  }),
+  card: async ({ config }) => ({
+    ...(config.agent && { kind: config.agent.kind }),
+    problem: 'The agent sends no card.',
   }),
 };
 
@@ -347,6 +353,8 @@ export interface HttpApi {
   served: ChatClaim[];
   /** Contents of the in-memory inbox, outbox and dead letters. */
   state: MemoryState;
+  /** Tasks of agents for the messages in the inbox. */
+  remoteTasks: MemoryRemoteTasks;
   /** Reply tokens of the messages in the inbox. */
   replyTokens: MemoryReplyTokens;
   log: ReturnType<typeof recordingLog>;
@@ -530,6 +538,8 @@ export async function startHttpApi(
     random: () => 0,
     log,
   };
+  const remoteTasks = new MemoryRemoteTasks(state);
+  const taskDeps = { ...{ remoteTasks, routes, clock: systemClock }, agents: npcDeps.agents };
   const durable = new MemoryDurableTasks({
     'npc-task': (steps, input) => runNpcTask(npcDeps, steps, input),
   });
@@ -633,6 +643,9 @@ export async function startHttpApi(
     hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
     keyWatch,
     nodeLog: { ring: logRing, nodeId: 'n1', clock: feedClock },
+    remoteTasks,
+    askAboutTask: (taskId, signal) => askAboutTask(taskDeps, taskId, signal),
+    cancelTask: (taskId, signal) => cancelTask(taskDeps, taskId, signal),
     clock: apiClock,
     replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
     replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
@@ -708,6 +721,7 @@ export async function startHttpApi(
     sessions,
     auditLog,
     recorder,
+    remoteTasks,
     aliases,
     logRing,
     waits,

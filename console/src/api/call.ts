@@ -54,7 +54,8 @@ export async function callAny(operation: string, args: Args = {}): Promise<unkno
   const text = await response.text();
   const answer = isJson(response) && text !== '' ? JSON.parse(text) : text;
   if (response.ok) return answer;
-  if (response.status === 401) location.assign(baseUrl);
+  // A wrong password is not a session that has ended.
+  if (response.status === 401 && answer?.code !== 'LOGIN_FAILED') location.assign(baseUrl);
   throw new Problem(
     response.status,
     answer?.code ?? `HTTP_${response.status}`,

@@ -4,12 +4,13 @@ import { baseUrl } from '../api/base-url.ts';
 import { call } from '../api/call.ts';
 import { onLiveState } from '../api/live.ts';
 import { type Problem, problemOf } from '../api/problem.ts';
-import { useQuery } from '../api/use-query.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
+import { PageFrame } from '../components/page.tsx';
 import { EmptyState, ErrorState, Loading } from '../components/states.tsx';
 import { Toasts } from '../components/toast.tsx';
 import { PAGES, type Page, type PageProps } from '../pages.ts';
+import { CallerProvider, useCaller, useMay } from './caller.tsx';
 import { LANGUAGES, language, texts } from './language.ts';
 import { hrefOf, type Place, usePlace } from './location.ts';
 import { useStored } from './stored.ts';
@@ -21,6 +22,7 @@ const useText = texts(
     pages: 'Pages',
     menu: 'Menu',
     notFound: 'There is no such page',
+    notAllowed: 'Your role does not allow this page',
     toStart: 'Go to the start page',
     language: 'Language',
     theme: 'Colours',
@@ -35,6 +37,7 @@ const useText = texts(
     pages: 'Páginas',
     menu: 'Menú',
     notFound: 'Esa página no existe',
+    notAllowed: 'Su rol no permite esta página',
     toStart: 'Ir al inicio',
     language: 'Idioma',
     theme: 'Colores',
@@ -50,6 +53,14 @@ const GROUPS = ['work', 'connect', 'system'] as const;
 
 /** The frame of the console: navigation at the side, the page beside it. */
 export function Shell() {
+  return (
+    <CallerProvider>
+      <Frame />
+    </CallerProvider>
+  );
+}
+
+function Frame() {
   const place = usePlace();
   const text = useText();
   const chosen = useStored(language);
@@ -113,12 +124,14 @@ export function Shell() {
 
 function Group({ title, pages, open }: { title: string; pages: readonly Page[]; open: Page | undefined }) {
   const chosen = useStored(language);
-  if (pages.length === 0) return null;
+  const may = useMay();
+  const allowed = pages.filter(({ scope }) => may(scope));
+  if (allowed.length === 0) return null;
   return (
     <section>
       <h2>{title}</h2>
       <ul>
-        {pages.map((each) => (
+        {allowed.map((each) => (
           <li key={each.path}>
             <a href={hrefOf(`/${each.path}`)} aria-current={each === open ? 'page' : undefined}>
               <Icon name={each.icon} />
@@ -137,7 +150,7 @@ function Foot() {
   const colours = useStored(theme);
   const [isLive, setLive] = useState(false);
   useEffect(() => onLiveState(setLive), []);
-  const session = useQuery('GET /api/session').data?.data;
+  const session = useCaller();
   const logOut = async () => {
     await call('DELETE /api/session');
     location.assign(baseUrl);
@@ -182,11 +195,23 @@ function Opened({ page, place }: { page: Page; place: Place }) {
     );
   }, [page]);
   const { Component, problem } = state;
+  const text = useText();
+  const caller = useCaller();
+  const isAllowed = useMay()(page.scope);
   useEffect(() => {
     // a screen reader reads the heading of the page that was opened
     if (Component && !isFirst.current) document.querySelector<HTMLElement>('h1')?.focus();
     isFirst.current = false;
   }, [Component]);
+  if (caller && !isAllowed) {
+    return (
+      <PageFrame title={text.notAllowed}>
+        <p>
+          <a href={hrefOf('/')}>{text.toStart}</a>
+        </p>
+      </PageFrame>
+    );
+  }
   if (problem) return <ErrorState problem={problem} retry={() => location.reload()} />;
   if (!Component) return <Loading />;
   return <Component parts={place.parts.slice(page.path === '' ? 0 : 1)} query={place.query} />;

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { type Scope, useMay } from '../app/caller.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 /** A button. `isBusy`: it waits for the service and cannot be pressed again. */
@@ -12,6 +13,8 @@ export function Button(props: {
   label?: string;
   isBusy?: boolean;
   isDisabled?: boolean;
+  /** What one must be allowed to do; others do not see the button. */
+  scope?: Scope;
   /** Whether it is pressed, for a button that switches. */
   isPressed?: boolean;
 }) {
@@ -26,6 +29,7 @@ export function Button(props: {
     isDisabled,
     isPressed,
   } = props;
+  if (!useMay()(props.scope)) return null;
   return (
     <button
       type={type}

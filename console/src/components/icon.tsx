@@ -8,6 +8,7 @@ const PATHS = {
   agent: 'M6 8h12v11H6zM12 8V4M9 13h.01M15 13h.01M3 12v4M21 12v4',
   letter: 'M3 6h18v13H3zM3 7l9 7 9-7',
   play: 'M7 4l13 8-13 8z',
+  user: 'M12 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21a8 8 0 0 1 16 0',
   key: 'M8 16a4 4 0 1 1 3.5-6H21v4h-3v3h-3v-3h-3.5A4 4 0 0 1 8 16z',
   list: 'M8 6h13M8 12h13M8 18h13M3 6h.01M3 12h.01M3 18h.01',
   gear: 'M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4',

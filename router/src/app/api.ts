@@ -10,6 +10,7 @@ import { PlaygroundChanges } from '../core/playground/playground-changes.ts';
 import { writeMessage } from '../core/playground/write-message.ts';
 import { explainPolicies } from '../core/policies/explain-policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import { askAboutTask, cancelTask } from '../core/tasks/ask-about-task.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
 import { policyOfChat } from '../core/routing/policy-of-chat.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
@@ -116,6 +117,7 @@ export async function openApi(
     webFiles: new HttpWebFiles({ transport: parts.publicTransport, clock: systemClock }),
     voice: parts.voiceEncoder,
   });
+  const taskDeps = { remoteTasks: parts.remoteTasks, routes, agents, clock: systemClock };
   const stopping = new AbortController();
   const faces: RestApiDeps & PagesDeps = {
     config,
@@ -161,6 +163,9 @@ export async function openApi(
     hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
     keyWatch,
     nodeLog: { ring: parts.logRing, nodeId, clock: systemClock },
+    remoteTasks: parts.remoteTasks,
+    askAboutTask: (taskId, signal) => askAboutTask(taskDeps, taskId, signal),
+    cancelTask: (taskId, signal) => cancelTask(taskDeps, taskId, signal),
     clock: systemClock,
     playground: parts.playground,
     playgroundChanges,

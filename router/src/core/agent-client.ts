@@ -95,6 +95,16 @@ export type TaskReport =
   | { kind: 'progress'; text: string; position: string }
   | { kind: 'end'; response: AgentResponse };
 
+/** What an agent says of a task now. */
+export interface TaskNow {
+  /** As the protocol names it: `working`, `processing`. */
+  state: string;
+  /** From 0 to 100, when the agent says it. */
+  percent?: number;
+  /** What the agent says about its work. */
+  text?: string;
+}
+
 /**
  * Port to one agent protocol (path and name fixed by the agent contract).
  *
@@ -123,6 +133,17 @@ export interface AgentClient {
     task: FollowedTask,
     options: { signal: AbortSignal; log: Logger; store: Pick<AttemptStore, 'saveSession'> },
   ): Promise<TaskReport>;
+  /**
+   * What the agent says of a task that `sendMessage` left running. Absent: it cannot be asked.
+   * @throws {Wa2aiError} the agent does not answer, or does not show the task
+   */
+  taskNow?(endpoint: string, task: FollowedTask, signal: AbortSignal): Promise<TaskNow>;
+  /**
+   * Asks the agent to cancel such a task; `followTask` reports its end. Absent: tasks cannot be canceled.
+   * @returns false: the agent does not cancel it
+   * @throws {Wa2aiError} the agent does not answer
+   */
+  cancelTask?(endpoint: string, task: FollowedTask, signal: AbortSignal): Promise<boolean>;
   /** What `sendMessage` would send for this message, for an admin, without secrets; the agent is not called. */
   preview?(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>>;
 }

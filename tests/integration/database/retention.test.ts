@@ -113,6 +113,17 @@ describe('retention', () => {
     expect(await tokens.stateOf(valid)).toBe('valid');
   });
 
+  it('removes attempts to sign in that no longer count', async () => {
+    for (const [key, minutes] of Object.entries({ 'name:old': 61, 'name:new': 59 })) {
+      await postgres.execute(sql`
+        INSERT INTO login_attempt (key, count, last_at, allowed_at)
+        VALUES (${key}, 3, now() - ${minutes}::integer * interval '1 minute', now())`);
+    }
+    await runIn(0);
+    const left = await postgres.query<{ key: string }>(sql`SELECT key FROM login_attempt`);
+    expect(left).toEqual([{ key: 'name:new' }]);
+  });
+
   it('removes nodes that ended an hour ago without leaving', async () => {
     for (const [id, minutes] of Object.entries({ 'gone-long': 61, 'gone-now': 59 })) {
       await postgres.execute(sql`

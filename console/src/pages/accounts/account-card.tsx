@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { Allowed } from '../../app/caller.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge, Card } from '../../components/page.tsx';
@@ -46,20 +47,24 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
             ))}
           </div>
         )}
-        {account.state !== 'open' && account.state !== 'restricted' && (
-          <Pairing account={account} reload={reload} />
-        )}
+        <Allowed scope="accounts:manage">
+          {account.state !== 'open' && account.state !== 'restricted' && (
+            <Pairing account={account} reload={reload} />
+          )}
+        </Allowed>
         <Limits account={account} />
         <History accountId={account.accountId} />
-        <div class="actions">
-          <Button onClick={() => void restart.run()} isBusy={restart.isRunning}>
-            {text.restart}
-          </Button>
-          {account.state === 'open' && <Button onClick={() => setAsked('logout')}>{text.logOut}</Button>}
-          <Button kind="danger" onClick={() => setAsked('delete')}>
-            {text.remove}
-          </Button>
-        </div>
+        <Allowed scope="accounts:manage">
+          <div class="actions">
+            <Button onClick={() => void restart.run()} isBusy={restart.isRunning}>
+              {text.restart}
+            </Button>
+            {account.state === 'open' && <Button onClick={() => setAsked('logout')}>{text.logOut}</Button>}
+            <Button kind="danger" onClick={() => setAsked('delete')}>
+              {text.remove}
+            </Button>
+          </div>
+        </Allowed>
       </div>
       {asked && (
         <ConfirmDialog

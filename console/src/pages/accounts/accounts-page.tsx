@@ -21,7 +21,7 @@ export function AccountsPage() {
       title={text.title}
       lead={text.lead}
       actions={
-        <Button kind="main" icon="plus" onClick={() => setAdding(true)}>
+        <Button kind="main" icon="plus" scope="accounts:manage" onClick={() => setAdding(true)}>
           {text.add}
         </Button>
       }

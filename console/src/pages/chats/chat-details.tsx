@@ -1,6 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
 import { call, urlOf } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
+import { Allowed } from '../../app/caller.tsx';
 import type { Chat } from './chat-types.ts';
 import { useText } from './texts.ts';
 
@@ -24,47 +25,49 @@ export function ChatDetails({ chat, onChanged }: { chat: Chat; onChanged(): void
       <p class="hint">
         {chat.channelId} · {t(chat.isGroup ? 'group' : 'person')} · {chat.accountId}
       </p>
-      <PauseForm
-        chat={chat}
-        onPause={(body) => void act(() => call('POST /api/chats/{id}/pause', { path, body }))}
-      />
-      {chat.access !== undefined && chat.access !== 'pending' && (
-        <button
-          type="button"
-          class="button"
-          onClick={() =>
-            void act(() =>
-              call(
-                chat.access === 'approved' ? 'POST /api/chats/{id}/refuse' : 'POST /api/chats/{id}/approve',
-                { path },
-              ),
-            )
-          }
-        >
-          {t(chat.access === 'approved' ? 'refuse' : 'approve')}
-        </button>
-      )}
-      <TextForm
-        key={`tags ${chat.id}`}
-        label={t('tags')}
-        hint={t('tagsHint')}
-        value={(chat.tags ?? []).join(', ')}
-        onSave={(text) => {
-          const tags = text
-            .split(',')
-            .map((tag) => tag.trim().toLowerCase())
-            .filter(Boolean);
-          void act(() => call('PUT /api/chats/{id}/tags', { path, body: { tags } }));
-        }}
-      />
-      <TextForm
-        key={`notes ${chat.id}`}
-        label={t('notes')}
-        hint={t('notesHint')}
-        value={chat.notes ?? ''}
-        isLong
-        onSave={(notes) => void act(() => call('PUT /api/chats/{id}/notes', { path, body: { notes } }))}
-      />
+      <Allowed scope="messages:send">
+        <PauseForm
+          chat={chat}
+          onPause={(body) => void act(() => call('POST /api/chats/{id}/pause', { path, body }))}
+        />
+        {chat.access !== undefined && chat.access !== 'pending' && (
+          <button
+            type="button"
+            class="button"
+            onClick={() =>
+              void act(() =>
+                call(
+                  chat.access === 'approved' ? 'POST /api/chats/{id}/refuse' : 'POST /api/chats/{id}/approve',
+                  { path },
+                ),
+              )
+            }
+          >
+            {t(chat.access === 'approved' ? 'refuse' : 'approve')}
+          </button>
+        )}
+        <TextForm
+          key={`tags ${chat.id}`}
+          label={t('tags')}
+          hint={t('tagsHint')}
+          value={(chat.tags ?? []).join(', ')}
+          onSave={(text) => {
+            const tags = text
+              .split(',')
+              .map((tag) => tag.trim().toLowerCase())
+              .filter(Boolean);
+            void act(() => call('PUT /api/chats/{id}/tags', { path, body: { tags } }));
+          }}
+        />
+        <TextForm
+          key={`notes ${chat.id}`}
+          label={t('notes')}
+          hint={t('notesHint')}
+          value={chat.notes ?? ''}
+          isLong
+          onSave={(notes) => void act(() => call('PUT /api/chats/{id}/notes', { path, body: { notes } }))}
+        />
+      </Allowed>
       <p>
         <a href={urlOf('GET /api/chats/{id}/export', { path })} download={`chat-${chat.id}.jsonl`}>
           {t('export')}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
+import { Allowed } from '../../app/caller.tsx';
 import type { Chat, Draft } from './chat-types.ts';
 import { useText } from './texts.ts';
 import { useTimes } from './times.ts';
@@ -39,20 +40,22 @@ export function ChatNotices({
       {access === 'pending' && (
         <div class="notice busy">
           <p>{t('access')}</p>
-          <button
-            type="button"
-            class="button main"
-            onClick={() => void act(() => call('POST /api/chats/{id}/approve', { path }))}
-          >
-            {t('approve')}
-          </button>
-          <button
-            type="button"
-            class="button"
-            onClick={() => void act(() => call('POST /api/chats/{id}/refuse', { path }))}
-          >
-            {t('refuse')}
-          </button>
+          <Allowed scope="messages:send">
+            <button
+              type="button"
+              class="button main"
+              onClick={() => void act(() => call('POST /api/chats/{id}/approve', { path }))}
+            >
+              {t('approve')}
+            </button>
+            <button
+              type="button"
+              class="button"
+              onClick={() => void act(() => call('POST /api/chats/{id}/refuse', { path }))}
+            >
+              {t('refuse')}
+            </button>
+          </Allowed>
         </div>
       )}
       {access === 'refused' && <div class="notice busy">{t('refused')}</div>}
@@ -61,22 +64,24 @@ export function ChatNotices({
           <p>
             {pauseText(pause, t, full)} {pause.reason}
           </p>
-          <button
-            type="button"
-            class="button main"
-            onClick={() => void act(() => call('POST /api/chats/{id}/resume', { path }))}
-          >
-            {t('resume')}
-          </button>
-          <button
-            type="button"
-            class="button"
-            onClick={() =>
-              void act(() => call('POST /api/chats/{id}/resume', { path, body: { answerMissed: true } }))
-            }
-          >
-            {t('resumeMissed')}
-          </button>
+          <Allowed scope="messages:send">
+            <button
+              type="button"
+              class="button main"
+              onClick={() => void act(() => call('POST /api/chats/{id}/resume', { path }))}
+            >
+              {t('resume')}
+            </button>
+            <button
+              type="button"
+              class="button"
+              onClick={() =>
+                void act(() => call('POST /api/chats/{id}/resume', { path, body: { answerMissed: true } }))
+              }
+            >
+              {t('resumeMissed')}
+            </button>
+          </Allowed>
         </div>
       )}
       {drafts.map((draft) => (
@@ -120,16 +125,18 @@ function DraftCard({ draft, act }: { draft: Draft; act(work: () => Promise<unkno
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
       />
-      <button type="submit" class="button main">
-        {t('sendDraft')}
-      </button>
-      <button
-        type="button"
-        class="button"
-        onClick={() => void act(() => call('POST /api/drafts/{id}/drop', { path }))}
-      >
-        {t('dropDraft')}
-      </button>
+      <Allowed scope="messages:send">
+        <button type="submit" class="button main">
+          {t('sendDraft')}
+        </button>
+        <button
+          type="button"
+          class="button"
+          onClick={() => void act(() => call('POST /api/drafts/{id}/drop', { path }))}
+        >
+          {t('dropDraft')}
+        </button>
+      </Allowed>
     </form>
   );
 }

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Allowed } from '../../app/caller.tsx';
 import { BubbleView } from './bubble-view.tsx';
 import { ChatDetails } from './chat-details.tsx';
 import { nameOf } from './chat-list.tsx';
@@ -113,7 +114,9 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
             </button>
           )}
         </div>
-        <Composer key={chat.id} chat={chat} onSent={reload} />
+        <Allowed scope="messages:send">
+          <Composer key={chat.id} chat={chat} onSent={reload} />
+        </Allowed>
       </section>
       {panel !== undefined && (
         <aside class="chat-panel" aria-label={t(panel === 'details' ? 'details' : 'trace')}>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { baseUrl } from '../../api/base-url.ts';
 import { call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
+import { useMay } from '../../app/caller.tsx';
 import { hrefOf } from '../../app/location.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { PageFrame } from '../../components/page.tsx';
@@ -19,6 +20,7 @@ const STATES = ['open', 'replayed', 'closed'] as const;
 /** The page Dead letters: groups by reason, what was tried, replay of one, a group or all, and close. */
 export function DeadLettersPage() {
   const t = useText();
+  const maySend = useMay()('messages:send');
   const [state, setState] = useState<DeadLetter['state']>('open');
   const { full } = useTimes();
   const [reason, setReason] = useState<string>();
@@ -57,7 +59,7 @@ export function DeadLettersPage() {
             ))}
           </select>
         </label>
-        {state === 'open' && total > 0 && (
+        {state === 'open' && total > 0 && maySend && (
           <button type="button" class="button main" onClick={() => setToReplay({ count: total })}>
             {t('replayAll', { count: total })}
           </button>
@@ -105,7 +107,7 @@ export function DeadLettersPage() {
                   >
                     {t('meaning')}
                   </a>
-                  {state === 'open' && (
+                  {state === 'open' && maySend && (
                     <button
                       type="button"
                       class="button"
@@ -147,6 +149,7 @@ function LetterCard({
   const { full } = useTimes();
   const { id, chatId, channelId, pushName, text, reason, error, attempts, outboxId, failedAt, state } =
     letter;
+  const maySend = useMay()('messages:send');
   const steps = traceSteps(letter.trace);
   const who = pushName ?? (channelId.includes('@') ? channelId : `+${channelId}`);
   return (
@@ -161,7 +164,7 @@ function LetterCard({
         {t('failedAt')}: <time dateTime={failedAt}>{full(failedAt)}</time> · {t('attempts')}: {attempts}
       </p>
       <div class="letter-actions">
-        {state !== 'replayed' && (
+        {state !== 'replayed' && maySend && (
           <button
             type="button"
             class="button"
@@ -176,7 +179,7 @@ function LetterCard({
             {t('replay')}
           </button>
         )}
-        {state === 'open' && (
+        {state === 'open' && maySend && (
           <button
             type="button"
             class="button"

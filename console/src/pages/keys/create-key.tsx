@@ -8,23 +8,6 @@ import { useText } from './texts.ts';
 
 type Scope = Schemas['Key']['scopes'][number];
 
-/** A type error here means that the service has another scope. */
-const SCOPES: Record<Scope, true> = {
-  'routes:read': true,
-  'routes:write': true,
-  'messages:read': true,
-  'messages:send': true,
-  'accounts:read': true,
-  'accounts:manage': true,
-  tasks: true,
-  a2a: true,
-  mcp: true,
-  'agents:manage': true,
-  'webhooks:manage': true,
-  playground: true,
-  admin: true,
-};
-
 /** A dialog that creates a key and shows it once. */
 export function CreateKey({ onClose, reload }: { onClose: () => void; reload: () => void }) {
   const text = useText();
@@ -66,10 +49,11 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
         <fieldset>
           <legend>{text.scopes}</legend>
           <div class="fields">
-            {(Object.keys(SCOPES) as Scope[]).map((scope) => (
+            {(Object.keys(text.scopeMeaning) as Scope[]).map((scope) => (
               <CheckField
                 key={scope}
                 label={scope}
+                hint={text.scopeMeaning[scope]}
                 value={scopes.includes(scope)}
                 onInput={(isChosen) => choose(scope, isChosen)}
               />

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { Allowed } from '../../app/caller.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
@@ -23,7 +24,7 @@ export function RoutesPage() {
       title={text.title}
       lead={text.lead}
       actions={
-        <Button kind="main" icon="plus" onClick={() => setAdding(true)}>
+        <Button kind="main" icon="plus" scope="routes:write" onClick={() => setAdding(true)}>
           {text.add}
         </Button>
       }
@@ -83,7 +84,11 @@ function RouteTable({ routes, reload }: { routes: Route[]; reload: () => void })
         {
           title: text.actions,
           isTitleHidden: true,
-          cell: (route) => <RouteActions route={route} reload={reload} />,
+          cell: (route) => (
+            <Allowed scope="routes:write">
+              <RouteActions route={route} reload={reload} />
+            </Allowed>
+          ),
         },
       ]}
     />

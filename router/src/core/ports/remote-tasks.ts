@@ -59,6 +59,36 @@ export interface NewReport {
   end?: { state: 'done' } | { state: 'failed'; reason: string; error: string };
 }
 
+/** A task as operators see it. */
+export interface ListedTask {
+  taskId: string;
+  remoteId: string;
+  routeId: string;
+  accountId: string;
+  chatId: ChatId;
+  /** Address of the chat, as in routes and filters. */
+  channelId: string;
+  messageId: string;
+  /** The name that the writer of the message chose. */
+  pushName?: string;
+  /** `open`: it may still run, or its end is not yet in the chat. */
+  state: 'open' | 'ended';
+  createdAt: Date;
+  endedAt?: Date;
+}
+
+/** Which tasks, newest first; all conditions must match. */
+export interface TaskListQuery {
+  accountId?: string;
+  state?: ListedTask['state'];
+  /** Only of these chats, in any of their spellings. */
+  chats?: readonly string[];
+  routes?: readonly string[];
+  /** Only tasks with a smaller id. */
+  before?: string;
+  limit: number;
+}
+
 /**
  * Tasks that agents run for messages, and sessions at agents.
  * @throws {StorageUnavailableError} from every method: nothing was changed
@@ -87,6 +117,10 @@ export interface RemoteTasks {
    * @returns the replies that this call stored
    */
   report(taskId: string, report: NewReport): Promise<QueuedReply[]>;
+  /** The tasks of all chats, also those that their turn reported. */
+  list(query: TaskListQuery): Promise<ListedTask[]>;
+  /** One of them; undefined when there is none. */
+  get(taskId: string): Promise<ListedTask | undefined>;
   /** The conversation, if it is known. Counts as a use: a conversation that nobody uses is removed one day. */
   session(key: SessionKey): Promise<AgentSession | undefined>;
   saveSession(key: SessionKey, session: AgentSession): Promise<void>;

@@ -25,6 +25,24 @@ export interface ProbeFinding {
   message: string;
 }
 
+/** What an agent says about itself, in the form that all protocols share. Texts are those of the agent. */
+export interface AgentCardFacts {
+  /** Where the card came from. */
+  url: string;
+  name?: string;
+  description?: string;
+  version?: string;
+  /** Who runs it. */
+  provider?: string;
+  /** Protocols and bindings that it speaks: `JSONRPC 1.0`. */
+  interfaces: string[];
+  /** Such as `streaming`, or what an agent of the NPC Engine can do. */
+  capabilities: string[];
+  skills: Array<{ name: string; description?: string }>;
+  /** What it wants as a proof, in words: `API key in the header X-API-Key`. Empty: it names none. */
+  authentication: string[];
+}
+
 /** What the clients of a kind need. */
 export interface AgentDeps {
   /** Longest wait for one answer when the route names none, in milliseconds. */
@@ -83,6 +101,16 @@ export interface AgentKind<Settings = unknown> {
     settings: Settings,
     deps: Pick<AgentDeps, 'clock' | 'transport'> & { signal: AbortSignal },
   ): Promise<ProbeFinding[]>;
+  /**
+   * Reads the agent's card. Absent: agents of this kind have none.
+   * @returns undefined: it sends no card
+   * @throws {Wa2aiError} the agent does not answer
+   */
+  card?(
+    agentEndpoint: string,
+    settings: Settings,
+    deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+  ): Promise<AgentCardFacts | undefined>;
   /** Tools for the command line. Absent: the kind has none. */
   readonly tools?: AgentTools;
   /** Returns the function that creates a client. */

@@ -1,7 +1,7 @@
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { withLimit } from '../../core/time-limit.ts';
-import type { AgentKind, ProbeFinding } from './agent-kind.ts';
+import type { AgentCardFacts, AgentKind, ProbeFinding } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
 import { type AgentOfRoute, addressesOf, audioAddressesOf } from './route-secrets.ts';
@@ -18,6 +18,14 @@ export interface ProbeResult {
   findings: ProbeFinding[];
   /** How long the probe took. */
   milliseconds: number;
+}
+
+/** The card of an agent, or why there is none to show. */
+export interface CardResult {
+  kind?: string;
+  card?: AgentCardFacts;
+  /** One sentence. Absent when there is a card. */
+  problem?: string;
 }
 
 /** Probes the agent of a route. */
@@ -51,6 +59,24 @@ export class RouteProbe {
       findings,
       milliseconds: Math.round(this.#deps.clock.monotonicMs() - beganMs),
     };
+  }
+
+  /** Reads the card of the agent. Takes at most two seconds and does not run the agent. */
+  async card({ agentEndpoint, config }: AgentOfRoute): Promise<CardResult> {
+    const kind = kindNamed(this.#kinds, config.agent?.kind);
+    if (!kind?.card) {
+      return { ...(kind && { kind: kind.name }), problem: 'Agents of this kind have no card.' };
+    }
+    const { card: read, name } = kind;
+    try {
+      const card = await withLimit(this.#deps.clock, PROBE_LIMIT_MS, undefined, (signal) =>
+        read.call(kind, agentEndpoint, config.agent?.settings, { ...this.#deps, signal }),
+      );
+      return { kind: name, ...(card ? { card } : { problem: 'The agent sends no card.' }) };
+    } catch (error) {
+      if (!(error instanceof Wa2aiError)) throw error;
+      return { kind: name, problem: error.message };
+    }
   }
 
   /** Likely problems of calling the agent. Takes at most two seconds and does not run the agent. */

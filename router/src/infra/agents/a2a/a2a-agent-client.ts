@@ -6,6 +6,7 @@ import type {
   AttemptOptions,
   AttemptStore,
   FollowedTask,
+  TaskNow,
   TaskReport,
 } from '../../../core/agent-client.ts';
 import { contractSessionId, contractUser, sessionOf } from '../../../core/chat-id.ts';
@@ -36,6 +37,8 @@ import { a2aUpdates } from './wire/task-updates.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_WAIT_MS = 20_000;
+/** Of what an agent says about a running task. */
+const MAX_SAID_CHARS = 1_000;
 /** Between two reports of progress. */
 const PROGRESS_EVERY_MS = 15_000;
 /** Role of a message, in the enumeration of the protocol. */
@@ -154,6 +157,32 @@ export class A2aAgentClient implements AgentClient {
       return { kind: 'progress', text, position: positionOf(text) };
     }
     throw new AgentUnavailableError(`The A2A agent does not show the end of task ${shortTaskId(remoteId)}.`);
+  }
+
+  async taskNow(
+    endpoint: string,
+    { remoteId, message }: FollowedTask,
+    signal: AbortSignal,
+  ): Promise<TaskNow> {
+    const connection = await this.#connect(endpoint, message, signal);
+    const task = await connection.task(remoteId, signal);
+    const text = progressText(task)?.slice(0, MAX_SAID_CHARS);
+    return { state: stateOf(task), ...(text !== undefined && { text }) };
+  }
+
+  async cancelTask(
+    endpoint: string,
+    { remoteId, message }: FollowedTask,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const connection = await this.#connect(endpoint, message, signal);
+    try {
+      await connection.cancel(remoteId, signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Wa2aiError) || error.code !== 'AGENT_REPORTED_ERROR') throw error;
+      return false;
+    }
   }
 
   /** The request that a message would make. Fetches the card. */

@@ -3,6 +3,7 @@ import { A2aAgentClient } from './a2a-agent-client.ts';
 import { a2aFindings } from './a2a-probe.ts';
 import { type A2aSettings, a2aSettings } from './a2a-settings.ts';
 import { a2aSettingsProblems } from './a2a-settings-check.ts';
+import { a2aCardFacts } from './card/a2a-card-facts.ts';
 import { A2aCards } from './card/a2a-cards.ts';
 import { a2aTools } from './toolkit/a2a-tools.ts';
 
@@ -14,6 +15,7 @@ export const a2aKind = agentKind<A2aSettings>({
   check: a2aSettingsProblems,
   endpointOf: (agentEndpoint) => agentEndpoint,
   probe: a2aFindings,
+  card: a2aCardFacts,
   tools: a2aTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new A2aCards(clock, transport);

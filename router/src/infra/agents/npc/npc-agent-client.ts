@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { AgentClient, AttemptOptions, FollowedTask, TaskReport } from '../../../core/agent-client.ts';
+import type {
+  AgentClient,
+  AttemptOptions,
+  FollowedTask,
+  TaskNow,
+  TaskReport,
+} from '../../../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
 import {
   AgentProtocolError,
@@ -33,6 +39,7 @@ import { taskStatus, taskUpdates } from './rpc/task-updates.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_WAIT_MS = 20_000;
+const MAX_STATE_CHARS = 50;
 /** Between the clocks of WhatsApp and of an agent. */
 const CLOCK_SKEW_MS = 600_000;
 /** Tasks that may be opened twice when it cannot be seen whether the first one was opened: they move nothing of value. */
@@ -148,6 +155,29 @@ export class NpcAgentClient implements AgentClient {
       }
     }
     throw new AgentUnavailableError(`The NPC agent does not show the end of task ${shortTaskId(remoteId)}.`);
+  }
+
+  async taskNow(
+    endpoint: string,
+    { remoteId, message }: FollowedTask,
+    signal: AbortSignal,
+  ): Promise<TaskNow> {
+    const { peer } = await this.#peerFor(endpoint, message, signal);
+    const { status, progress } = await taskStatus(peer, remoteId, signal);
+    const isKnown = typeof progress === 'number' && progress >= 0 && progress <= 100;
+    return { state: status.slice(0, MAX_STATE_CHARS), ...(isKnown && { percent: progress }) };
+  }
+
+  async cancelTask(
+    endpoint: string,
+    { remoteId, message }: FollowedTask,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { peer } = await this.#peerFor(endpoint, message, signal);
+    const answer = await callRpc(peer, 'task.cancel', { taskId: remoteId }, { signal });
+    if (!('error' in answer)) return true;
+    if (answer.error.code === METHOD_NOT_FOUND) return false;
+    throw answer.asError();
   }
 
   /** The request that a message would make, or the text that would replace it. Fetches the card. */

@@ -1,4 +1,5 @@
 import { agentKind } from '../agent-kind.ts';
+import { npcCardFacts } from './card/npc-card-facts.ts';
 import { NpcCards } from './card/npc-cards.ts';
 import { npcServer } from './card/npc-server.ts';
 import { NpcAgentClient } from './npc-agent-client.ts';
@@ -15,6 +16,7 @@ export const npcKind = agentKind<NpcSettings>({
   check: npcSettingsProblems,
   endpointOf: (agentEndpoint, settings) => npcServer(agentEndpoint, settings, undefined).rpcUrl,
   probe: npcFindings,
+  card: npcCardFacts,
   tools: npcTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new NpcCards(clock, transport);

@@ -1,3 +1,4 @@
+import type { Request } from 'express';
 import { z } from 'zod';
 import type { Config } from '../../../config/config.ts';
 import { MIN_PASSWORD_CHARS } from '../../../core/access/password-problem.ts';
@@ -15,15 +16,16 @@ import { userNameField } from '../rest/resources/users-api.ts';
 import { type ApiResponse, type Call, requestOf } from '../rest/response.ts';
 import { endedSessionCookie, sessionCookie } from '../rest/session-cookie.ts';
 import { html } from './html.ts';
+import { LOGIN_TEXTS, languageOf } from './login-texts.ts';
 import { ownPath } from './own-path.ts';
 import { page } from './page-frame.ts';
 
 export interface LoginPagesDeps {
-  config: Pick<Config, 'publicUrl'>;
+  config: Pick<Config, 'publicUrl' | 'apiKey'>;
   signIn: Pick<SignIn, 'withAdminKey' | 'withPassword'>;
   sessions: Pick<ConsoleSessions, 'end'>;
   users: Pick<ConsoleUsers, 'create'>;
-  presence: Pick<UserPresence, 'refresh'>;
+  presence: Pick<UserPresence, 'refresh' | 'hasUsers'>;
   passwords: Pick<PasswordHasher, 'hash'>;
 }
 
@@ -65,13 +67,13 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
         const { body, caller } = call;
         const location = ownPath(body.page, '/qr');
         refuseForeignOrigin(requestOf(call));
-        if (caller.kind === 'loopback') return { status: 303, headers: { location } };
+        if (caller.kind === 'loopback') return { status: 303, headers: { location: `.${location}` } };
         const name = body.name?.trim() ?? '';
         const result =
           name === ''
             ? await signIn.withAdminKey(body.key?.trim() ?? '', fromOf(call))
             : await signIn.withPassword(name, body.password ?? '', fromOf(call));
-        return signedInTo(call, result, location);
+        return signedInTo(call, result, location, name === '');
       },
     }),
     endpoint({
@@ -88,7 +90,7 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
         refuseForeignOrigin(request);
         if (caller.kind === 'session') await sessions.end(caller.session.id);
         const cookie = endedSessionCookie(request, config.publicUrl);
-        return { status: 303, headers: { location: '/', 'set-cookie': cookie } };
+        return { status: 303, headers: { location: './', 'set-cookie': cookie } };
       },
     }),
     endpoint({
@@ -98,8 +100,10 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       operationId: 'showFirstRun',
       summary: 'Page that adds the first owner, for a browser on this machine',
       responses: { 200: htmlPage, 303: { description: 'A login exists. Redirects to `/`.' } },
-      handle: ({ caller }) =>
-        caller.kind === 'loopback' ? firstRunPage(200) : { status: 303, headers: { location: '/' } },
+      handle: (call) =>
+        call.caller.kind === 'loopback'
+          ? firstRunPage(requestOf(call), 200)
+          : { status: 303, headers: { location: './' } },
     }),
     endpoint({
       ...common,
@@ -116,24 +120,26 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       },
       handle: async (call) => {
         const { body, caller } = call;
-        const home = { status: 303, headers: { location: '/' } };
+        const request = requestOf(call);
+        refuseForeignOrigin(request);
+        const home = { status: 303, headers: { location: './' } };
         // Only while nobody needs a login, and then only on this machine.
         if (caller.kind !== 'loopback') return home;
         const name = body.name.trim();
         const problem = userNameField.safeParse(name).error?.issues[0]?.message;
-        if (problem !== undefined) return firstRunPage(400, `The name ${problem}.`);
+        if (problem !== undefined) return firstRunPage(request, 400, `The name ${problem}.`);
         let passwordHash: string;
         try {
           passwordHash = await hashedPassword(passwords, body.password, name, 'The password');
         } catch (error) {
           if (!(error instanceof HttpProblem)) throw error;
-          return firstRunPage(error.status, error.message);
+          return firstRunPage(request, error.status, error.message);
         }
         const created = await users.create({ name, role: 'owner', passwordHash });
         await presence.refresh();
         if (typeof created === 'string') return home;
         const result = await signIn.withPassword(name, body.password, fromOf(call));
-        return { ...signedInTo(call, result, '/'), object: name };
+        return { ...signedInTo(call, result, '/', false), object: name };
       },
     }),
   ];
@@ -142,6 +148,7 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
     call: Pick<Call<unknown, unknown>, 'request'>,
     result: SignInResult,
     location: string,
+    isByKey: boolean,
   ): ApiResponse {
     const request = requestOf(call);
     try {
@@ -150,10 +157,15 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       });
       const cookie = sessionCookie(request, token, config.publicUrl);
       const caller = { kind: 'session' as const, session: { id: session.id, user: session.user } };
-      return { status: 303, caller, object: session.id, headers: { location, 'set-cookie': cookie } };
+      const headers = { location: `.${location}`, 'set-cookie': cookie };
+      return { status: 303, caller, object: session.id, headers };
     } catch (error) {
       if (!(error instanceof HttpProblem)) throw error;
-      const { status, headers, ...form } = loginPage(location, error.message, error.status);
+      const t = LOGIN_TEXTS[languageOf(request)];
+      const wrong = isByKey ? t.wrongKey : t.wrong;
+      const problem = error instanceof LoginDelayedProblem ? t.delayed(error.retryAfterSeconds) : wrong;
+      const shown = loginPage(deps, { request, location, problem, status: error.status, isByKey });
+      const { status, headers, ...form } = shown;
       if (error instanceof LoginDelayedProblem) {
         return { ...form, status, headers: { ...headers, 'retry-after': String(error.retryAfterSeconds) } };
       }
@@ -168,46 +180,78 @@ function fromOf(call: Pick<Call<unknown, unknown>, 'request'>): SignInFrom {
   return { connection: connectionOf(request), ...(userAgent !== undefined && { userAgent }) };
 }
 
-/** The login form; after it the browser goes to `location`. */
-export function loginPage(location: string, problem?: string, status = 401): ApiResponse {
+/** What the login form offers: only ways in that exist. */
+interface LoginWays {
+  config: Pick<Config, 'apiKey'>;
+  presence: Pick<UserPresence, 'hasUsers'>;
+}
+
+interface LoginForm {
+  request: Request;
+  /** Where the browser goes after it. */
+  location: string;
+  problem?: string;
+  status?: number;
+  /** The admin key was sent. */
+  isByKey?: boolean;
+}
+
+/** The login form. Its addresses are relative, so that it also works behind a path prefix. */
+export function loginPage({ config, presence }: LoginWays, form: LoginForm): ApiResponse {
+  const { request, location, problem, status = 401, isByKey = false } = form;
+  const language = languageOf(request);
+  const t = LOGIN_TEXTS[language];
+  const hasKey = config.apiKey !== undefined;
+  const hasPasswords = presence.hasUsers || !hasKey;
+  const target = html`<input type="hidden" name="page" value="${location}">`;
+  const alert = html`<p role="alert" id="problem">${problem}</p>`;
+  const keyForm = html`<form method="post" action="login">
+<label for="key">${t.key}</label>
+<input id="key" name="key" type="password" autocomplete="off" required aria-describedby="key-hint problem"${!hasPasswords && html` autofocus`}>
+<p class="faint" id="key-hint">${t.keyHint}</p>
+${target}${isByKey && alert}
+<button class="${hasPasswords && 'quiet'}">${t.withKey}</button>
+</form>`;
   return page({
     status,
-    title: 'Log in',
+    language,
+    title: t.logIn,
     main: html`
-<h1>Log in</h1>
-<form method="post" action="/login">
-<label for="name">Name</label>
-<input id="name" name="name" autocomplete="username" autocapitalize="none" required autofocus>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required>
-<input type="hidden" name="page" value="${location}">
-<button>Log in</button>
-</form>
-<form method="post" action="/login">
-<label for="key">Or the admin key: the value of WA2AI_API_KEY, or what is in its file</label>
-<input id="key" name="key" type="password" autocomplete="off" required>
-<input type="hidden" name="page" value="${location}">
-<button class="quiet">Log in with the admin key</button>
-</form>
-<p role="alert">${problem}</p>`,
+<h1>${t.logIn}</h1>
+<p class="faint">${t.lead}</p>
+${
+  hasPasswords &&
+  html`<form method="post" action="login">
+<label for="name">${t.name}</label>
+<input id="name" name="name" autocomplete="username" autocapitalize="none" required aria-describedby="problem"${!isByKey && html` autofocus`}>
+<label for="password">${t.password}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required aria-describedby="problem">
+${target}${!isByKey && alert}
+<button>${t.logIn}</button>
+</form>`
+}
+${hasKey && (hasPasswords ? html`<details${isByKey && html` open`}><summary>${t.withKey}</summary>${keyForm}</details>` : keyForm)}`,
   });
 }
 
-function firstRunPage(status: number, problem?: string): ApiResponse {
+function firstRunPage(request: Request, status: number, problem?: string): ApiResponse {
+  const language = languageOf(request);
+  const t = LOGIN_TEXTS[language];
   return page({
     status,
-    title: 'Set up a login',
+    language,
+    title: t.setUp,
     main: html`
-<h1>Set up a login</h1>
-<p>wa2ai accepts calls from this machine only, and every program on it can do everything. With an owner, the console and the API need a login or a key.</p>
-<form method="post" action="/first-run">
-<label for="name">Name of the owner</label>
-<input id="name" name="name" autocomplete="username" autocapitalize="none" required autofocus>
-<label for="password">Password, at least ${MIN_PASSWORD_CHARS} characters</label>
-<input id="password" name="password" type="password" autocomplete="new-password" minlength="${MIN_PASSWORD_CHARS}" required>
-<button>Add the owner</button>
+<h1>${t.setUp}</h1>
+<p>${t.setUpLead}</p>
+<form method="post" action="first-run">
+<label for="name">${t.ownerName}</label>
+<input id="name" name="name" autocomplete="username" autocapitalize="none" required autofocus aria-describedby="problem">
+<label for="password">${t.ownerPassword}</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="${MIN_PASSWORD_CHARS}" required aria-describedby="problem">
+<p role="alert" id="problem">${problem}</p>
+<button>${t.addOwner}</button>
 </form>
-<p role="alert">${problem}</p>
-<p><a href="/">Go on without a login</a></p>`,
+<p><a href="./">${t.without}</a></p>`,
   });
 }

@@ -7,15 +7,17 @@ const FAVICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%230b7a55' d='M2 2h12v9H7l-4 3v-3H2z'/%3E%3C/svg%3E";
 
 const STYLE = `
-:root { color-scheme: light dark; --back: #f3f5f4; --card: #fff; --text: #17211d; --faint: #5b6863; --line: #dbe2df;
-  --accent: #0b7a55; --on-accent: #fff; --good: #12805c; --busy: #996300; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --back: #0f1513; --card: #18211e; --text: #e7eeeb; --faint: #9fb0a9;
-  --line: #2c3934; --accent: #35c08e; --on-accent: #06251a; --good: #4cd3a0; --busy: #e9b34c; --bad: #ff8a80; } }
+:root { color-scheme: light dark; --back: #f5f7f6; --card: #fff; --text: #15201b; --faint: #55635d; --line: #dde4e0;
+  --accent: #0a6f4d; --on-accent: #fff; --good: #0d6e4c; --busy: #855300; --bad: #b3261e; --bad-back: #fdeae8; }
+@media (prefers-color-scheme: dark) { :root { --back: #0e1412; --card: #161e1b; --text: #e6eeea; --faint: #a3b3ac;
+  --line: #2a3632; --accent: #43c997; --on-accent: #06251a; --good: #56d3a4; --busy: #ecba5e; --bad: #ff9b92; --bad-back: #3b1e1c; } }
 * { box-sizing: border-box; }
 body { margin: 0; min-height: 100vh; padding: 1.5rem 1rem; background: var(--back); color: var(--text);
   font: 1rem/1.5 system-ui, sans-serif; display: grid; place-content: center; grid-template-columns: minmax(0, 27rem); }
-header { display: flex; justify-content: space-between; align-items: baseline; margin: 0 .25rem .75rem; gap: 1rem; }
-header > a { color: inherit; text-decoration: none; font-weight: 700; }
+header { display: flex; justify-content: space-between; align-items: center; margin: 0 .25rem .75rem; gap: 1rem; }
+header > a { display: inline-flex; align-items: center; gap: .625rem; color: inherit; text-decoration: none; font-size: 1.125rem; font-weight: 700; }
+header svg { width: 1.875rem; height: 1.875rem; padding: .375rem; border-radius: .5rem; background: var(--accent); color: var(--on-accent);
+  fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; }
 header span { color: var(--faint); font-size: .875rem; overflow-wrap: anywhere; }
 main { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.5rem; overflow-wrap: break-word; }
 h1 { font-size: 1.375rem; line-height: 1.25; margin: 0 0 .5rem; }
@@ -39,6 +41,9 @@ input, button { font: inherit; padding: .625rem .75rem; border-radius: .5rem; wi
 input { border: 1px solid var(--faint); background: var(--back); color: inherit; }
 button { border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); font-weight: 600; cursor: pointer; }
 button.quiet { background: transparent; color: var(--accent); }
+details { margin: 1.25rem 0 0; padding-top: 1rem; border-top: 1px solid var(--line); }
+details form { margin: .75rem 0 0; padding: 0; border: 0; }
+summary { cursor: pointer; font-weight: 600; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 footer { margin: 1rem 0 0; } main > :last-child, main > :last-child > :last-child { margin-bottom: 0; }
 body.wide { grid-template-columns: minmax(0, 60rem); align-content: start; }
@@ -53,7 +58,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; backgroun
 img { max-width: 100%; } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 h2 { font-size: 1.125rem; margin: 1.25rem 0 .5rem; }
 .plain { list-style: none; padding: 0; } .plain .state { margin: 0; }
-[role=alert]:empty { display: none; } [role=alert] { color: var(--bad); font-weight: 600; margin: 1rem 0 0; }
+[role=alert]:empty { display: none; } [role=alert] { color: var(--bad); background: var(--bad-back); border-radius: .5rem; padding: .625rem .75rem; font-weight: 600; margin: .5rem 0 0; }
 `;
 
 /** A complete page without external assets, with a policy that lets nothing else run or load. */
@@ -66,13 +71,15 @@ export function page(input: {
   /** JavaScript; without it the page reloads itself every `reloadSeconds`. */
   script?: string;
   reloadSeconds?: number;
+  /** Default: English. */
+  language?: 'en' | 'es';
   /** A page to read, with tables, instead of a card. */
   isWide?: boolean;
 }): ApiResponse {
   const nonce = randomBytes(16).toString('base64');
   const { reloadSeconds, script } = input;
   const document = html`<!doctype html>
-<html lang="en">
+<html lang="${input.language ?? 'en'}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -83,7 +90,7 @@ export function page(input: {
 ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
 </head>
 <body class="${input.isWide && 'wide'}">
-<header><a href="/">wa2ai</a><span>${input.aside}</span></header>
+<header><a href="/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 4h16v12H9l-5 4z"/></svg>wa2ai</a><span>${input.aside}</span></header>
 <main>${input.main}</main>
 ${script !== undefined && html`<script nonce="${nonce}">${new Html(script)}</script>`}
 </body>

@@ -11,16 +11,17 @@ import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
-import { type ApiResponse, requestOf } from '../rest/response.ts';
+import { type ApiResponse, type Call, requestOf } from '../rest/response.ts';
 import { html } from './html.ts';
 import { type LoginPagesDeps, loginPage, loginPages } from './login-pages.ts';
+import { LOGIN_TEXTS, languageOf } from './login-texts.ts';
 import { ownPath } from './own-path.ts';
 import { page } from './page-frame.ts';
 import { qrPage } from './qr-page.ts';
 
 export interface PagesDeps extends LoginPagesDeps {
   accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'environment' | 'publicUrl'>;
+  config: Pick<Config, 'accountId' | 'environment' | 'publicUrl' | 'apiKey'>;
   routes: Pick<RouteStore, 'list'>;
   now(): number;
 }
@@ -87,10 +88,10 @@ export function pages(deps: PagesDeps): Endpoint[] {
         401: { description: 'A login form.', contentType: 'text/html' },
       },
       // Relative, so that it also works behind a path prefix.
-      handle: ({ caller }) =>
-        maySee(caller, 'accounts:read')
+      handle: (call) =>
+        maySee(call.caller, 'accounts:read')
           ? { status: 303, headers: { location: 'console/' } }
-          : refusedPage(caller, '/'),
+          : refusedPage(deps, call, '/'),
     }),
     ...loginPages(deps),
     endpoint({
@@ -103,7 +104,7 @@ export function pages(deps: PagesDeps): Endpoint[] {
       responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
       handle: async (call) => {
         const { query, caller } = call;
-        if (!maySee(caller, 'accounts:manage')) return refusedPage(caller, requestOf(call).originalUrl);
+        if (!maySee(caller, 'accounts:manage')) return refusedPage(deps, call, requestOf(call).originalUrl);
         const shown = statusOf(query);
         const others = accounts.list().filter(({ accountId }) => accountId !== shown.accountId);
         const request = requestOf(call);
@@ -165,12 +166,21 @@ function maySee(caller: Caller, scope: Scope): boolean {
 }
 
 /** For a caller who may not see the page: a form, or why a login would not help. */
-function refusedPage(caller: Caller, path: string): ApiResponse {
-  if (caller.kind !== 'session') return loginPage(ownPath(path, '/'));
+function refusedPage(
+  deps: PagesDeps,
+  call: Pick<Call<unknown, unknown>, 'request' | 'caller'>,
+  path: string,
+): ApiResponse {
+  const request = requestOf(call);
+  if (call.caller.kind !== 'session') return loginPage(deps, { request, location: ownPath(path, '/') });
+  const language = languageOf(request);
+  const t = LOGIN_TEXTS[language];
   return page({
     status: 403,
-    title: 'Not allowed',
-    main: html`<h1>Not allowed</h1><p>Your role does not allow this page.</p><p><a href="/">Overview</a></p>${LOG_OUT}`,
+    language,
+    title: t.notAllowed,
+    main: html`<h1>${t.notAllowed}</h1><p>${t.notAllowedLead}</p><p><a href="./">${t.toConsole}</a></p>
+<form method="post" action="logout"><button class="quiet">${t.logOut}</button></form>`,
   });
 }
 
@@ -188,5 +198,3 @@ function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
   const isLinked = phone !== undefined || lid !== undefined;
   return { accountId, ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
 }
-
-const LOG_OUT = html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`;

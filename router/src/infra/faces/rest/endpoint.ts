@@ -12,6 +12,7 @@ export const TAGS = {
   Chats: 'Chats with people and groups: list, read, pause, resume.',
   Playground: 'Invented people who write to agents: no phone and no WhatsApp.',
   'Dead letters': 'Messages and replies that were given up: read, replay, close.',
+  Tasks: 'Tasks that agents run for messages: list, progress, cancel.',
   Webhooks: 'Events sent to other programs, with a delivery log.',
   'Live events': 'What changes, as it changes.',
   Nodes: 'The processes that share this database.',

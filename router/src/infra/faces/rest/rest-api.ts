@@ -36,6 +36,7 @@ import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
 import { sessionsApi } from './resources/sessions-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
+import { type TasksApiDeps, tasksApi } from './resources/tasks-api.ts';
 import { type UsersApiDeps, usersApi } from './resources/users-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
 
@@ -70,6 +71,7 @@ export interface RestApiDeps
     SettingsApiDeps,
     Omit<UsersApiDeps, 'sessions'>,
     StatsApiDeps,
+    TasksApiDeps,
     WebhooksApiDeps {
   config: Pick<Config, 'accountId' | 'environment' | 'host' | 'publicUrl' | 'settings'>;
   metrics: Metrics;
@@ -98,6 +100,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...playgroundApi(deps),
     ...repliesApi(deps),
     ...deadLettersApi(deps),
+    ...tasksApi(deps),
     ...webhooksApi(deps),
     ...agentsApi(deps),
     ...keysApi(deps),

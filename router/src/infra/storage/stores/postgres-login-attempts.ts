@@ -4,6 +4,8 @@ import type { AttemptKey, LoginAttempts } from '../../../core/ports/login-attemp
 import type { Statements } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
+/** Rows that one run of the retention removes. */
+const MAX_FORGOTTEN = 10_000;
 const FORGET_AFTER = sql`${FORGET_ATTEMPTS_AFTER_MS}::bigint * interval '1 millisecond'`;
 
 /** Attempts to sign in, counted in PostgreSQL for all nodes. */
@@ -53,4 +55,13 @@ export class PostgresLoginAttempts implements LoginAttempts {
   async #write(statement: ReturnType<typeof sql>): Promise<void> {
     await withStorage('counting an attempt to sign in', () => this.#postgres.execute(statement));
   }
+}
+
+/** Removes counts that no longer matter, some at a time. */
+export async function forgetLoginAttempts(postgres: Statements): Promise<void> {
+  await withStorage('removing old attempts to sign in', () =>
+    postgres.query(sql`
+      DELETE FROM login_attempt WHERE key IN (
+        SELECT key FROM login_attempt WHERE last_at <= clock_timestamp() - ${FORGET_AFTER} LIMIT ${MAX_FORGOTTEN})`),
+  );
 }

@@ -1,21 +1,29 @@
-import sql from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import { cleanText } from '../../../core/clean-text.ts';
-import { pendingTurn, type StoredTurn } from '../../../core/messages/chat-identity.ts';
+import {
+  type ChatIdentity,
+  channelIdOfChat,
+  pendingTurn,
+  type StoredTurn,
+} from '../../../core/messages/chat-identity.ts';
 import type {
   AgentSession,
   FollowedRow,
+  ListedTask,
   NewReport,
   RemoteTasks,
   SessionKey,
   StoredTask,
+  TaskListQuery,
   TaskOwner,
 } from '../../../core/ports/remote-tasks.ts';
 import type { QueuedReply } from '../../../core/turns/turn.ts';
 import type { Statements } from '../postgres.ts';
+import { allOf, ofChats, olderThan, together } from './log-conditions.ts';
 import { filesJson } from './media-columns.ts';
 import { reportReplies } from './report-replies.ts';
-import { queuedReply, type ReplyRow } from './rows.ts';
-import { storableId, storableOrNull } from './storable-text.ts';
+import { type Columns, queuedReply, type ReplyRow, withoutNulls } from './rows.ts';
+import { rowId, storableId, storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
 
 /** Tasks of one chat that a list shows. */
@@ -35,6 +43,10 @@ type FollowedColumns = StoredTurn & {
   ageMs: number;
 };
 
+interface ListedColumns extends Columns<Omit<ListedTask, 'channelId'>> {
+  chat: ChatIdentity;
+}
+
 /**
  * Tasks of agents and sessions at agents in PostgreSQL. Each method is one statement; prisma/functions/tasks.sql has what
  * changes several tables.
@@ -47,12 +59,16 @@ export class PostgresRemoteTasks implements RemoteTasks {
   }
 
   async add({ accountId, messageId, routeId }: TaskOwner, remoteId: string): Promise<void> {
-    await withStorage('storing a task of an agent', () =>
-      this.#postgres.execute(sql`
-        INSERT INTO remote_task (account_id, message_id, route_id, remote_id)
+    const [added] = await withStorage('storing a task of an agent', () =>
+      this.#postgres.query<{ id: string; chatId: string | null }>(sql`
+        INSERT INTO remote_task AS t (account_id, message_id, route_id, remote_id)
         VALUES (${accountId}, ${messageId}::bigint, ${routeId}, ${storableId(remoteId)})
-        ON CONFLICT (message_id, route_id, remote_id) DO NOTHING`),
+        ON CONFLICT (message_id, route_id, remote_id) DO NOTHING
+        RETURNING t.id::text, (SELECT m.chat_id::text FROM message m WHERE m.id = t.message_id) AS "chatId"`),
     );
+    if (!added) return;
+    const { id, chatId } = added;
+    this.#postgres.changes.report({ type: 'task', accountId, ...(chatId !== null && { chatId }), id });
   }
 
   async ofMessage({ messageId, routeId }: TaskOwner): Promise<StoredTask[]> {
@@ -155,6 +171,37 @@ export class PostgresRemoteTasks implements RemoteTasks {
     this.#postgres.changes.report({ type: 'task', accountId, chatId, id: taskId, state: end?.state });
     reportReplies(this.#postgres.changes, reported);
     return reported;
+  }
+
+  async list({ accountId, state, chats, routes, before, limit }: TaskListQuery): Promise<ListedTask[]> {
+    const conditions = together(
+      accountId === undefined ? [] : [sql`t.account_id = ${accountId}`],
+      state === undefined ? [] : [sql`t.state = ${state}`],
+      routes === undefined ? [] : [sql`t.route_id = ANY (${[...routes]}::text[])`],
+      ofChats(sql`m.chat_id`, chats, accountId),
+      olderThan(sql`t.id`, before),
+    );
+    return conditions === 'none' ? [] : await this.#listed(allOf(conditions), limit);
+  }
+
+  async get(taskId: string): Promise<ListedTask | undefined> {
+    const key = rowId(taskId);
+    if (key === undefined) return undefined;
+    const [task] = await this.#listed(sql`t.id = ${key}::bigint`, 1);
+    return task;
+  }
+
+  async #listed(condition: Sql, limit: number): Promise<ListedTask[]> {
+    const rows = await withStorage('reading the tasks of agents', () =>
+      this.#postgres.query<ListedColumns>(sql`
+        SELECT t.id::text AS "taskId", t.remote_id AS "remoteId", t.route_id AS "routeId", t.account_id AS "accountId",
+          m.chat_id::text AS "chatId", m.id::text AS "messageId", m.push_name AS "pushName", t.state,
+          t.created_at AS "createdAt", t.ended_at AS "endedAt",
+          json_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id) AS chat
+        FROM remote_task t JOIN message m ON m.id = t.message_id JOIN chat c ON c.id = m.chat_id
+        WHERE ${condition} ORDER BY t.id DESC LIMIT ${limit}`),
+    );
+    return rows.map(({ chat, ...row }) => ({ ...withoutNulls(row), channelId: channelIdOfChat(chat) }));
   }
 
   async session({ accountId, routeId, sessionId }: SessionKey): Promise<AgentSession | undefined> {

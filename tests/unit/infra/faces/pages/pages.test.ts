@@ -208,7 +208,7 @@ it('logs a browser in to the page it requested, and out again', async () => {
   expect((await guarded.call('GET', '/')).text).toContain('name="page" value="/"');
   const login = await guarded.call('POST', '/login', `key=${ADMIN_KEY}&page=/`, form);
   expect(login.status).toBe(303);
-  expect(login.headers.get('location')).toBe('/');
+  expect(login.headers.get('location')).toBe('./');
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
   expect((await guarded.call('GET', '/', undefined, { cookie })).headers.get('location')).toBe('console/');
   const page = { ...form, cookie, origin: guarded.url };

@@ -16,7 +16,7 @@ import { routeSchemas, type Warning } from './route-schemas.ts';
 export interface RouteChecksDeps {
   routes: Pick<RouteStore, 'get'>;
   agentKinds: readonly AgentKind[];
-  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test'>;
+  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
   aliasesOf: AliasesOf;
 }
 

@@ -35,7 +35,7 @@ export interface RoutesApiDeps {
   accounts: AccountControl;
   config: Pick<Config, 'accountId' | 'environment'>;
   agentKinds: readonly AgentKind[];
-  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test'>;
+  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
   aliasesOf: AliasesOf;
   log: Logger;
 }
@@ -58,6 +58,27 @@ const probeView = z
     milliseconds: z.int().describe('How long the probe took.'),
   })
   .meta({ id: 'RouteProbe' });
+
+const cardView = z
+  .object({
+    kind: z.string().optional().describe('The agent kind. Absent: the stored config cannot be used.'),
+    card: z
+      .object({
+        url: z.string().describe('Where the card came from.'),
+        name: z.string().optional(),
+        description: z.string().optional(),
+        version: z.string().optional(),
+        provider: z.string().optional().describe('Who runs it.'),
+        interfaces: z.array(z.string()).describe('Protocols and bindings that it speaks.'),
+        capabilities: z.array(z.string()),
+        skills: z.array(z.object({ name: z.string(), description: z.string().optional() })),
+        authentication: z.array(z.string()).describe('What it wants as a proof. Empty: it names none.'),
+      })
+      .optional()
+      .describe('As the agent writes it.'),
+    problem: z.string().optional().describe('Why there is no card.'),
+  })
+  .meta({ id: 'RouteCard' });
 
 const listQuery = z.strictObject({
   channelId: channelIdField.optional().describe('Only routes of this chat, or `*`.'),
@@ -157,6 +178,26 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       handle: async ({ params, caller }) => {
         const route = await findRoute(caller, params.id);
         return { status: 200, object: route.id, json: { success: true, data: await tested(route) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/routes/{id}/card',
+      operationId: 'getRouteCard',
+      scopes: ['routes:read'],
+      summary: 'Read the card of the agent of a route',
+      description:
+        'Agents of the NPC Engine and of A2A have one. Asks the agent, without running it; takes at most two seconds.',
+      responses: {
+        200: { description: 'The card, or why there is none.', schema: dataResponse(cardView) },
+        404: notFound,
+        409: ambiguous,
+      },
+      handle: async ({ params, caller }) => {
+        const route = await findRoute(caller, params.id);
+        const data = await routeProbe.card(route);
+        return { status: 200, object: route.id, json: { success: true, data } };
       },
     }),
     endpoint({

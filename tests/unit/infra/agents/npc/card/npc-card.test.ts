@@ -18,6 +18,7 @@ describe('npcCardOf', () => {
     expect(npcCardOf(card)).toEqual({
       name: 'NPC',
       version: '1.0.0',
+      authType: 'api-key',
       capabilities: ['duel', 'custom:guild-management'],
       rpcUrl: 'http://localhost:3000/rpc',
       streamUrl: 'http://localhost:3000/stream/{taskId}',

@@ -1,0 +1,56 @@
+import { useState } from 'preact/hooks';
+import { call } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { toast } from '../../components/toast.tsx';
+import { useText } from './texts.ts';
+import { WebhookForm } from './webhook-form.tsx';
+import type { Webhook } from './webhooks-page.tsx';
+
+/** What can be done with a webhook. */
+export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: () => void }) {
+  const text = useText();
+  const [open, setOpen] = useState<'edit' | 'remove'>();
+  const path = { id: webhook.id };
+  const change = useAction(async () => {
+    await call('PATCH /api/webhooks/{id}', { path, body: { isEnabled: !webhook.isEnabled } });
+    reload();
+  });
+  const test = useAction(async () => {
+    const { data } = await call('POST /api/webhooks/{id}/test', { path });
+    if (data.isDelivered) toast(text.testGood(String(data.status)), 'good');
+    else toast(text.testBad(data.error ?? ''), 'bad');
+  });
+  const remove = useAction(async () => {
+    await call('DELETE /api/webhooks/{id}', { path });
+    reload();
+  }, text.removed);
+  return (
+    <div class="actions">
+      <Button isBusy={test.isRunning} onClick={() => void test.run()}>
+        {text.test}
+      </Button>
+      <Button isBusy={change.isRunning} onClick={() => void change.run()}>
+        {webhook.isEnabled ? text.switchOff : text.switchOn}
+      </Button>
+      <Button onClick={() => setOpen('edit')}>{text.edit}</Button>
+      <Button kind="danger" onClick={() => setOpen('remove')}>
+        {text.remove}
+      </Button>
+      {open === 'edit' && (
+        <WebhookForm webhook={webhook} onClose={() => setOpen(undefined)} reload={reload} />
+      )}
+      {open === 'remove' && (
+        <ConfirmDialog
+          title={`${text.remove}: ${webhook.url}`}
+          action={text.remove}
+          confirm={() => remove.run()}
+          onClose={() => setOpen(undefined)}
+        >
+          <p>{text.removeAsk}</p>
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import { call, type Schemas } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { useQuery } from '../../api/use-query.ts';
+import { hrefOf } from '../../app/location.ts';
+import { Button } from '../../components/button.tsx';
+import { SelectField } from '../../components/form.tsx';
+import { Badge, Card, type Mood, PageFrame } from '../../components/page.tsx';
+import { EmptyState, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { useText } from './texts.ts';
+import { WebhookActions } from './webhook-actions.tsx';
+import { Events, type Webhook, WebhookState } from './webhooks-page.tsx';
+
+type Delivery = Schemas['WebhookDelivery'];
+
+const MOODS: Record<Delivery['state'], Mood> = { pending: 'busy', delivered: 'good', dead: 'bad' };
+
+/** One webhook, and what became of its events. */
+export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () => void }) {
+  const text = useText();
+  const [state, setState] = useState('');
+  const [cursor, setCursor] = useState<string>();
+  const path = { id: webhook.id };
+  const query = { limit: 50, ...(state !== '' && { state: state as Delivery['state'] }), cursor };
+  const log = useQuery('GET /api/webhooks/{id}/deliveries', { path, query }, [
+    'webhook',
+    'delivery',
+    'message',
+  ]);
+  const retry = useAction(async (deliveryId: string) => {
+    const id = webhook.id;
+    await call('POST /api/webhooks/{id}/deliveries/{deliveryId}/retry', { path: { id, deliveryId } });
+    log.reload();
+  }, text.retried);
+  const choose = (next: string) => {
+    setCursor(undefined);
+    setState(next);
+  };
+  const options = ['', ...Object.keys(MOODS)].map((value) => ({
+    value,
+    label: value === '' ? text.all : text.states[value as Delivery['state']],
+  }));
+  return (
+    <PageFrame title={webhook.url} actions={<WebhookActions webhook={webhook} reload={reload} />}>
+      <p>
+        <a href={hrefOf('/webhooks')}>{text.back}</a>
+      </p>
+      <div class="actions">
+        <WebhookState webhook={webhook} />
+        <Events events={webhook.events} />
+        <span class="faint">{webhook.accountId ?? text.allAccounts}</span>
+      </div>
+      <Card title={text.log}>
+        <div class="stack">
+          <SelectField label={text.show} value={state} onInput={choose} options={options} />
+          <Loaded query={log}>
+            {({ data, next }) => (
+              <>
+                {data.length === 0 ? (
+                  <EmptyState icon="hook" title={text.logNone}>
+                    <p>{text.logNoneHint}</p>
+                  </EmptyState>
+                ) : (
+                  <Table
+                    caption={text.log}
+                    rows={data}
+                    keyOf={({ id }) => id}
+                    columns={[
+                      { title: text.event, cell: ({ event }) => <code>{event}</code> },
+                      { title: text.when, cell: ({ createdAt }) => <Time at={createdAt} /> },
+                      { title: text.result, cell: (delivery) => <Result delivery={delivery} /> },
+                      { title: text.attempts, isNumber: true, cell: ({ attempts }) => attempts },
+                      {
+                        title: text.actions,
+                        isTitleHidden: true,
+                        cell: ({ id, state: now }) =>
+                          now === 'dead' && (
+                            <div class="actions">
+                              <Button isDisabled={retry.isRunning} onClick={() => void retry.run(id)}>
+                                {text.retry}
+                              </Button>
+                            </div>
+                          ),
+                      },
+                    ]}
+                  />
+                )}
+                <div class="actions end">
+                  {cursor !== undefined && (
+                    <Button onClick={() => setCursor(undefined)}>{text.newest}</Button>
+                  )}
+                  {next !== undefined && <Button onClick={() => setCursor(next)}>{text.more}</Button>}
+                </div>
+              </>
+            )}
+          </Loaded>
+        </div>
+      </Card>
+    </PageFrame>
+  );
+}
+
+function Result({ delivery: { state, status, error, dueAt } }: { delivery: Delivery }) {
+  const text = useText();
+  return (
+    <div>
+      <Badge mood={MOODS[state]}>{text.states[state]}</Badge>{' '}
+      {status !== undefined && <span class="faint">{text.status(String(status))}</span>}
+      {error !== undefined && state !== 'delivered' && <p class="faint">{error}</p>}
+      {state === 'pending' && dueAt !== undefined && (
+        <p class="faint">
+          {text.next}: <Time at={dueAt} />
+        </p>
+      )}
+    </div>
+  );
+}

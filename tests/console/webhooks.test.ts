@@ -1,0 +1,115 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { TestBed } from '../support/test-bed.ts';
+import { WebhookReceiver } from '../support/webhook-receiver.ts';
+import {
+  type ConsoleOptions,
+  expectAccessible,
+  type OpenConsole,
+  openConsole,
+  startBrowser,
+} from './browser.ts';
+
+let bed: TestBed;
+let browser: Browser;
+let receiver: WebhookReceiver;
+const opened: OpenConsole[] = [];
+
+beforeAll(async () => {
+  [bed, browser, receiver] = await Promise.all([
+    TestBed.startPaired(),
+    startBrowser(),
+    WebhookReceiver.start(),
+  ]);
+});
+afterEach(async () => {
+  const shown = opened.splice(0);
+  await Promise.all(shown.map((each) => each.close()));
+  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await receiver?.stop();
+  await bed?.close();
+});
+
+async function open(options?: ConsoleOptions): Promise<OpenConsole> {
+  const shown = await openConsole(browser, bed.service.url, options);
+  opened.push(shown);
+  return shown;
+}
+
+describe('the page Webhooks', () => {
+  it('adds a webhook, shows its secret once, tests it, edits it and switches it off', async () => {
+    const { page, goTo } = await open();
+    await goTo('webhooks');
+    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    await page.getByRole('button', { name: 'Add webhook' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Address').fill('ftp://example.com');
+    await dialog.getByRole('button', { name: 'Add webhook' }).click();
+    // The browser itself accepts the address; the service names the field.
+    await dialog.getByRole('alert').getByText('url', { exact: true }).waitFor();
+    await dialog.getByLabel('Address').fill(receiver.url);
+    await dialog.getByLabel('delivery', { exact: true }).check();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Add webhook' }).click();
+    const secret = (await dialog.locator('pre').textContent()) ?? '';
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const row = page.getByRole('row', { name: new RegExp(receiver.url) });
+    expect(await page.content()).not.toContain(secret);
+
+    await row.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByText('The receiver accepted the test event with status 200.').waitFor();
+    expect(receiver.all.at(-1)?.body).toMatchObject({ event: 'test' });
+
+    await row.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('message', { exact: true }).uncheck();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.locator('.badge', { hasText: /^message$/ }).waitFor({ state: 'detached' });
+    await row.getByRole('button', { name: 'Switch off' }).click();
+    await row.locator('.badge', { hasText: /^off$/ }).waitFor();
+    await row.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'shows what became of events, and sends one again, %s',
+    async (theme) => {
+      receiver.answer = ({ body }) => (body.event === 'test' ? 500 : 400);
+      const created = await bed.service.api('POST', '/api/webhooks', {
+        url: `${receiver.url}?${theme}`,
+        events: ['message'],
+      });
+      const { id } = created.body.data as { id: string };
+      const [wide, narrow] = [await open({ theme }), await open({ theme, widthPx: 390, language: 'es-ES' })];
+      const { page, goTo } = wide;
+      await goTo('webhooks');
+      await page.getByRole('link', { name: `${receiver.url}?${theme}` }).click();
+      await page.getByRole('heading', { level: 1, name: receiver.url }).waitFor();
+      await page.getByRole('heading', { name: 'No events yet' }).waitFor();
+      const ana = bed.person();
+      await ana.say('hello', { to: bed.phone });
+      await ana.nextReply();
+      const row = page.getByRole('row', { name: /message/ });
+      await row.getByText('given up', { exact: true }).waitFor();
+      await row.getByText('status 400').waitFor();
+      await expectAccessible(page);
+      await narrow.goTo(`webhooks/${id}`);
+      await narrow.page.getByText('abandonado', { exact: true }).first().waitFor();
+      await expectAccessible(narrow.page);
+      expect(await narrow.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+
+      await page.getByRole('button', { name: 'Send a test event' }).click();
+      await page.getByText(/The test event was not accepted: .*500/).waitFor();
+      receiver.answer = () => 200;
+      await row.getByRole('button', { name: 'Send again' }).click();
+      await row.getByText('delivered', { exact: true }).waitFor();
+      await page.getByLabel('Show', { exact: true }).selectOption('dead');
+      await page.getByRole('heading', { name: 'No events yet' }).waitFor();
+      await bed.service.api('DELETE', `/api/webhooks/${id}`);
+    },
+  );
+});
