@@ -25,6 +25,13 @@ export interface ProbeFinding {
   message: string;
 }
 
+/** What an agent says about itself. */
+export interface AgentAbout {
+  version?: string;
+  /** What it can do, as far as it says: agents, models, skills. */
+  capabilities: string[];
+}
+
 /** What the clients of a kind need. */
 export interface AgentDeps {
   /** Longest wait for one answer when the route names none, in milliseconds. */
@@ -83,6 +90,15 @@ export interface AgentKind<Settings = unknown> {
     settings: Settings,
     deps: Pick<AgentDeps, 'clock' | 'transport'> & { signal: AbortSignal },
   ): Promise<ProbeFinding[]>;
+  /**
+   * Asks the agent what it says about itself, without running it; undefined when it says nothing. As `probe` otherwise.
+   * Absent: agents of this kind say nothing.
+   */
+  about?(
+    agentEndpoint: string,
+    settings: Settings,
+    deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+  ): Promise<AgentAbout | undefined>;
   /** Tools for the command line. Absent: the kind has none. */
   readonly tools?: AgentTools;
   /** Returns the function that creates a client. */

@@ -1,6 +1,6 @@
 import { agentKind } from '../agent-kind.ts';
 import { A2aAgentClient } from './a2a-agent-client.ts';
-import { a2aFindings } from './a2a-probe.ts';
+import { a2aFindings, aboutA2a } from './a2a-probe.ts';
 import { type A2aSettings, a2aSettings } from './a2a-settings.ts';
 import { a2aSettingsProblems } from './a2a-settings-check.ts';
 import { A2aCards } from './card/a2a-cards.ts';
@@ -14,6 +14,7 @@ export const a2aKind = agentKind<A2aSettings>({
   check: a2aSettingsProblems,
   endpointOf: (agentEndpoint) => agentEndpoint,
   probe: a2aFindings,
+  about: aboutA2a,
   tools: a2aTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new A2aCards(clock, transport);

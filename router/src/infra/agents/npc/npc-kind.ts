@@ -2,7 +2,7 @@ import { agentKind } from '../agent-kind.ts';
 import { NpcCards } from './card/npc-cards.ts';
 import { npcServer } from './card/npc-server.ts';
 import { NpcAgentClient } from './npc-agent-client.ts';
-import { npcFindings } from './npc-probe.ts';
+import { aboutNpc, npcFindings } from './npc-probe.ts';
 import { type NpcSettings, npcSettings } from './npc-settings.ts';
 import { npcSettingsProblems } from './npc-settings-check.ts';
 import { npcTools } from './toolkit/npc-tools.ts';
@@ -15,6 +15,7 @@ export const npcKind = agentKind<NpcSettings>({
   check: npcSettingsProblems,
   endpointOf: (agentEndpoint, settings) => npcServer(agentEndpoint, settings, undefined).rpcUrl,
   probe: npcFindings,
+  about: aboutNpc,
   tools: npcTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new NpcCards(clock, transport);

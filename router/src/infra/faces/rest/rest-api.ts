@@ -4,6 +4,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
+import { agentKindsApi } from './resources/agent-kinds-api.ts';
 import { type AgentsApiDeps, agentsApi } from './resources/agents-api.ts';
 import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
 import { type ChatsApiDeps, chatsApi } from './resources/chats-api.ts';
@@ -81,6 +82,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...routeFilesApi(deps),
     ...routeOrderApi(deps),
     ...routesApi(deps),
+    ...agentKindsApi(deps),
     ...accountsApi(deps),
     ...nodesApi(deps),
     ...eventsApi(deps),

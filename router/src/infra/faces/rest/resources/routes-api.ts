@@ -1,17 +1,13 @@
 import { z } from 'zod';
-import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
+import { allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route } from '../../../../core/models.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
-import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
-import type { AgentKind } from '../../../agents/agent-kind.ts';
-import { routeConfigOf } from '../../../agents/route-config.ts';
-import type { RouteProbe } from '../../../agents/route-probe.ts';
-import { type AgentOfRoute, maskedConfig } from '../../../agents/route-secrets.ts';
+import type { NewRoute } from '../../../../core/ports/route-store.ts';
+import type { AgentOfRoute } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
@@ -20,6 +16,7 @@ import type { ResponseDoc } from '../response.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import { changeBy, RouteChecks } from './route-checks.ts';
+import { type RoutePreviewApiDeps, routePreview } from './route-preview.ts';
 import {
   newRouteOf,
   routeSchemas,
@@ -28,15 +25,10 @@ import {
   type Warning,
   warningView,
 } from './route-schemas.ts';
-import { mergePatch, viewOf } from './route-view.ts';
+import { changesOf, viewOf } from './route-view.ts';
 
-export interface RoutesApiDeps {
-  routes: RouteStore;
+export interface RoutesApiDeps extends RoutePreviewApiDeps {
   accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'environment'>;
-  agentKinds: readonly AgentKind[];
-  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test'>;
-  aliasesOf: AliasesOf;
   log: Logger;
 }
 
@@ -55,6 +47,13 @@ const probeView = z
       .boolean()
       .describe('`false`: agents of this kind cannot be probed, so that nothing was found.'),
     findings: z.array(warningView).describe('Likely problems of calling the agent. None: it answered.'),
+    about: z
+      .object({
+        version: z.string().optional(),
+        capabilities: z.array(z.string()).describe('What it can do: agents, models, skills. At most 100.'),
+      })
+      .optional()
+      .describe('What the agent says about itself. Absent: nothing.'),
     milliseconds: z.int().describe('How long the probe took.'),
   })
   .meta({ id: 'RouteProbe' });
@@ -78,6 +77,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   };
 
   return [
+    routePreview(deps, schemas),
     endpoint({
       ...common,
       method: 'post',
@@ -202,21 +202,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       responses: changed,
       handle: async ({ params, body, caller }) => {
         const before = await findRoute(caller, params.id);
-        const { config: configPatch, regexFilter, name, ...fields } = body;
-        const changes: Partial<NewRoute> = Object.fromEntries(
-          Object.entries(fields).filter(([, value]) => value !== undefined),
-        );
-        // Present with undefined clears a field in the store; absent leaves it.
-        if (regexFilter !== undefined) changes.regexFilter = regexFilter ?? undefined;
-        if (name !== undefined) changes.name = name ?? undefined;
-        // Masked, so that a secret that the patch does not name counts as not sent again.
-        const shown = maskedConfig(agentKinds, before.config);
-        if (configPatch !== undefined) {
-          changes.config = routeConfigOf(agentKinds, mergePatch(shown, configPatch) as typeof shown);
-        } else if (changes.agentEndpoint !== undefined && before.config.agent) {
-          changes.config = routeConfigOf(agentKinds, shown);
-        }
-        return change(caller, before, changes);
+        return change(caller, before, changesOf(agentKinds, before, body));
       },
     }),
     endpoint({
