@@ -14,6 +14,8 @@ export interface ApiRequest {
   query?: Query;
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  text?: { type: string; content: string };
   headers?: Readonly<Record<string, string>>;
   /** Statuses besides 2xx whose answer is a result: 503 of `/health/ready`. */
   accept?: readonly number[];
@@ -78,12 +80,12 @@ export class Api {
   #send(
     method: string,
     path: string,
-    { query = {}, body, headers }: ApiRequest,
+    { query = {}, body, text: given, headers }: ApiRequest,
     limitMs: number,
     signal?: AbortSignal,
   ): Promise<IncomingMessage> {
     const { url, socketPath, key } = this.#target;
-    const text = body === undefined ? undefined : JSON.stringify(body);
+    const text = given?.content ?? (body === undefined ? undefined : JSON.stringify(body));
     const address = new URL(url + path);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) address.searchParams.append(name, String(value));
@@ -96,7 +98,7 @@ export class Api {
         ...(socketPath !== undefined && { socketPath }),
         headers: {
           ...(text !== undefined && {
-            'content-type': 'application/json',
+            'content-type': given?.type ?? 'application/json',
             'content-length': Buffer.byteLength(text),
           }),
           ...(key !== undefined && { 'x-api-key': key }),
