@@ -148,15 +148,19 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       operationId: 'testRoute',
       scopes: ['routes:write'],
       summary: 'Probe the agent of a route',
-      description: 'Does not run the agent. Takes at most two seconds.',
+      description:
+        'Does not run the agent. Takes at most two seconds. A body is a change as in `PATCH`: the changed route is probed, and nothing is stored.',
+      body: schemas.patch,
+      isBodyOptional: true,
       responses: {
         200: { description: 'What the probe found.', schema: dataResponse(probeView) },
         404: notFound,
         409: ambiguous,
       },
-      handle: async ({ params, caller }) => {
+      handle: async ({ params, body, caller }) => {
         const route = await findRoute(caller, params.id);
-        return { status: 200, object: route.id, json: { success: true, data: await tested(route) } };
+        const changed = await changedAgent(caller, route, changesOf(agentKinds, route, body));
+        return { status: 200, object: route.id, json: { success: true, data: await tested(changed) } };
       },
     }),
     endpoint({
@@ -236,6 +240,17 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   /** What the probe of a route's agent finds. */
   function tested({ agentEndpoint, config }: AgentOfRoute) {
     return routeProbe.test({ agentEndpoint, config });
+  }
+
+  /** The agent of a route after these changes, checked as for a route that is to be stored. */
+  async function changedAgent(
+    caller: Caller,
+    before: Route,
+    { agentEndpoint = before.agentEndpoint, config }: Partial<NewRoute>,
+  ): Promise<AgentOfRoute> {
+    if (!config) return { agentEndpoint, config: before.config };
+    checks.refuseOtherPrograms(caller, config);
+    return (await checks.usableConfig({ agentEndpoint, config }, before)).stored;
   }
 
   async function change(caller: Caller, before: Route, changes: Partial<NewRoute>) {
