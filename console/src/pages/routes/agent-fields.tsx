@@ -3,7 +3,7 @@ import type { Schemas } from '../../api/call.ts';
 import { SelectField, TextField } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
 import type { JsonSchema } from './json-schema.ts';
-import { isObject, type Json, kindOf, mistakeAt, withKind, withValue } from './route-draft.ts';
+import { isObject, type Json, kindOf, mistakeAt, withField, withKind } from './route-draft.ts';
 import type { DraftProps } from './route-fields.tsx';
 import { SchemaFields } from './schema-field.tsx';
 import { useText } from './texts.ts';
@@ -58,7 +58,7 @@ export function AgentFields({
             schema={kind.schema as JsonSchema}
             value={config[kind.name]}
             mistakes={mistakes}
-            onChange={(value) => onChange({ config: withValue(config, [kind.name], value) })}
+            onChange={(value) => onChange({ config: withField(config, kind.name, value) })}
           />
         )}
       </div>

@@ -1,6 +1,6 @@
 import { Card } from '../../components/page.tsx';
 import { fieldKindOf, type JsonSchema } from './json-schema.ts';
-import { withValue } from './route-draft.ts';
+import { withField } from './route-draft.ts';
 import type { DraftProps } from './route-fields.tsx';
 import { SchemaField, SchemaFields } from './schema-field.tsx';
 import { useText } from './texts.ts';
@@ -12,7 +12,7 @@ export function PolicyFields({ schema, draft, mistakes, onChange }: DraftProps &
   const fields = Object.entries(schema.properties ?? {});
   const isSection = ([, field]: (typeof fields)[number]) => fieldKindOf(field) === 'section';
   const others = { ...schema, properties: Object.fromEntries(fields.filter((each) => !isSection(each))) };
-  const change = (name: string, value: unknown) => onChange({ config: withValue(config, [name], value) });
+  const change = (name: string, value: unknown) => onChange({ config: withField(config, name, value) });
   return (
     <Card title={text.policies}>
       <p class="hint">{text.policiesHint}</p>

@@ -1,10 +1,7 @@
-import type { Schemas } from '../../api/call.ts';
+import type { Schemas } from '../../api/generated/api.ts';
 import type { Problem } from '../../api/problem.ts';
 
 export type Json = Record<string, unknown>;
-
-/** A path within the config, such as `['adk', 'appName']`. */
-export type Path = readonly string[];
 
 /** What the API shows instead of a secret. */
 export const MASK = '***';
@@ -78,17 +75,10 @@ export function mergePatchOf(before: Json, after: Json): Json {
   return patch;
 }
 
-export function valueAt(config: Json, path: Path): unknown {
-  return path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), config);
-}
-
-/** The config with another value; undefined removes it, and the objects that are empty then, except those of the first level. */
-export function withValue(config: Json, path: Path, value: unknown, isTop = true): Json {
-  const [name = '', ...rest] = path;
-  const { [name]: old, ...others } = config;
-  const next = rest.length === 0 ? value : withValue(isObject(old) ? old : {}, rest, value, false);
-  const isEmpty = next === undefined || (rest.length > 0 && !isTop && isEmptyObject(next));
-  return isEmpty ? others : { ...config, [name]: next };
+/** The config with another value of a field; undefined removes it. */
+export function withField(config: Json, name: string, value: unknown): Json {
+  const { [name]: _, ...others } = config;
+  return value === undefined ? others : { ...config, [name]: value };
 }
 
 /** The agent kind of a config. */
@@ -117,8 +107,4 @@ export function mistakeAt(mistakes: ReturnType<typeof mistakesOf>, field: string
 
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isEmptyObject(value: unknown): boolean {
-  return isObject(value) && Object.keys(value).length === 0;
 }

@@ -1,4 +1,4 @@
-import type { Schemas } from '../../api/call.ts';
+import type { Schemas } from '../../api/generated/api.ts';
 
 type Route = Schemas['Route'];
 

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { fieldKindOf, type JsonSchema, labelOf } from './json-schema.ts';
-import { isObject, MASK, mistakeAt, type mistakesOf } from './route-draft.ts';
+import { isObject, MASK, mistakeAt, type mistakesOf, withField } from './route-draft.ts';
 import { useText } from './texts.ts';
 
 /** A value of the config with its schema. */
@@ -49,10 +49,6 @@ export function SchemaField(props: SchemaFieldProps) {
 export function SchemaFields(props: Omit<SchemaFieldProps, 'name' | 'isRequired'>) {
   const { path, schema, value, mistakes, onChange } = props;
   const values = isObject(value) ? value : {};
-  const change = (name: string, next: unknown) => {
-    const { [name]: _, ...others } = values;
-    onChange(next === undefined ? others : { ...values, [name]: next });
-  };
   return (
     <div class="fields">
       {Object.entries(schema.properties ?? {}).map(([name, field]) => (
@@ -64,7 +60,7 @@ export function SchemaFields(props: Omit<SchemaFieldProps, 'name' | 'isRequired'
           value={values[name]}
           isRequired={schema.required?.includes(name) ?? false}
           mistakes={mistakes}
-          onChange={(next) => change(name, next)}
+          onChange={(next) => onChange(withField(values, name, next))}
         />
       ))}
     </div>

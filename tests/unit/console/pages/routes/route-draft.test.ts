@@ -9,9 +9,8 @@ import {
   newDraft,
   newRouteOf,
   patchOf,
-  valueAt,
+  withField,
   withKind,
-  withValue,
 } from '../../../../../console/src/pages/routes/route-draft.ts';
 import { mergePatch } from '../../../../../router/src/infra/faces/rest/resources/route-view.ts';
 
@@ -32,7 +31,7 @@ describe('patchOf', () => {
   const before = draftOf(ROUTE);
 
   it('has the fields that differ, and no secret that is kept', () => {
-    const config = withValue(before.config, ['adk', 'appName'], 'b');
+    const config = withField(before.config, 'adk', { ...(before.config.adk as object), appName: 'b' });
     expect(patchOf(before, { ...before, priority: 2, config })).toEqual({
       priority: 2,
       config: { adk: { appName: 'b' } },
@@ -42,7 +41,7 @@ describe('patchOf', () => {
 
   it('removes with null what can be removed', () => {
     const named = { ...before, name: 'x', regexFilter: '^a', accountId: 'y' };
-    const config = withValue(before.config, ['pace', 'debounceMs'], undefined);
+    const config = withField(before.config, 'pace', undefined);
     expect(patchOf(named, { ...named, name: '', regexFilter: '', accountId: '', config })).toEqual({
       name: null,
       regexFilter: null,
@@ -83,15 +82,10 @@ it('a new route has what was written', () => {
   });
 });
 
-it('a value that is removed takes empty objects with it, but not the settings of the kind', () => {
-  const config = { adk: { headers: { A: '1' } }, reply: { format: 'text' } };
-  expect(withValue(config, ['adk', 'headers', 'A'], undefined)).toEqual({
-    adk: {},
-    reply: { format: 'text' },
-  });
-  expect(withValue(config, ['reply'], undefined)).toEqual({ adk: config.adk });
-  expect(valueAt(config, ['adk', 'headers', 'A'])).toBe('1');
-  expect(valueAt(config, ['adk', 'none', 'A'])).toBeUndefined();
+it('a field without a value is not in the config', () => {
+  const config = { adk: { appName: 'a' }, edits: 'ignore' };
+  expect(withField(config, 'edits', undefined)).toEqual({ adk: config.adk });
+  expect(withField(config, 'shared', false)).toEqual({ ...config, shared: false });
 });
 
 it('mistakes belong to the field that shows them, also when a preview names them', () => {
