@@ -222,6 +222,18 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
     expect(await probe()).toMatchObject([{ code: 'AGENT_UNREACHABLE' }]);
   });
 
+  it('tells what it says about itself, where the kind asks for it, and nothing when nothing listens', async () => {
+    await setup();
+    const signal = new AbortController().signal;
+    const about = () => kind.about?.(server.url, settings, { transport: new AgentTransport(), signal });
+    const asks = ['adk', 'npc', 'a2a', 'openai'].includes(name);
+    expect(kind.about !== undefined).toBe(asks);
+    if (asks) expect((await about())?.capabilities).not.toEqual([]);
+    await server.close();
+    opened.delete(server);
+    expect(await about()).toBeUndefined();
+  });
+
   describe('on the command line', () => {
     const inputOf = (given = {}): ToolInput => ({
       url: server.url,

@@ -103,6 +103,38 @@ describeStores('message log in $name', (stores) => {
     expect(image).toMatchObject({ hasFile: true, media });
   });
 
+  it('gives the messages that a route was chosen for, or will be, as the choice of a route takes them', async () => {
+    const person = aPerson();
+    const media = { kind: 'image' as const, mimeType: 'image/png', reference: 'secret' };
+    const first = await stores.inbox.add(
+      aMessage(accountId, person, { kind: 'image', text: 'caption', media, toUs: 'quote' }),
+      NODE,
+    );
+    await stores.inbox.finishTurn(first.messageId, { ...answered([]), trace: [] });
+    await add(person, { text: '', ignoredReason: 'reaction', kind: 'reaction' });
+    const card = { kind: 'event' as const, name: 'party' };
+    const second = await add(person, { kind: 'other', text: 'x', details: { card } });
+    await stores.inbox.add(aMessage(anAccount(), aPerson()), NODE);
+    const rows = await stores.log.messagesToRoute({ accountId, limit: 5 });
+    const channelIds = [person.phone, `${person.lid}@lid`];
+    expect(rows).toMatchObject([
+      { messageId: second, channelIds, message: { text: 'x', kind: 'other', card } },
+      {
+        messageId: first.messageId,
+        chatId: first.chatId,
+        accountId,
+        channelIds,
+        message: { text: 'caption', kind: 'image', media: { kind: 'image' } },
+        toUs: 'quote',
+        receivedAtMs: expect.any(Number),
+      },
+    ]);
+    const row = await stores.log.message(first.messageId);
+    expect(rows[1]?.receivedAtMs).toBe(row?.receivedAt.getTime());
+    expect(await stores.log.messagesToRoute({ accountId, limit: 1 })).toEqual(rows.slice(0, 1));
+    expect(await stores.log.messagesToRoute({ limit: 1 })).toHaveLength(1);
+  });
+
   it('counts dead letters by reason, the largest group first', async () => {
     const failures = [
       ['AGENT_TIMEOUT', 'first'],

@@ -2,6 +2,7 @@ import { canonicalChannelId, lidJid, parseJid } from '../../router/src/core/chat
 import { specialView } from '../../router/src/core/delivery/special-message.ts';
 import { channelIdsOf, personJid } from '../../router/src/core/messages/chat-identity.ts';
 import type { FirstContact } from '../../router/src/core/policies/governor.ts';
+import type { MessageKind } from '../../router/src/core/models.ts';
 import type {
   DeadLetterGroup,
   DeadLetterGroupQuery,
@@ -16,6 +17,7 @@ import type {
   SentMessageRow,
   SentQuery,
 } from '../../router/src/core/ports/message-log.ts';
+import type { StoredMessageToRoute } from '../../router/src/core/routing/when-facts.ts';
 import { rowId } from '../../router/src/infra/storage/stores/storable-text.ts';
 import { asRow } from './memory-outbox.ts';
 import type { MemoryDeadLetter, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
@@ -46,6 +48,33 @@ export class MemoryMessageLog implements MessageLog {
   async message(id: string): Promise<ReceivedMessage | undefined> {
     const row = this.#state.messages.get(Number(id));
     return row && this.#messageRow(row);
+  }
+
+  async messagesToRoute({ accountId, limit }: Parameters<MessageLog['messagesToRoute']>[0]) {
+    const rows = [...this.#state.messages.values()].filter(
+      (row) =>
+        row.accountId === (accountId ?? row.accountId) &&
+        (row.state === 'received' || row.trace !== undefined),
+    );
+    return inOrder(rows, { limit }).map((row): StoredMessageToRoute => {
+      const { id, text, kind, media, viewOnce, details, toUs } = row;
+      const chat = this.#state.chats.get(row.chatId);
+      return {
+        messageId: String(id),
+        chatId: String(row.chatId),
+        accountId: row.accountId,
+        channelIds: channelIdsOf(chat ?? {}),
+        message: {
+          text,
+          kind: kind as MessageKind,
+          ...(media && { media }),
+          ...(viewOnce && { viewOnce }),
+          ...(details?.card && { card: details.card }),
+        },
+        ...(toUs && { toUs }),
+        receivedAtMs: row.receivedAt.getTime(),
+      };
+    });
   }
 
   async sentMessages(query: SentQuery): Promise<SentMessageRow[]> {

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import type { Clock } from '../../router/src/core/ports/clock.ts';
+import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../router/src/infra/faces/access/access.ts';
@@ -11,21 +12,28 @@ import { UserPresence } from '../../router/src/infra/faces/access/user-presence.
 import { auditApi } from '../../router/src/infra/faces/rest/resources/audit-api.ts';
 import { keysApi } from '../../router/src/infra/faces/rest/resources/keys-api.ts';
 import { nodesApi } from '../../router/src/infra/faces/rest/resources/nodes-api.ts';
-import { routeHistoryApi } from '../../router/src/infra/faces/rest/resources/route-history-api.ts';
-import { routesApi } from '../../router/src/infra/faces/rest/resources/routes-api.ts';
+import {
+  type RouteHistoryApiDeps,
+  routeHistoryApi,
+} from '../../router/src/infra/faces/rest/resources/route-history-api.ts';
+import { type RoutesApiDeps, routesApi } from '../../router/src/infra/faces/rest/resources/routes-api.ts';
 import { sessionApi } from '../../router/src/infra/faces/rest/resources/session-api.ts';
 import { sessionsApi } from '../../router/src/infra/faces/rest/resources/sessions-api.ts';
 import { usersApi } from '../../router/src/infra/faces/rest/resources/users-api.ts';
 import { createHttpServer } from '../../router/src/infra/faces/rest/server.ts';
+import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
+import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
 import { CachedApiKeyStore } from '../../router/src/infra/storage/stores/cached-api-key-store.ts';
 import { CachedConsoleSessions } from '../../router/src/infra/storage/stores/cached-console-sessions.ts';
 import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
 import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
 import { PostgresAuditLog } from '../../router/src/infra/storage/stores/postgres-audit-log.ts';
+import { PostgresChatStore } from '../../router/src/infra/storage/stores/postgres-chat-store.ts';
 import { PostgresConsoleSessions } from '../../router/src/infra/storage/stores/postgres-console-sessions.ts';
 import { PostgresConsoleUsers } from '../../router/src/infra/storage/stores/postgres-console-users.ts';
 import { PostgresLoginAttempts } from '../../router/src/infra/storage/stores/postgres-login-attempts.ts';
+import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
@@ -76,7 +84,17 @@ export async function startApiNode(
   onTestFinished(() => recorder.stop());
   const accounts = new FakeAccounts();
   accounts.set();
-  const routesDeps = {
+  const matcher = new RegexMatcher();
+  onTestFinished(() => matcher.close());
+  const previewDeps = {
+    matcher,
+    environment: 'lab' as const,
+    chatStore: new PostgresChatStore(database.open()),
+    languages: new TinyldLanguageDetector(),
+    conversation: async () => ({}),
+    clock: systemClock,
+  };
+  const routesDeps: RoutesApiDeps & RouteHistoryApiDeps = {
     routes: new CachedRouteStore(new PostgresRouteStore(database.open()), bus, clock),
     routeHistory: new PostgresRouteHistory(database.open()),
     accounts,
@@ -84,6 +102,8 @@ export async function startApiNode(
     agentKinds,
     routeProbe: goodAgents,
     aliasesOf: async () => [],
+    messageLog: new PostgresMessageLog(database.open()),
+    previewRoutes: (tables, messages) => previewRoutes(previewDeps, tables, messages, 5_000),
     log: quietLog,
   };
   const server = await createHttpServer({

@@ -47,6 +47,8 @@ import {
 } from '../../router/src/core/routing/explain-route.ts';
 import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
 import { askAboutTask, cancelTask } from '../../router/src/core/tasks/ask-about-task.ts';
+import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
+import type { StoredMessageToRoute } from '../../router/src/core/routing/when-facts.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
@@ -198,6 +200,12 @@ export class FakeMessageLog implements MessageLog {
 
   async message(id: string): Promise<ReceivedMessage | undefined> {
     return this.rows.find((row) => row.id === id);
+  }
+
+  toRoute: StoredMessageToRoute[] = [];
+  async messagesToRoute({ accountId, limit }: { accountId?: string; limit: number }) {
+    if (this.failure) throw this.failure;
+    return this.toRoute.filter((row) => row.accountId === (accountId ?? row.accountId)).slice(0, limit);
   }
 
   async sentMessages(query: SentQuery): Promise<SentMessageRow[]> {
@@ -600,6 +608,8 @@ export async function startHttpApi(
     policyOfChat: (chat, text) =>
       policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: clock.nowMs }),
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
+    previewRoutes: (tables, messages) =>
+      previewRoutes({ ...explainDeps, clock: apiClock }, tables, messages, 5_000),
     sendMessage: sendToChat,
     playground,
     playgroundChanges: { until: async (_chatId, _limitMs, read) => read() },

@@ -14,6 +14,8 @@ export interface Args<Name extends Operation = Operation> {
   path?: Operations[Name]['path'];
   query?: { [Key in keyof Operations[Name]['query']]?: string | number | boolean | undefined };
   body?: Operations[Name]['body'];
+  /** Sent instead of `body`, for calls that take it. */
+  yaml?: string;
   signal?: AbortSignal;
 }
 
@@ -42,13 +44,15 @@ export async function call<Name extends Operation>(
 
 /** The same for an operation that the types do not know. @throws {Problem} */
 export async function callAny(operation: string, args: Args = {}): Promise<unknown> {
-  const { body, signal } = args;
+  const { yaml, signal } = args;
+  const body = yaml ?? (args.body === undefined ? undefined : JSON.stringify(args.body));
+  const type = yaml === undefined ? 'application/json' : 'application/yaml';
   const response = await fetch(urlOf(operation, args), {
     method: operation.slice(0, operation.indexOf(' ')),
     credentials: 'same-origin',
     // The service refuses changes with a session that do not have the header.
-    headers: { 'x-wa2ai-csrf': '1', ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
+    headers: { 'x-wa2ai-csrf': '1', ...(body !== undefined && { 'content-type': type }) },
+    ...(body !== undefined && { body }),
     ...(signal && { signal }),
   });
   const text = await response.text();

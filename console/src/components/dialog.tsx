@@ -43,6 +43,7 @@ export function Dialog(props: {
 export function ConfirmDialog(props: {
   title: string;
   action: string;
+  isWide?: boolean;
   children: ComponentChildren;
   confirm: () => Promise<unknown>;
   onClose: () => void;
@@ -56,7 +57,7 @@ export function ConfirmDialog(props: {
     props.onClose();
   };
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
+    <Dialog title={props.title} onClose={props.onClose} {...(props.isWide && { isWide: true })}>
       {props.children}
       <div class="actions end">
         <Button onClick={props.onClose}>{text.cancel}</Button>

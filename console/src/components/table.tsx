@@ -16,6 +16,8 @@ export function Table<Row>(props: {
   columns: ReadonlyArray<Column<Row>>;
   rows: readonly Row[];
   keyOf: (row: Row) => string;
+  /** Class of a row. */
+  classOf?: (row: Row) => string | undefined;
 }) {
   return (
     <table class="table">
@@ -31,7 +33,7 @@ export function Table<Row>(props: {
       </thead>
       <tbody>
         {props.rows.map((row) => (
-          <tr key={props.keyOf(row)}>
+          <tr key={props.keyOf(row)} class={props.classOf?.(row)}>
             {props.columns.map(({ title, cell, isNumber, isTitleHidden }) => (
               <td key={title} class={isNumber ? 'number' : undefined} data-title={isTitleHidden ? '' : title}>
                 {cell(row)}

@@ -13,6 +13,7 @@ import type { Logger } from '../core/ports/logger.ts';
 import { askAboutTask, cancelTask } from '../core/tasks/ask-about-task.ts';
 import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts';
 import { policyOfChat } from '../core/routing/policy-of-chat.ts';
+import { previewRoutes } from '../core/routing/preview-routes.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { type HostedSettings, hostedAgentOf } from '../infra/agents/hosted/hosted-settings.ts';
@@ -35,6 +36,7 @@ import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { RestCalls } from '../infra/faces/rest/rest-calls.ts';
 import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
 import type { LogRing } from '../infra/logging/log-ring.ts';
+import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { FilesToSend } from '../infra/media/files-to-send.ts';
 import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
@@ -57,6 +59,9 @@ import type { Part } from './part.ts';
 import type { TaskParts } from './tasks.ts';
 import type { TurnParts } from './turns.ts';
 import type { WebhookParts } from './webhooks.ts';
+
+/** Longest time that `POST /api/routes/preview` evaluates messages. */
+const PREVIEW_LIMIT_MS = 5_000;
 
 /** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
 export async function openApi(
@@ -112,6 +117,8 @@ export async function openApi(
       ),
     previewCall: (route, message) => previewCall(agents, systemClock, route, message),
   };
+  // With its own threads: slow patterns of a preview do not delay messages.
+  const previewMatcher = new RegexMatcher();
   const playgroundChanges = new PlaygroundChanges(bus, systemClock);
   const filesToSend = new FilesToSend({
     webFiles: new HttpWebFiles({ transport: parts.publicTransport, clock: systemClock }),
@@ -189,6 +196,13 @@ export async function openApi(
       ),
     random: Math.random,
     explain: (input) => explainRoute(explainDeps, input),
+    previewRoutes: (tables, messages) =>
+      previewRoutes(
+        { ...explainDeps, matcher: previewMatcher, clock: systemClock },
+        tables,
+        messages,
+        PREVIEW_LIMIT_MS,
+      ),
     sendMessage: parts.sendMessage,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
     loadReceived: (message, signal) => parts.media.load(message, signal),
@@ -286,6 +300,7 @@ export async function openApi(
     keyWatch.stop();
     await parts.hostedAgents.close();
     await server.close();
+    await previewMatcher.close();
     await recorder.stop();
   };
   return { parts: { url: server.url }, start: async () => undefined, stop };

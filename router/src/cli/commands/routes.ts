@@ -1,8 +1,20 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { CliUsageError } from '../exit-code.ts';
+import { CliUsageError, EXIT } from '../exit-code.ts';
+import { fields } from '../output/table.ts';
+import { bodyOfFile } from './route-file.ts';
+import { type Explanation, explanationText } from './route-text.ts';
+import { addRouteVersions } from './route-versions.ts';
 import { change, part, showList, showOne, textOf } from './show-list.ts';
+
+/** What the probe of a route found, as the API shows it. */
+interface Probe {
+  kind?: string;
+  isProbed: boolean;
+  findings: ReadonlyArray<{ code: string; message: string }>;
+  about?: { version?: string; capabilities: readonly string[] };
+  milliseconds: number;
+}
 
 /** `wa2ai routes`: which agent answers which chat. */
 export function addRoutes(parent: Command, cli: Cli): void {
@@ -32,20 +44,35 @@ export function addRoutes(parent: Command, cli: Cli): void {
     .action((id: string) => showOne(cli, `/api/routes/${part(id)}`));
   routes
     .command('add')
-    .description('add a route from a file with JSON, or - for standard input')
+    .description('add a route from a file with JSON or YAML, or - for standard input')
     .argument('<file>', 'the body of POST /api/routes')
-    .action((file: string) => change(cli, 'POST', '/api/routes', bodyOf(file)));
+    .action(async (file: string) => change(cli, 'POST', '/api/routes', await bodyOfFile(file)));
   routes
     .command('edit')
-    .description('change fields of a route from a file with JSON, or - for standard input')
+    .description('change fields of a route from a file with JSON or YAML, or - for standard input')
     .argument('<route>', 'id of the route')
     .argument('<file>', 'the body of PATCH /api/routes/ID')
-    .action((id: string, file: string) => change(cli, 'PATCH', `/api/routes/${part(id)}`, bodyOf(file)));
+    .action(async (id: string, file: string) =>
+      change(cli, 'PATCH', `/api/routes/${part(id)}`, await bodyOfFile(file)),
+    );
   routes
     .command('remove')
     .description('remove a route')
     .argument('<route>', 'id of the route')
     .action((id: string) => change(cli, 'DELETE', `/api/routes/${part(id)}`));
+  routes
+    .command('test')
+    .description('probe the agent of a route, or with --file of a route that is not stored')
+    .argument('[route]', 'id of the route')
+    .option('--file <file>', 'the body of POST /api/routes, or - for standard input')
+    .action(async (id: string | undefined, { file }: { file?: string }) => {
+      if ((id === undefined) === (file === undefined)) throw new CliUsageError('name a route, or --file');
+      const path = id === undefined ? '/api/routes/test' : `/api/routes/${part(id)}/test`;
+      const request = file === undefined ? {} : { body: await bodyOfFile(file) };
+      const answer = await (await cli.api()).call<{ data: Probe }>('POST', path, request);
+      cli.show(answer, () => probeText(answer.data));
+      if (answer.data.findings.length > 0) cli.exitCode = EXIT.failed;
+    });
   routes
     .command('explain')
     .description('show which route answers a message, and why')
@@ -54,22 +81,22 @@ export function addRoutes(parent: Command, cli: Cli): void {
     .option('--account <account>', 'id of the account')
     .action(async (channelId: string, text: string, { account }: { account?: string }) => {
       const body = { channelId, text, ...(account !== undefined && { accountId: account }) };
-      const answer = await (await cli.api()).call('POST', '/api/routes/explain', { body });
-      cli.show(answer, () => JSON.stringify((answer as { data: unknown }).data, null, 2));
+      const api = await cli.api();
+      const answer = await api.call<{ data: Explanation }>('POST', '/api/routes/explain', { body });
+      cli.show(answer, () => explanationText(answer.data));
     });
+  addRouteVersions(routes, cli);
 }
 
-/** @throws {CliUsageError} the file cannot be read, or is not JSON */
-function bodyOf(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch {
-    throw new CliUsageError(`the file cannot be read: ${file}`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new CliUsageError(`the file is not JSON: ${file}`);
-  }
+function probeText({ kind, isProbed, findings, about, milliseconds }: Probe): string {
+  const result = findings.length > 0 ? 'failed' : isProbed ? 'the agent answers' : 'cannot be probed';
+  return [
+    fields([
+      ['kind', kind ?? 'unknown: its config cannot be used'],
+      ['probe', `${result}, ${milliseconds} ms`],
+      ['version', textOf(about?.version)],
+      ['capabilities', textOf(about?.capabilities.join(', '))],
+    ]),
+    ...findings.map(({ code, message }) => `${code}: ${textOf(message)}`),
+  ].join('\n');
 }

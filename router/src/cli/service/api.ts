@@ -16,6 +16,8 @@ export interface ApiRequest {
   body?: unknown;
   /** Sent instead of `body`, as multipart/form-data. */
   form?: FormData;
+  /** Sent as it is, instead of `body`. */
+  text?: { type: string; content: string };
   headers?: Readonly<Record<string, string>>;
   /** Statuses besides 2xx whose answer is a result: 503 of `/health/ready`. */
   accept?: readonly number[];
@@ -80,12 +82,12 @@ export class Api {
   async #send(
     method: string,
     path: string,
-    { query = {}, body, form, headers }: ApiRequest,
+    { query = {}, headers, ...given }: ApiRequest,
     limitMs: number,
     signal?: AbortSignal,
   ): Promise<IncomingMessage> {
     const { url, socketPath, key } = this.#target;
-    const content = await contentOf(body, form);
+    const content = await contentOf(given);
     const address = new URL(url + path);
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) address.searchParams.append(name, String(value));
@@ -131,15 +133,17 @@ export class Api {
   }
 }
 
-async function contentOf(
-  body: unknown,
-  form: FormData | undefined,
-): Promise<{ type: string; bytes: Buffer } | undefined> {
+async function contentOf({
+  body,
+  form,
+  text,
+}: Pick<ApiRequest, 'body' | 'form' | 'text'>): Promise<{ type: string; bytes: Buffer } | undefined> {
   if (form) {
     const response = new Response(form);
     const type = response.headers.get('content-type') ?? '';
     return { type, bytes: Buffer.from(await response.arrayBuffer()) };
   }
+  if (text) return { type: text.type, bytes: Buffer.from(text.content) };
   if (body === undefined) return undefined;
   return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
 }

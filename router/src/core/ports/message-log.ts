@@ -2,6 +2,7 @@ import type { SpecialView } from '../delivery/special-message.ts';
 import type { MessageCard } from '../messages/message-card.ts';
 import type { MediaInfo, MediaKind, Quote } from '../models.ts';
 import type { FirstContact } from '../policies/governor.ts';
+import type { StoredMessageToRoute } from '../routing/when-facts.ts';
 import type { OutboxRow, OutboxState } from './outbox.ts';
 
 /** A message received, with its result, as the API shows it. */
@@ -190,6 +191,11 @@ export interface MessageLog {
   messages(query: MessageQuery): Promise<ReceivedMessage[]>;
   /** Ids of messages received and sent come from one sequence: an id is of one of them. */
   message(id: string): Promise<ReceivedMessage | undefined>;
+  /**
+   * The newest messages that a route was chosen for, or will be, newest first; without those whose text is not stored any more.
+   * One whose text the database cannot read has the text ``.
+   */
+  messagesToRoute(query: { accountId?: string; limit: number }): Promise<StoredMessageToRoute[]>;
   /** Messages sent or to be sent: replies and those of an admin. */
   sentMessages(query: SentQuery): Promise<SentMessageRow[]>;
   sentMessage(id: string): Promise<SentMessageRow | undefined>;

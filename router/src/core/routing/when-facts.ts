@@ -25,6 +25,9 @@ export interface MessageToRoute {
   given?: Partial<Pick<WhenFacts, 'tags' | 'isFirstContact'>>;
 }
 
+/** A message of the inbox. */
+export type StoredMessageToRoute = MessageToRoute & { chatId: string; messageId: string };
+
 /** The message as far as the choice of its route depends on it, before it is stored. */
 export function messageToRoute(message: InboundMessage): MessageToRoute {
   const { accountId, chat, text, kind, media, viewOnce, details, toUs, sentAtMs } = message;

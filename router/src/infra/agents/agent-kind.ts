@@ -41,6 +41,11 @@ export interface AgentCardFacts {
   skills: Array<{ name: string; description?: string }>;
   /** What it wants as a proof, in words: `API key in the header X-API-Key`. Empty: it names none. */
   authentication: string[];
+/** What an agent says about itself. */
+export interface AgentAbout {
+  version?: string;
+  /** What it can do, as far as it says: agents, models, skills. */
+  capabilities: string[];
 }
 
 /** What the clients of a kind need. */
@@ -111,6 +116,14 @@ export interface AgentKind<Settings = unknown> {
     settings: Settings,
     deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
   ): Promise<AgentCardFacts | undefined>;
+   * Asks the agent what it says about itself, without running it; undefined when it says nothing. As `probe` otherwise.
+   * Absent: agents of this kind say nothing.
+   */
+  about?(
+    agentEndpoint: string,
+    settings: Settings,
+    deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+  ): Promise<AgentAbout | undefined>;
   /** Tools for the command line. Absent: the kind has none. */
   readonly tools?: AgentTools;
   /** Returns the function that creates a client. */

@@ -88,6 +88,9 @@ const commonFields = {
     .describe('Offers the agent to programs as the A2A skill `talk-to-<name of the route>`. Default: false.'),
 };
 
+/** The fields of a route's `config` that all kinds share. */
+export const commonConfigField = z.strictObject(commonFields);
+
 /** The schema of a route's `config`: the settings of exactly one of these kinds, and the fields that all kinds share. */
 export function routeConfigField(kinds: readonly AgentKind[]) {
   const names = kinds.map(({ name }) => name);

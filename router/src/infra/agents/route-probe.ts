@@ -1,7 +1,7 @@
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { withLimit } from '../../core/time-limit.ts';
-import type { AgentCardFacts, AgentKind, ProbeFinding } from './agent-kind.ts';
+import type { AgentAbout, AgentCardFacts, AgentKind, ProbeFinding } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
 import { type AgentOfRoute, addressesOf, audioAddressesOf } from './route-secrets.ts';
@@ -9,6 +9,8 @@ import type { AgentTransport } from './transport/agent-transport.ts';
 
 /** Longest time that a caller waits for the probe of a route. */
 const PROBE_LIMIT_MS = 2_000;
+const MAX_CAPABILITIES = 100;
+const MAX_TEXT_CHARS = 100;
 
 /** What the probe of a route found. */
 export interface ProbeResult {
@@ -16,6 +18,8 @@ export interface ProbeResult {
   /** Whether agents of the kind can be probed. */
   isProbed: boolean;
   findings: ProbeFinding[];
+  /** What the agent says about itself; absent when it says nothing. */
+  about?: AgentAbout;
   /** How long the probe took. */
   milliseconds: number;
 }
@@ -52,11 +56,12 @@ export class RouteProbe {
   async test(route: AgentOfRoute): Promise<ProbeResult> {
     const kind = kindNamed(this.#kinds, route.config.agent?.kind);
     const beganMs = this.#deps.clock.monotonicMs();
-    const findings = await this.findings(route);
+    const [findings, about] = await Promise.all([this.findings(route), this.#aboutOf(kind, route)]);
     return {
       ...(kind && { kind: kind.name }),
       isProbed: kind?.probe !== undefined,
       findings,
+      ...(about && { about }),
       milliseconds: Math.round(this.#deps.clock.monotonicMs() - beganMs),
     };
   }
@@ -93,4 +98,30 @@ export class RouteProbe {
       return [{ code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message: error.message }];
     }
   }
+
+  async #aboutOf(
+    kind: AgentKind | undefined,
+    { agentEndpoint, config }: AgentOfRoute,
+  ): Promise<AgentAbout | undefined> {
+    if (!kind?.about) return undefined;
+    const { about } = kind;
+    try {
+      const said = await withLimit(this.#deps.clock, PROBE_LIMIT_MS, undefined, (signal) =>
+        about.call(kind, agentEndpoint, config.agent?.settings, { ...this.#deps, signal }),
+      );
+      return said && boundedAbout(said);
+    } catch (error) {
+      // The findings say why the agent cannot be asked.
+      if (!(error instanceof Wa2aiError)) throw error;
+      return undefined;
+    }
+  }
+}
+
+/** What an agent says may be of any length. */
+function boundedAbout({ version, capabilities }: AgentAbout): AgentAbout {
+  return {
+    ...(version !== undefined && { version: version.slice(0, MAX_TEXT_CHARS) }),
+    capabilities: capabilities.slice(0, MAX_CAPABILITIES).map((each) => each.slice(0, MAX_TEXT_CHARS)),
+  };
 }

@@ -69,7 +69,7 @@ describe('the commands of wa2ai', () => {
     await writeFile(file, '{"name":"shop"}');
     expect((await wa2ai('routes', 'edit', route.id, file)).code).toBe(0);
     expect((await wa2ai('routes', 'list')).output).toMatch(/ shop +\* +http:\/\/localhost:8000/);
-    expect((await wa2ai('routes', 'explain', '+5493777239922', 'hola')).output).toContain(route.id);
+    expect((await wa2ai('routes', 'explain', '+5493777239922', 'hola')).output).toContain('Route "shop"');
     expect((await wa2ai('routes', 'remove', route.id)).code).toBe(0);
     expect((await wa2ai('routes', 'list')).output).toBe('There are none.\n');
   });

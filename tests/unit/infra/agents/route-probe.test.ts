@@ -46,6 +46,20 @@ describe('the test of a route', () => {
     });
   });
 
+  it('shows what the agent says about itself, within bounds', async () => {
+    const { url } = await serverOf((request, response) => {
+      const apps = Array.from({ length: 150 }, (_, n) => `app${n}${'x'.repeat(n)}`);
+      response.end(
+        request.url === '/version' ? '{"version":"2.0.0"}' : JSON.stringify(['my_agent', ...apps]),
+      );
+    });
+    const { about } = await setup().probe.test(adkRoute(url));
+    expect(about).toMatchObject({ version: '2.0.0' });
+    expect(about?.capabilities).toHaveLength(100);
+    expect(about?.capabilities[0]).toBe('agent my_agent');
+    expect(Math.max(...(about?.capabilities ?? []).map(({ length }) => length))).toBe(100);
+  });
+
   it('has nothing to probe when the stored config cannot be used', async () => {
     const { probe } = setup();
     const found = await probe.test({ agentEndpoint: 'http://localhost:8000', config: {} });

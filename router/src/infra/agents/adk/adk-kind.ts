@@ -1,6 +1,6 @@
 import { HttpAgentClient } from '../../http-agent-client.ts';
 import { agentKind } from '../agent-kind.ts';
-import { adkFindings } from './adk-probe.ts';
+import { aboutAdk, adkFindings } from './adk-probe.ts';
 import { type AdkSettings, adkSettings } from './adk-settings.ts';
 import { AdkState } from './adk-state.ts';
 import { adkTools } from './toolkit/adk-tools.ts';
@@ -12,6 +12,7 @@ export const adkKind = agentKind<AdkSettings>({
   settings: adkSettings,
   endpointOf: (agentEndpoint, { baseUrl }) => baseUrl ?? agentEndpoint,
   probe: adkFindings,
+  about: aboutAdk,
   tools: adkTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const state = new AdkState();

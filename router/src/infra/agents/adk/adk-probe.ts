@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProbeFinding } from '../agent-kind.ts';
+import type { AgentAbout, ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
 import { adkServer, exchange } from './adk-http.ts';
@@ -39,9 +39,10 @@ export async function probeAdkServer(
 /** What the server says at `GET /version`; undefined when it says nothing. */
 export async function adkVersion(
   baseUrl: string,
+  { headers }: Pick<AdkSettings, 'headers'>,
   { transport, signal }: { transport: AgentTransport; signal: AbortSignal },
 ): Promise<string | undefined> {
-  const server = adkServer(baseUrl, {}, transport);
+  const server = adkServer(baseUrl, headers, transport);
   const answer = await exchange(server, server.url('version'), {
     method: 'GET',
     signal,
@@ -71,4 +72,19 @@ export async function adkFindings(
   const names = probe.apps.join(', ').slice(0, MAX_NAMES_CHARS);
   const message = `The ADK server at ${probe.server} has no agent "${appName}". Its agents: ${names}.`;
   return [{ code: 'AGENT_APP_UNKNOWN', field: 'config.adk.appName', message }];
+}
+
+/** The agents of the server and its version; undefined when it does not answer. */
+export async function aboutAdk(
+  agentEndpoint: string,
+  settings: AdkSettings,
+  deps: { transport: AgentTransport; signal: AbortSignal },
+): Promise<AgentAbout | undefined> {
+  const address = settings.baseUrl ?? agentEndpoint;
+  const [{ status, apps }, version] = await Promise.all([
+    probeAdkServer(address, settings, deps),
+    adkVersion(address, settings, deps),
+  ]);
+  if (status === undefined) return undefined;
+  return { ...(version !== undefined && { version }), capabilities: apps.map((name) => `agent ${name}`) };
 }

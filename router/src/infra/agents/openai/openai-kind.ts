@@ -1,6 +1,6 @@
 import { agentKind } from '../agent-kind.ts';
 import { OpenAiAgentClient } from './openai-agent-client.ts';
-import { openAiFindings } from './openai-probe.ts';
+import { aboutOpenAi, openAiFindings } from './openai-probe.ts';
 import { type OpenAiSettings, openAiSettings } from './openai-settings.ts';
 import { openAiTools } from './toolkit/openai-tools.ts';
 
@@ -11,6 +11,7 @@ export const openAiKind = agentKind<OpenAiSettings>({
   settings: openAiSettings,
   endpointOf: (agentEndpoint, { baseUrl }) => baseUrl ?? agentEndpoint,
   probe: openAiFindings,
+  about: aboutOpenAi,
   tools: openAiTools,
   client:
     ({ defaultTimeoutMs, ...deps }) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProbeFinding } from '../agent-kind.ts';
+import type { AgentAbout, ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
 import { reportedErrorIn } from './openai-answer.ts';
@@ -71,6 +71,16 @@ export async function openAiFindings(
   const names = probe.models.join(', ').slice(0, MAX_NAMES_CHARS);
   const message = `The model server at ${probe.server} does not list the model "${model}". Its models: ${names}.`;
   return [{ code: 'AGENT_APP_UNKNOWN', field: 'config.openai.model', message }];
+}
+
+/** The models of the server; undefined when it lists none. */
+export async function aboutOpenAi(
+  agentEndpoint: string,
+  settings: OpenAiSettings,
+  deps: { transport: AgentTransport; signal: AbortSignal },
+): Promise<AgentAbout | undefined> {
+  const { models } = await probeOpenAiServer(settings.baseUrl ?? agentEndpoint, settings, deps);
+  return models.length === 0 ? undefined : { capabilities: models.map((name) => `model ${name}`) };
 }
 
 function isProtocolError(status: number, json: unknown): boolean {

@@ -5,6 +5,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { metricsApi } from './metrics/metrics-api.ts';
 import { type AccountLimitsApiDeps, accountLimitsApi } from './resources/account-limits-api.ts';
 import { type AccountsApiDeps, accountsApi } from './resources/accounts-api.ts';
+import { agentKindsApi } from './resources/agent-kinds-api.ts';
 import { type AgentsApiDeps, agentsApi } from './resources/agents-api.ts';
 import { type AuditApiDeps, auditApi } from './resources/audit-api.ts';
 import { type ChatsApiDeps, chatsApi } from './resources/chats-api.ts';
@@ -87,6 +88,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...routeFilesApi(deps),
     ...routeOrderApi(deps),
     ...routesApi(deps),
+    ...agentKindsApi(deps),
     ...accountsApi(deps),
     ...accountLimitsApi(deps),
     ...nodesApi(deps),

@@ -1,8 +1,14 @@
 import sql, { type Sql } from 'sql-template-tag';
 import { lidJid } from '../../../core/chat-id.ts';
 import { type SpecialMessage, specialView } from '../../../core/delivery/special-message.ts';
-import { channelIdOfChat, personJid, type StoredDetails } from '../../../core/messages/chat-identity.ts';
-import type { Quote } from '../../../core/models.ts';
+import {
+  type ChatIdentity,
+  channelIdOfChat,
+  channelIdsOf,
+  personJid,
+  type StoredDetails,
+} from '../../../core/messages/chat-identity.ts';
+import type { IncomingMessage, Quote } from '../../../core/models.ts';
 import type { FirstContact } from '../../../core/policies/governor.ts';
 import type {
   DeadLetterGroup,
@@ -18,6 +24,7 @@ import type {
   SentMessageRow,
   SentQuery,
 } from '../../../core/ports/message-log.ts';
+import type { StoredMessageToRoute } from '../../../core/routing/when-facts.ts';
 import type { Postgres } from '../postgres.ts';
 import {
   allOf,
@@ -101,6 +108,11 @@ type MessageRow = RowOf<
   ReceivedMessage,
   'fromLid' | 'quotedText' | 'error' | 'trace' | 'replies' | 'card' | 'about'
 >;
+type ToRouteRow = Columns<
+  Omit<StoredMessageToRoute, 'channelIds' | 'message' | 'given'> &
+    ChatIdentity &
+    Pick<IncomingMessage, 'kind' | 'media' | 'viewOnce'>
+>;
 type SentRow = RowOf<SentMessageRow, 'error' | 'special' | 'quote'>;
 type LetterRow = RowOf<DeadLetterRow, 'state' | 'trace'> & { hasMessage: boolean };
 
@@ -140,6 +152,24 @@ export class PostgresMessageLog implements MessageLog {
     if (key === undefined) return undefined;
     const [row] = await this.#messageRows(sql`WHERE m.id = ${key}::bigint`);
     return row;
+  }
+
+  async messagesToRoute({
+    accountId,
+    limit,
+  }: Parameters<MessageLog['messagesToRoute']>[0]): Promise<StoredMessageToRoute[]> {
+    const ofAccount = accountId === undefined ? [] : [sql`m.account_id = ${accountId}`];
+    const rows = await withStorage('reading messages', () =>
+      this.#postgres.query<ToRouteRow>(sql`
+        SELECT m.id::text AS "messageId", m.chat_id::text AS "chatId", m.account_id AS "accountId", m.kind, m.media,
+          m.view_once AS "viewOnce", m.to_us AS "toUs", ${CHAT},
+          (extract(epoch FROM m.received_at) * 1000)::bigint::float8 AS "receivedAtMs"
+        FROM message m JOIN chat c ON c.id = m.chat_id
+        WHERE ${allOf([sql`(m.state = 'received' OR m.trace IS NOT NULL)`, ...ofAccount])}
+        ORDER BY m.id DESC LIMIT ${limit}::integer`),
+    );
+    const texts = await this.#messageTexts(rows.map(({ messageId }) => messageId));
+    return rows.map((row) => messageToRoute(row, texts(row.messageId)));
   }
 
   async sentMessages(query: SentQuery): Promise<SentMessageRow[]> {
@@ -305,11 +335,7 @@ export class PostgresMessageLog implements MessageLog {
     );
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
-    const texts = await this.#textsOf(
-      ids,
-      (some) =>
-        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error, details FROM message WHERE id = ANY(${some}::bigint[])`,
-    );
+    const texts = await this.#messageTexts(ids);
     const replies = await this.#sentRows(sql`WHERE o.message_id = ANY(${ids}::bigint[]) ORDER BY o.id`);
     return rows.map((row) =>
       receivedMessage(
@@ -317,6 +343,14 @@ export class PostgresMessageLog implements MessageLog {
         texts(row.id),
         replies.filter(({ messageId }) => messageId === row.id),
       ),
+    );
+  }
+
+  #messageTexts(ids: string[]): Promise<(id: string) => Texts> {
+    return this.#textsOf(
+      ids,
+      (some) =>
+        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error, details FROM message WHERE id = ANY(${some}::bigint[])`,
     );
   }
 
@@ -400,6 +434,24 @@ function receivedMessage(
     from: personJid({ phone: senderPhone, lid: senderLid }) ?? replyTo ?? '',
     fromLid: senderLid === null ? undefined : lidJid(senderLid),
     replies,
+  };
+}
+
+function messageToRoute(
+  { phone, lid, groupId, kind, media, viewOnce, toUs, ...row }: ToRouteRow,
+  { text, details }: Texts,
+): StoredMessageToRoute {
+  return {
+    ...row,
+    channelIds: channelIdsOf({ phone, lid, groupId }),
+    message: {
+      text,
+      ...(kind && { kind }),
+      ...(media && { media }),
+      ...(viewOnce && { viewOnce }),
+      ...(details?.card && { card: details.card }),
+    },
+    ...(toUs && { toUs }),
   };
 }
 

@@ -71,11 +71,11 @@ describe('adkVersion', () => {
     const { url } = await serverOf((request, response) => {
       response.writeHead(request.url === '/version' ? status : 500).end(body);
     });
-    expect(await adkVersion(url, deps)).toBe(version);
+    expect(await adkVersion(url, {}, deps)).toBe(version);
   });
 
   it('is not known when nothing answers', async () => {
-    expect(await adkVersion(await closedPort(), deps)).toBeUndefined();
+    expect(await adkVersion(await closedPort(), {}, deps)).toBeUndefined();
   });
 });
 

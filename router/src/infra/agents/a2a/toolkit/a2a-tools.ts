@@ -1,4 +1,3 @@
-import type { AgentSkill } from '@a2a-js/sdk';
 import { Wa2aiError } from '../../../../core/errors.ts';
 import {
   type AgentTools,
@@ -11,6 +10,7 @@ import { CheckRun } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
 import { messageOption, newTestPerson, sendAsTestPerson } from '../../test-person.ts';
 import { A2aAgentClient } from '../a2a-agent-client.ts';
+import { a2aCapabilities } from '../a2a-probe.ts';
 import type { A2aSettings } from '../a2a-settings.ts';
 import { type A2aCardAnswer, A2aCards, findA2aCard } from '../card/a2a-cards.ts';
 import { a2aServer } from '../card/a2a-server.ts';
@@ -70,10 +70,7 @@ async function inspectAgent(input: ToolInput): Promise<Inspection> {
     answer: answerText(found),
     latencyMs,
     ...(speaks !== undefined && { version: speaks }),
-    capabilities: [
-      ...(card?.capabilities?.streaming ? ['streaming'] : []),
-      ...(card?.skills ?? []).map(({ id, name }: AgentSkill) => `skill ${id || name}`),
-    ],
+    capabilities: card ? a2aCapabilities(card) : [],
     ...(card && {
       route: {
         channelId: '*',

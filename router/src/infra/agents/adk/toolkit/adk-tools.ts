@@ -73,7 +73,7 @@ async function inspectServer(input: ToolInput): Promise<Inspection & { apps: str
   const latencyMs = Math.round(input.clock.monotonicMs() - startedMs);
   const isReachable = status !== undefined;
   const deps = { transport: input.transport, signal: AbortSignal.timeout(input.timeoutMs) };
-  const version = isReachable ? await adkVersion(input.url, deps) : undefined;
+  const version = isReachable ? await adkVersion(input.url, {}, deps) : undefined;
   const [appName] = apps;
   const config = { adk: { appName } };
   return {

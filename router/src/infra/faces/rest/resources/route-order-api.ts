@@ -3,7 +3,7 @@ import { ANY_CHANNEL } from '../../../../core/chat-id.ts';
 import type { Route } from '../../../../core/models.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { RouteHistory } from '../../../../core/ports/route-history.ts';
-import type { RouteStore } from '../../../../core/ports/route-store.ts';
+import type { RouteChanges, RouteStore } from '../../../../core/ports/route-store.ts';
 import { inRouteOrder } from '../../../../core/routing/route-table.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse } from '../fields.ts';
@@ -22,13 +22,16 @@ export interface RouteOrderApiDeps {
 /** Distance between the priorities of neighbours, so that one route can be put between them. */
 const STEP = 10;
 
+/** Routes in the order in which they are checked. */
+export const orderField = z
+  .array(z.uuid().transform((id) => id.toLowerCase()))
+  .min(1)
+  .max(5_000)
+  .describe('Ids of routes, the first one is checked first.');
+
 const orderBody = z
   .strictObject({
-    ids: z
-      .array(z.uuid().transform((id) => id.toLowerCase()))
-      .min(1)
-      .max(5_000)
-      .describe('Ids of routes, the first one is checked first.'),
+    ids: orderField,
     expectedVersion: expectedVersionField,
   })
   .meta({ id: 'RouteOrder', examples: [{ ids: ['01900000-0000-7000-8000-000000000001'] }] });
@@ -66,14 +69,8 @@ export function routeOrderApi(deps: RouteOrderApiDeps): Endpoint[] {
           by,
           expectedVersion,
           async (table) => {
-            const routes = routesOf(table, ids);
-            const isOrdered = inRouteOrder(routes).every(({ id }, index) => id === ids[index]);
-            if (isOrdered) return { priorities: routes.map(({ id, priority }) => ({ id, priority })) };
-            const wanted = ids.map((id, index) => ({ id, priority: (ids.length - index) * STEP }));
-            const update = wanted
-              .filter(({ priority }, index) => routes[index]?.priority !== priority)
-              .map(({ id, priority }) => ({ id, change: { priority } }));
-            return { priorities: wanted, changes: { create: [], update, delete: [] } };
+            const { priorities, update } = orderedRoutes(table, ids);
+            return { priorities, ...(update.length > 0 && { changes: { create: [], update, delete: [] } }) };
           },
         );
         if (changes) deps.log.info({ version, routes: ids.length }, 'routes ordered');
@@ -86,6 +83,24 @@ export function routeOrderApi(deps: RouteOrderApiDeps): Endpoint[] {
       },
     }),
   ];
+}
+
+/**
+ * The priorities that make routes be checked in this order, and what changes for that.
+ * @throws {HttpProblem} 400: an order that priorities cannot make
+ */
+export function orderedRoutes(
+  table: readonly Route[],
+  ids: readonly string[],
+): { priorities: Array<Pick<Route, 'id' | 'priority'>>; update: RouteChanges['update'] } {
+  const routes = routesOf(table, ids);
+  const isOrdered = inRouteOrder(routes).every(({ id }, index) => id === ids[index]);
+  if (isOrdered) return { priorities: routes.map(({ id, priority }) => ({ id, priority })), update: [] };
+  const priorities = ids.map((id, index) => ({ id, priority: (ids.length - index) * STEP }));
+  const update = priorities
+    .filter(({ priority }, index) => routes[index]?.priority !== priority)
+    .map(({ id, priority }) => ({ id, change: { priority } }));
+  return { priorities, update };
 }
 
 /** The routes with these ids, in this order. @throws {HttpProblem} 400: an order that priorities cannot make */

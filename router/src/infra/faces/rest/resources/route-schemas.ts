@@ -125,6 +125,9 @@ function withEndpoint<Body extends z.ZodType<{ agentEndpoint?: string }>>(
   );
 }
 
+/** The body of a PATCH. */
+export type RoutePatch = z.output<ReturnType<typeof routeSchemas>['patch']>;
+
 type RouteBody = z.output<ReturnType<typeof routeSchemas>['body']>;
 
 /** A route as responses show it. */

@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import type { Route } from '../../../../core/models.ts';
+import type { NewRoute } from '../../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../../agents/agent-kind.ts';
+import { routeConfigOf } from '../../../agents/route-config.ts';
 import { maskedConfig } from '../../../agents/route-secrets.ts';
-import type { routeView } from './route-schemas.ts';
+import type { RoutePatch, routeView } from './route-schemas.ts';
 
 /** A route as responses show it: times as text, secrets masked. */
 export function viewOf(kinds: readonly AgentKind[], route: Route): z.input<typeof routeView> {
@@ -14,6 +16,24 @@ export function viewOf(kinds: readonly AgentKind[], route: Route): z.input<typeo
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
   };
+}
+
+/** The changes of a PATCH. A field that is present with undefined is cleared in the store; an absent one stays. */
+export function changesOf(kinds: readonly AgentKind[], before: Route, patch: RoutePatch): Partial<NewRoute> {
+  const { config: configPatch, regexFilter, name, ...fields } = patch;
+  const changes: Partial<NewRoute> = Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  );
+  if (regexFilter !== undefined) changes.regexFilter = regexFilter ?? undefined;
+  if (name !== undefined) changes.name = name ?? undefined;
+  // Masked, so that a secret that the patch does not name counts as not sent again.
+  const shown = maskedConfig(kinds, before.config);
+  if (configPatch !== undefined) {
+    changes.config = routeConfigOf(kinds, mergePatch(shown, configPatch) as typeof shown);
+  } else if (changes.agentEndpoint !== undefined && before.config.agent) {
+    changes.config = routeConfigOf(kinds, shown);
+  }
+  return changes;
 }
 
 /** JSON Merge Patch (RFC 7396). Builds with fromEntries, so that a key `__proto__` stays a plain key. */

@@ -1,17 +1,13 @@
 import { z } from 'zod';
-import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
+import { allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route } from '../../../../core/models.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
-import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
-import type { AgentKind } from '../../../agents/agent-kind.ts';
-import { routeConfigOf } from '../../../agents/route-config.ts';
-import type { RouteProbe } from '../../../agents/route-probe.ts';
-import { type AgentOfRoute, maskedConfig } from '../../../agents/route-secrets.ts';
+import type { NewRoute } from '../../../../core/ports/route-store.ts';
+import type { AgentOfRoute } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
@@ -20,6 +16,7 @@ import type { ResponseDoc } from '../response.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import { changeBy, RouteChecks } from './route-checks.ts';
+import { type RoutePreviewApiDeps, routePreview } from './route-preview.ts';
 import {
   newRouteOf,
   routeSchemas,
@@ -28,15 +25,11 @@ import {
   type Warning,
   warningView,
 } from './route-schemas.ts';
-import { mergePatch, viewOf } from './route-view.ts';
+import { changesOf, viewOf } from './route-view.ts';
 
-export interface RoutesApiDeps {
-  routes: RouteStore;
+export interface RoutesApiDeps extends RoutePreviewApiDeps {
   accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'environment'>;
-  agentKinds: readonly AgentKind[];
   routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
-  aliasesOf: AliasesOf;
   log: Logger;
 }
 
@@ -55,6 +48,13 @@ const probeView = z
       .boolean()
       .describe('`false`: agents of this kind cannot be probed, so that nothing was found.'),
     findings: z.array(warningView).describe('Likely problems of calling the agent. None: it answered.'),
+    about: z
+      .object({
+        version: z.string().optional(),
+        capabilities: z.array(z.string()).describe('What it can do: agents, models, skills. At most 100.'),
+      })
+      .optional()
+      .describe('What the agent says about itself. Absent: nothing.'),
     milliseconds: z.int().describe('How long the probe took.'),
   })
   .meta({ id: 'RouteProbe' });
@@ -99,6 +99,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   };
 
   return [
+    routePreview(deps, schemas),
     endpoint({
       ...common,
       method: 'post',
@@ -169,15 +170,19 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       operationId: 'testRoute',
       scopes: ['routes:write'],
       summary: 'Probe the agent of a route',
-      description: 'Does not run the agent. Takes at most two seconds.',
+      description:
+        'Does not run the agent. Takes at most two seconds. A body is a change as in `PATCH`: the changed route is probed, and nothing is stored.',
+      body: schemas.patch,
+      isBodyOptional: true,
       responses: {
         200: { description: 'What the probe found.', schema: dataResponse(probeView) },
         404: notFound,
         409: ambiguous,
       },
-      handle: async ({ params, caller }) => {
+      handle: async ({ params, body, caller }) => {
         const route = await findRoute(caller, params.id);
-        return { status: 200, object: route.id, json: { success: true, data: await tested(route) } };
+        const changed = await changedAgent(caller, route, changesOf(agentKinds, route, body));
+        return { status: 200, object: route.id, json: { success: true, data: await tested(changed) } };
       },
     }),
     endpoint({
@@ -243,21 +248,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       responses: changed,
       handle: async ({ params, body, caller }) => {
         const before = await findRoute(caller, params.id);
-        const { config: configPatch, regexFilter, name, ...fields } = body;
-        const changes: Partial<NewRoute> = Object.fromEntries(
-          Object.entries(fields).filter(([, value]) => value !== undefined),
-        );
-        // Present with undefined clears a field in the store; absent leaves it.
-        if (regexFilter !== undefined) changes.regexFilter = regexFilter ?? undefined;
-        if (name !== undefined) changes.name = name ?? undefined;
-        // Masked, so that a secret that the patch does not name counts as not sent again.
-        const shown = maskedConfig(agentKinds, before.config);
-        if (configPatch !== undefined) {
-          changes.config = routeConfigOf(agentKinds, mergePatch(shown, configPatch) as typeof shown);
-        } else if (changes.agentEndpoint !== undefined && before.config.agent) {
-          changes.config = routeConfigOf(agentKinds, shown);
-        }
-        return change(caller, before, changes);
+        return change(caller, before, changesOf(agentKinds, before, body));
       },
     }),
     endpoint({
@@ -291,6 +282,17 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   /** What the probe of a route's agent finds. */
   function tested({ agentEndpoint, config }: AgentOfRoute) {
     return routeProbe.test({ agentEndpoint, config });
+  }
+
+  /** The agent of a route after these changes, checked as for a route that is to be stored. */
+  async function changedAgent(
+    caller: Caller,
+    before: Route,
+    { agentEndpoint = before.agentEndpoint, config }: Partial<NewRoute>,
+  ): Promise<AgentOfRoute> {
+    if (!config) return { agentEndpoint, config: before.config };
+    checks.refuseOtherPrograms(caller, config);
+    return (await checks.usableConfig({ agentEndpoint, config }, before)).stored;
   }
 
   async function change(caller: Caller, before: Route, changes: Partial<NewRoute>) {

@@ -1,0 +1,65 @@
+/** The parts of a JSON Schema that a form needs. */
+export interface JsonSchema {
+  type?: string;
+  description?: string;
+  format?: string;
+  enum?: readonly (string | number)[];
+  properties?: Readonly<Record<string, JsonSchema>>;
+  required?: readonly string[];
+  items?: JsonSchema;
+  additionalProperties?: JsonSchema | boolean;
+  anyOf?: readonly JsonSchema[];
+}
+
+/** How a field of a form is entered. */
+export type FieldKind =
+  | 'text'
+  | 'secret'
+  | 'number'
+  | 'boolean'
+  | 'choice'
+  | 'choices'
+  | 'lines'
+  | 'map'
+  | 'switch-or-text'
+  | 'section'
+  | 'json';
+
+/** The kind of field for a schema; `json` for what no other kind can show. */
+export function fieldKindOf(schema: JsonSchema): FieldKind {
+  const { type, items, anyOf, additionalProperties } = schema;
+  if (anyOf) {
+    const types = anyOf.map((each) => each.type).sort();
+    return types.join(' ') === 'boolean string' ? 'switch-or-text' : 'json';
+  }
+  if (schema.enum) return 'choice';
+  switch (type) {
+    case 'string':
+      return schema.format === 'password' ? 'secret' : 'text';
+    case 'integer':
+    case 'number':
+      return 'number';
+    case 'boolean':
+      return 'boolean';
+    case 'array':
+      if (items?.enum) return 'choices';
+      return items?.type === 'string' ? 'lines' : 'json';
+    case 'object': {
+      if (schema.properties) return 'section';
+      const isTexts = typeof additionalProperties === 'object' && additionalProperties.type === 'string';
+      return isTexts ? 'map' : 'json';
+    }
+    default:
+      return 'json';
+  }
+}
+
+/** The name of a field in words: `appName` becomes `App name`. */
+export function labelOf(name: string): string {
+  const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return (
+    words.charAt(0).toUpperCase() + words.slice(1).replace(/ (ms|mb|url|id)$/, (unit) => UNITS[unit] ?? unit)
+  );
+}
+
+const UNITS: Record<string, string> = { ' ms': ' (ms)', ' mb': ' (MB)', ' url': ' URL', ' id': ' id' };

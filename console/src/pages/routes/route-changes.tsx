@@ -1,0 +1,50 @@
+import type { Schemas } from '../../api/call.ts';
+import { Badge } from '../../components/page.tsx';
+import { useText } from './texts.ts';
+
+const MOODS = { created: 'good', changed: 'busy', deleted: 'bad' } as const;
+
+/** What changed of routes, field by field. */
+export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChange'][] }) {
+  const text = useText();
+  if (changes.length === 0) return <p>{text.nothingChanges}</p>;
+  return (
+    <ul class="route-changes">
+      {changes.map(({ change, routeId, name, channelId, fields }, index) => (
+        <li key={routeId ?? `new ${index}`}>
+          <p>
+            <Badge mood={MOODS[change]}>{text.changes[change]}</Badge>{' '}
+            <strong>{name ?? routeId ?? text.thisRoute}</strong> <span class="faint">{channelId}</span>
+          </p>
+          {change !== 'deleted' && (
+            <table class="diff">
+              <caption class="hidden">{`${text.fields}: ${name ?? routeId ?? ''}`}</caption>
+              <thead class="hidden">
+                <tr>
+                  <th scope="col">{text.field}</th>
+                  <th scope="col">{text.before}</th>
+                  <th scope="col">{text.after}</th>
+                </tr>
+              </thead>
+              <tbody>
+                {fields.map(({ field, before, after }) => (
+                  <tr key={field}>
+                    <th scope="row">
+                      <code>{field}</code>
+                    </th>
+                    <td>{before !== undefined && <del>{shown(before)}</del>}</td>
+                    <td>{after !== undefined && <ins>{shown(after)}</ins>}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,139 @@
+import { useMemo, useState } from 'preact/hooks';
+import { call, type Schemas } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { useQuery } from '../../api/use-query.ts';
+import { hrefOf } from '../../app/location.ts';
+import { Button } from '../../components/button.tsx';
+import { Form } from '../../components/form.tsx';
+import { PageFrame } from '../../components/page.tsx';
+import { Loaded } from '../../components/states.tsx';
+import { AgentFields } from './agent-fields.tsx';
+import type { JsonSchema } from './json-schema.ts';
+import { PolicyFields } from './policy-fields.tsx';
+import { RawConfig } from './raw-config.tsx';
+import { draftOf, mistakesOf, newDraft, newRouteOf, patchOf, type RouteDraft } from './route-draft.ts';
+import { RouteFields } from './route-fields.tsx';
+import { RoutePreview } from './route-preview.tsx';
+import { RouteTest } from './route-test.tsx';
+import { useText } from './texts.ts';
+
+type Route = Schemas['Route'];
+
+/** What the service says about a route that it stored. */
+export interface SavedRoute {
+  route: Route;
+  warnings: readonly Schemas['Warning'][];
+}
+
+/** The form of a route: a new one without an id. */
+export function RouteEditor({ id, onSaved }: { id?: string; onSaved: (saved: SavedRoute) => void }) {
+  const text = useText();
+  const kinds = useQuery('GET /api/agent-kinds');
+  const route = useQuery('GET /api/routes/{id}', id === undefined ? null : { path: { id } }, ['route']);
+  return (
+    <PageFrame
+      title={id === undefined ? text.add : text.edit}
+      actions={
+        <a class="button" href={hrefOf('/routes')}>
+          {text.allRoutes}
+        </a>
+      }
+    >
+      <Loaded query={kinds}>
+        {({ data }) =>
+          id === undefined ? (
+            <RouteForm known={data} onSaved={onSaved} />
+          ) : (
+            <Loaded query={route}>
+              {(found) => <RouteForm key={id} known={data} route={found.data} onSaved={onSaved} />}
+            </Loaded>
+          )
+        }
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+interface KnownKinds {
+  kinds: readonly Schemas['AgentKind'][];
+  common: Record<string, unknown>;
+}
+
+function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: SavedRoute) => void }) {
+  const { known, onSaved } = props;
+  const text = useText();
+  // The route when the form opened; a later change of another person does not overwrite what is written here.
+  const [before, setBefore] = useState(props.route);
+  const [draft, setDraft] = useState<RouteDraft>(() =>
+    before ? draftOf(before) : newDraft(known.kinds[0]?.name ?? '', 0),
+  );
+  const [isRaw, setRaw] = useState(false);
+  const [isBroken, setBroken] = useState(false);
+  // Fields remember what is written in them; another round begins with the values of the route.
+  const [round, setRound] = useState(0);
+  const set = (change: Partial<RouteDraft>) => setDraft((now) => ({ ...now, ...change }));
+  const save = useAction(async () => {
+    const { data, warnings = [] } = before
+      ? await call('PATCH /api/routes/{id}', {
+          path: { id: before.id },
+          body: patchOf(draftOf(before), draft),
+        })
+      : await call('POST /api/routes', { body: newRouteOf(draft) });
+    onSaved({ route: data, warnings });
+  }, text.saved);
+  const reload = () => {
+    setRound(round + 1);
+    setBroken(false);
+    setBefore(props.route);
+    if (props.route) setDraft(draftOf(props.route));
+  };
+  const mistakes = useMemo(() => mistakesOf(save.problem), [save.problem]);
+  const isOutdated = before !== undefined && props.route?.updatedAt !== before.updatedAt;
+  const common = known.common as JsonSchema;
+  return (
+    <>
+      {isOutdated && !save.isRunning && (
+        <div class="notice busy" role="status">
+          <p>{text.changedMeanwhile}</p>
+          <Button onClick={reload}>{text.loadAgain}</Button>
+        </div>
+      )}
+      {before?.damage && <div class="notice bad">{before.damage}</div>}
+      <Form
+        onSubmit={() => !isBroken && void save.run()}
+        {...(save.problem && { problem: save.problem })}
+        actions={
+          <Button type="submit" kind="main" isBusy={save.isRunning} isDisabled={isBroken}>
+            {text.save}
+          </Button>
+        }
+      >
+        <RouteFields key={`fields ${round}`} draft={draft} mistakes={mistakes} onChange={set} />
+        <div class="actions">
+          <Button isPressed={isRaw} isDisabled={isBroken} onClick={() => setRaw(!isRaw)}>
+            {text.raw}
+          </Button>
+          <span class="faint">{text.rawHint}</span>
+        </div>
+        {isRaw ? (
+          <RawConfig
+            key={`raw ${round}`}
+            draft={draft}
+            mistakes={mistakes}
+            onChange={(change, isJson) => {
+              setBroken(!isJson);
+              set(change);
+            }}
+          />
+        ) : (
+          <div class="stack" key={`form ${round}`}>
+            <AgentFields kinds={known.kinds} draft={draft} mistakes={mistakes} onChange={set} />
+            <PolicyFields schema={common} draft={draft} mistakes={mistakes} onChange={set} />
+          </div>
+        )}
+      </Form>
+      <RouteTest draft={draft} {...(before && { before })} isDisabled={isBroken} />
+      <RoutePreview draft={draft} {...(before && { before })} isDisabled={isBroken} />
+    </>
+  );
+}

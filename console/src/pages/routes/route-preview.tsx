@@ -1,0 +1,101 @@
+import { useState } from 'preact/hooks';
+import { call, type Schemas } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { hrefOf } from '../../app/location.ts';
+import { Button } from '../../components/button.tsx';
+import { Badge, Card } from '../../components/page.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { draftOf, newRouteOf, patchOf, type RouteDraft } from './route-draft.ts';
+import { useText } from './texts.ts';
+
+/** What a route as it is written would have changed for the last messages. */
+export function RoutePreview(props: { draft: RouteDraft; before?: Schemas['Route']; isDisabled: boolean }) {
+  const { draft, before } = props;
+  const text = useText();
+  const [found, setFound] = useState<Schemas['RoutePreview']>();
+  const preview = useAction(async () => {
+    setFound(undefined);
+    const body = before
+      ? { change: { id: before.id, patch: patchOf(draftOf(before), draft) } }
+      : { create: newRouteOf(draft) };
+    setFound((await call('POST /api/routes/preview', { body })).data);
+  });
+  return (
+    <Card
+      title={text.preview}
+      actions={
+        <Button isBusy={preview.isRunning} isDisabled={props.isDisabled} onClick={() => void preview.run()}>
+          {text.previewNow}
+        </Button>
+      }
+    >
+      <p class="faint">{text.previewHint}</p>
+      <div aria-live="polite" class="stack">
+        {preview.problem && <ErrorState problem={preview.problem} />}
+        {found && <PreviewView preview={found} />}
+      </div>
+    </Card>
+  );
+}
+
+/** How many messages would get another route, and which. */
+export function PreviewView({ preview }: { preview: Schemas['RoutePreview'] }) {
+  const text = useText();
+  const { checked, isComplete, changed, groups, messages } = preview;
+  const differing = groups.filter(({ before, after }) => JSON.stringify(before) !== JSON.stringify(after));
+  return (
+    <>
+      <p>
+        <Badge mood={changed === 0 ? 'good' : 'busy'}>{`${changed} / ${checked}`}</Badge>{' '}
+        {checked === 0 ? text.noMessages : changed === 0 ? text.nothingDiffers : text.differ}
+      </p>
+      {!isComplete && <p class="notice busy">{text.timeOver}</p>}
+      {differing.length > 0 && (
+        <ul>
+          {differing.map(({ before, after, messages: count }) => (
+            <li key={JSON.stringify([before, after])}>
+              {count} × <Choice choice={before} /> → <Choice choice={after} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {messages.length > 0 && (
+        <details>
+          <summary>{text.messagesThatDiffer}</summary>
+          <Table
+            caption={text.messagesThatDiffer}
+            rows={messages}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: text.chat,
+                cell: ({ chatId, channelId }) => (
+                  <a href={hrefOf(`/chats/${chatId}`)}>{channelId ?? chatId}</a>
+                ),
+              },
+              { title: text.when, cell: ({ receivedAt }) => <Time at={receivedAt} /> },
+              { title: text.message, cell: ({ text: words }) => <span>{words}</span> },
+              { title: text.before, cell: ({ before }) => <Choice choice={before} /> },
+              { title: text.after, cell: ({ after }) => <Choice choice={after} /> },
+            ]}
+          />
+        </details>
+      )}
+    </>
+  );
+}
+
+function Choice({ choice }: { choice: Schemas['PreviewChoice'] }) {
+  const text = useText();
+  const { routeId, isNew, name, reason } = choice;
+  if (reason !== undefined) {
+    return (
+      <span>
+        {text.noRoute} (<code>{reason}</code>)
+      </span>
+    );
+  }
+  return <strong>{name ?? (isNew ? text.thisRoute : routeId)}</strong>;
+}

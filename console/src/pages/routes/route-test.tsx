@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks';
+import { call, type Schemas } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { Button } from '../../components/button.tsx';
+import { Badge, Card } from '../../components/page.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { draftOf, newRouteOf, patchOf, type RouteDraft } from './route-draft.ts';
+import { useText } from './texts.ts';
+
+/** Probes the agent of a route as it is written, without running or storing it. */
+export function RouteTest(props: { draft: RouteDraft; before?: Schemas['Route']; isDisabled: boolean }) {
+  const { draft, before } = props;
+  const text = useText();
+  const [found, setFound] = useState<Schemas['RouteProbe']>();
+  const test = useAction(async () => {
+    setFound(undefined);
+    const { data } = before
+      ? await call('POST /api/routes/{id}/test', {
+          path: { id: before.id },
+          body: patchOf(draftOf(before), draft),
+        })
+      : await call('POST /api/routes/test', { body: newRouteOf(draft) });
+    setFound(data);
+  });
+  return (
+    <Card
+      title={text.test}
+      actions={
+        <Button
+          icon="play"
+          isBusy={test.isRunning}
+          isDisabled={props.isDisabled}
+          onClick={() => void test.run()}
+        >
+          {text.testAgent}
+        </Button>
+      }
+    >
+      <p class="faint">{text.testHint}</p>
+      <div aria-live="polite" class="stack">
+        {test.problem && <ErrorState problem={test.problem} />}
+        {found && <ProbeView probe={found} />}
+      </div>
+    </Card>
+  );
+}
+
+function ProbeView({ probe }: { probe: Schemas['RouteProbe'] }) {
+  const text = useText();
+  const { kind, isProbed, findings, about, milliseconds } = probe;
+  const isGood = findings.length === 0;
+  return (
+    <>
+      <p>
+        {isGood ? (
+          <Badge mood={isProbed ? 'good' : 'quiet'}>{isProbed ? text.answers : text.notProbed}</Badge>
+        ) : (
+          <Badge mood="bad">{text.hasProblem}</Badge>
+        )}
+      </p>
+      <dl class="facts">
+        <dt>{text.kind}</dt>
+        <dd>{kind}</dd>
+        <dt>{text.duration}</dt>
+        <dd>{milliseconds} ms</dd>
+        {about?.version && (
+          <>
+            <dt>{text.version}</dt>
+            <dd>{about.version}</dd>
+          </>
+        )}
+        {about && about.capabilities.length > 0 && (
+          <>
+            <dt>{text.capabilities}</dt>
+            <dd>{about.capabilities.join(', ')}</dd>
+          </>
+        )}
+      </dl>
+      {findings.map(({ code, message }) => (
+        <div class="notice bad" key={code + message}>
+          <strong>{code}</strong>
+          <p>{message}</p>
+        </div>
+      ))}
+    </>
+  );
+}

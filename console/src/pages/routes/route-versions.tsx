@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks';
+import { call, type Schemas } from '../../api/call.ts';
+import { useAction } from '../../api/use-action.ts';
+import { useQuery } from '../../api/use-query.ts';
+import { hrefOf } from '../../app/location.ts';
+import { Button } from '../../components/button.tsx';
+import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Card, PageFrame } from '../../components/page.tsx';
+import { EmptyState, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { RouteChanges } from './route-changes.tsx';
+import { useText } from './texts.ts';
+
+type Version = Schemas['RouteVersion'];
+
+/** The versions of the route table: what each changed, and rollback. */
+export function RouteVersions({ before }: { before: string | undefined }) {
+  const text = useText();
+  const query = before === undefined ? {} : { cursor: before };
+  const versions = useQuery('GET /api/routes/history', { query }, ['route']);
+  const [shown, setShown] = useState<number>();
+  const [restored, setRestored] = useState<number>();
+  return (
+    <PageFrame
+      title={text.versions}
+      lead={text.versionsLead}
+      actions={
+        <a class="button" href={hrefOf('/routes')}>
+          {text.allRoutes}
+        </a>
+      }
+    >
+      <Loaded query={versions}>
+        {({ data, next }) =>
+          data.length === 0 ? (
+            <EmptyState icon="list" title={text.noVersions} />
+          ) : (
+            <Card>
+              <Table
+                caption={text.versions}
+                rows={data}
+                keyOf={({ version }) => String(version)}
+                columns={[
+                  { title: text.version, cell: ({ version }) => version },
+                  { title: text.when, cell: ({ at }) => <Time at={at} /> },
+                  { title: text.action, cell: (version) => <Action version={version} /> },
+                  { title: text.caller, cell: ({ caller }) => caller },
+                  {
+                    title: text.actions,
+                    isTitleHidden: true,
+                    cell: ({ version }) => (
+                      <div class="actions">
+                        <Button
+                          isPressed={shown === version}
+                          onClick={() => setShown(shown === version ? undefined : version)}
+                        >
+                          {text.showChanges}
+                          <span class="hidden"> {version}</span>
+                        </Button>
+                        <Button onClick={() => setRestored(version)}>
+                          {text.restore}
+                          <span class="hidden"> {version}</span>
+                        </Button>
+                      </div>
+                    ),
+                  },
+                ]}
+              />
+              {next && (
+                <div class="actions end">
+                  <a class="button" href={hrefOf('/routes/versions', { before: next })}>
+                    {text.older}
+                  </a>
+                </div>
+              )}
+            </Card>
+          )
+        }
+      </Loaded>
+      {shown !== undefined && <VersionChanges version={shown} />}
+      {restored !== undefined && <Restore version={restored} onClose={() => setRestored(undefined)} />}
+    </PageFrame>
+  );
+}
+
+function Action({ version: { action, restored, created, changed, deleted, routes } }: { version: Version }) {
+  const text = useText();
+  const names = routes.map(({ name, channelId }) => name ?? channelId).join(', ');
+  const count = created + changed + deleted;
+  return (
+    <span>
+      {text.actionsOf[action]}
+      {restored !== undefined && ` ${restored}`}: {names}
+      {count > routes.length && ` +${count - routes.length}`}
+    </span>
+  );
+}
+
+function VersionChanges({ version }: { version: number }) {
+  const text = useText();
+  const found = useQuery('GET /api/routes/history/{version}', { path: { version: String(version) } });
+  return (
+    <Card title={`${text.version} ${version}`}>
+      <Loaded query={found}>{({ data }) => <RouteChanges changes={data.changes} />}</Loaded>
+    </Card>
+  );
+}
+
+function Restore({ version, onClose }: { version: number; onClose: () => void }) {
+  const text = useText();
+  const plan = useQuery('POST /api/routes/rollback', { body: { version }, query: { dryRun: 'true' } });
+  const restore = useAction(async () => {
+    // The table that the person has seen in the plan.
+    const expectedVersion = plan.data?.data.version;
+    const body = { version, ...(expectedVersion !== undefined && { expectedVersion }) };
+    await call('POST /api/routes/rollback', { body });
+  }, text.restored);
+  return (
+    <ConfirmDialog
+      isWide
+      title={`${text.restore}: ${text.version} ${version}`}
+      action={text.restore}
+      confirm={() => restore.run()}
+      onClose={onClose}
+    >
+      <p>{text.restoreAsk}</p>
+      <Loaded query={plan}>{({ data }) => <RouteChanges changes={data.changes} />}</Loaded>
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,401 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startOpenAiServer } from '../doubles/openai-server.ts';
+import type { StandInServer } from '../doubles/stand-in-server.ts';
+import { TestBed } from '../support/test-bed.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+import {
+  type ConsoleOptions,
+  expectAccessible,
+  type OpenConsole,
+  openConsole,
+  startBrowser,
+} from './browser.ts';
+
+let bed: TestBed;
+let browser: Browser;
+let openAi: StandInServer;
+let ana: Person;
+const opened: OpenConsole[] = [];
+
+beforeAll(async () => {
+  bed = await TestBed.startPaired();
+  [browser, openAi] = await Promise.all([startBrowser(), startOpenAiServer()]);
+  ana = bed.person({ name: 'Ana' });
+  for (const text of ['help me', 'hello']) {
+    await ana.say(text, { to: bed.phone });
+    await ana.nextReply();
+  }
+}, 120_000);
+beforeEach(async () => {
+  // Every test begins with the route of the test bed, named `all`.
+  for (const { id, name } of (await api('GET', '/api/routes')).data) {
+    if (name !== undefined && name !== 'all') await api('DELETE', `/api/routes/${id}`);
+  }
+  const [first] = (await api('GET', '/api/routes')).data;
+  await api('PATCH', `/api/routes/${first.id}`, {
+    name: 'all',
+    priority: 0,
+    regexFilter: null,
+    enabled: true,
+  });
+});
+afterEach(async () => {
+  const shown = opened.splice(0);
+  await Promise.all(shown.map((each) => each.close()));
+  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await openAi?.close();
+  await bed?.close();
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: the test looks into bodies of many shapes
+async function api(method: string, path: string, body?: object): Promise<any> {
+  const answer = await bed.service.api(method, path, body);
+  expect(answer.status, `${method} ${path} ${JSON.stringify(answer.body)}`).toBeLessThan(300);
+  return answer.body;
+}
+
+async function open(options?: ConsoleOptions): Promise<OpenConsole> {
+  const shown = await openConsole(browser, bed.service.url, options);
+  opened.push(shown);
+  return shown;
+}
+
+async function addRoute(name: string, change: object = {}): Promise<string> {
+  const route = { name, channelId: '*', agentEndpoint: bed.agent.url, config: { adk: { appName: 'a' } } };
+  return (await api('POST', '/api/routes', { ...route, ...change })).data.id;
+}
+
+const routeNamed = async (wanted: string) =>
+  (await api('GET', '/api/routes')).data.find(({ name }: { name?: string }) => name === wanted);
+
+/** The names of the routes in the table, in its order. */
+const names = (page: Page) => page.locator('.route-table tbody a').allTextContents();
+
+/** A browser complains about each response of status 400. */
+function forgetRefusals({ complaints }: OpenConsole): void {
+  const others = complaints.filter((each) => !each.includes('status of 400'));
+  expect(others.length).toBeLessThan(complaints.length);
+  complaints.splice(0, complaints.length, ...others);
+}
+
+const button = (page: Page | Locator, name: string) => page.getByRole('button', { name, exact: true });
+
+const card = (page: Page, heading: string) =>
+  page.locator('.card').filter({ has: page.getByRole('heading', { name: heading, exact: true }) });
+
+describe('the page Routes', () => {
+  it('adds a route to an ADK server: shows mistakes at their fields, tests the agent, then stores it', async () => {
+    const shown = await open();
+    const { page, goTo } = shown;
+    await goTo('routes');
+    await page.getByRole('link', { name: 'Add route' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('support');
+    await page.getByLabel('Address of the agent').fill('localhost:8000');
+    await button(page, 'Save').click();
+    const appName = page.getByLabel('App name (required)');
+    await expect.poll(() => appName.getAttribute('aria-invalid')).toBe('true');
+    const address = page.getByLabel('Address of the agent');
+    const described = (await address.getAttribute('aria-describedby')) ?? '';
+    expect(await page.locator(`[id="${described.split(' ').at(-1)}"]`).textContent()).toMatch(/http/);
+    await expectAccessible(page);
+    forgetRefusals(shown);
+
+    await address.fill(bed.agent.url);
+    await appName.fill('test_agent');
+    await button(page, 'Test').click();
+    await card(page, 'Test the agent').getByText('The agent answers').waitFor();
+    await card(page, 'Test the agent')
+      .getByText(/^\d+ ms$/)
+      .waitFor();
+
+    await button(page, 'Add: Headers').click();
+    const headers = page.getByRole('group', { name: 'Headers' });
+    await headers.getByLabel('Name 1').fill('Authorization');
+    await headers.getByLabel('Value 1').fill('Bearer s3cret');
+    expect(await headers.getByLabel('Value 1').getAttribute('type')).toBe('password');
+    await page.locator('summary', { hasText: 'Conditions' }).click();
+    await page.getByRole('group', { name: 'Days' }).getByLabel('mon').check();
+    await page.getByLabel('Tags').fill('vip\nnew');
+    await page.locator('summary', { hasText: 'Pace' }).click();
+    await page.getByLabel('Debounce (ms)').fill('1500');
+    await page.getByLabel('Busy').selectOption('merge');
+    await button(page, 'Save').click();
+    await page.getByRole('link', { name: 'support' }).waitFor();
+    expect(await routeNamed('support')).toMatchObject({
+      agentEndpoint: bed.agent.url,
+      config: {
+        adk: { appName: 'test_agent', headers: { Authorization: '***' } },
+        when: { days: ['mon'], tags: ['vip', 'new'] },
+        pace: { debounceMs: 1500, busy: 'merge' },
+      },
+    });
+  });
+
+  it('adds a route to a model server, and shows its models', async () => {
+    const { page, goTo } = await open();
+    await goTo('routes/new');
+    await page.getByLabel('Name', { exact: true }).fill('model');
+    await page.getByLabel('Chat', { exact: true }).fill('+54 9 3777 239922');
+    await page.getByLabel('Agent kind').selectOption('openai');
+    await page.getByLabel('Address of the agent').fill(openAi.url);
+    await page.getByLabel('Model (required)').fill('gpt-test');
+    await page.getByLabel('Temperature').fill('0.5');
+    await page.getByLabel('Images').selectOption('Yes');
+    await button(page, 'Test').click();
+    await card(page, 'Test the agent')
+      .getByText(/model gpt-test/)
+      .waitFor();
+    await button(page, 'Save').click();
+    await page.getByRole('link', { name: 'model' }).waitFor();
+    expect(await routeNamed('model')).toMatchObject({
+      channelId: '5493777239922',
+      config: { openai: { model: 'gpt-test', temperature: 0.5, images: true } },
+    });
+  });
+
+  it('shows what would have changed before a route is saved, and keeps the stored secret', async () => {
+    const { id } = await routeNamed('all');
+    const headers = { Authorization: 'Bearer s3cret' };
+    await api('PATCH', `/api/routes/${id}`, { config: { adk: { headers } } });
+    const { page, goTo } = await open();
+    await goTo('routes');
+    await page.getByRole('link', { name: 'all' }).click();
+    await page.getByLabel('Pattern').fill('^help');
+    await button(page, 'Compare').click();
+    const preview = card(page, 'What would have changed');
+    await preview.getByText('1 / 2').waitFor();
+    await preview.locator('summary').click();
+    await preview.getByRole('cell', { name: 'hello', exact: true }).waitFor();
+    await preview.getByRole('cell', { name: 'no route (no-match)' }).waitFor();
+    await expectAccessible(page);
+    expect((await routeNamed('all')).regexFilter).toBeUndefined();
+    await button(page, 'Test').click();
+    await card(page, 'Test the agent').getByText('The agent answers').waitFor();
+    await button(page, 'Save').click();
+    await page.locator('.route-table code', { hasText: '^help' }).waitFor();
+    expect(await routeNamed('all')).toMatchObject({
+      regexFilter: '^help',
+      config: { adk: { headers: { Authorization: '***' } } },
+    });
+    await api('PATCH', `/api/routes/${id}`, { config: { adk: { headers: null } } });
+  });
+
+  it('edits the config as JSON, and says when it is none', async () => {
+    const { id } = await routeNamed('all');
+    const shown = await open();
+    const { page, goTo } = shown;
+    await goTo(`routes/${id}`);
+    await button(page, 'Edit as JSON').click();
+    const raw = page.getByLabel('Address and config (JSON)');
+    const value = JSON.parse(await raw.inputValue());
+    await raw.fill('{');
+    await page.getByText('This is not JSON').waitFor();
+    expect(await button(page, 'Save').isDisabled()).toBe(true);
+    await raw.fill(JSON.stringify({ ...value, config: { ...value.config, quota: { messages: 7 } } }));
+    await button(page, 'Edit as JSON').click();
+    await page.locator('summary', { hasText: 'Quota' }).click();
+    await expect.poll(() => page.getByLabel('Messages', { exact: true }).inputValue()).toBe('7');
+    await page.getByLabel('Messages', { exact: true }).fill('x');
+    await button(page, 'Save').click();
+    await expect
+      .poll(() => page.getByLabel('Messages', { exact: true }).getAttribute('aria-invalid'))
+      .toBe('true');
+    forgetRefusals(shown);
+    await page.getByLabel('Messages', { exact: true }).fill('');
+    await page.getByLabel('Name', { exact: true }).fill('all');
+    await button(page, 'Save').click();
+    await page.locator('.route-table').waitFor();
+    expect((await routeNamed('all')).config.quota).toBeUndefined();
+  });
+
+  it('changes the order by mouse and by keyboard, which a second browser sees', async () => {
+    await addRoute('one', { priority: 3 });
+    await addRoute('two', { priority: 2 });
+    await addRoute('own', { channelId: '5493777239922' });
+    const [first, second] = [await open(), await open()];
+    await Promise.all([first.goTo('routes'), second.goTo('routes')]);
+    const { page } = first;
+    expect(await names(page)).toEqual(['own', 'one', 'two', 'all']);
+
+    const middleOf = async (name: string) => {
+      const box = await page.getByRole('button', { name: `Move ${name}`, exact: true }).boundingBox();
+      if (!box) throw new Error(`no handle of ${name}`);
+      return [box.x + box.width / 2, box.y + box.height / 2] as const;
+    };
+    await page.mouse.move(...(await middleOf('two')));
+    await page.mouse.down();
+    await page.mouse.move(...(await middleOf('one')), { steps: 5 });
+    await page.locator('.drop-before').waitFor();
+    await page.mouse.up();
+    await expect.poll(() => names(second.page)).toEqual(['own', 'two', 'one', 'all']);
+    await expect.poll(() => names(page)).toEqual(['own', 'two', 'one', 'all']);
+
+    const grip = button(page, 'Move two');
+    await grip.focus();
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => names(second.page)).toEqual(['own', 'one', 'two', 'all']);
+    await page.getByText('two: place 2 of 3.').waitFor();
+    await expect.poll(() => grip.evaluate((element) => element.matches(':focus'))).toBe(true);
+    await button(page, 'Move up all').click();
+    await expect.poll(() => names(second.page)).toEqual(['own', 'one', 'all', 'two']);
+    // A route of a chat always comes before the routes for every chat.
+    expect(await button(page, 'Move down own').isDisabled()).toBe(true);
+    await page.mouse.move(...(await middleOf('two')));
+    await page.mouse.down();
+    await page.mouse.move(...(await middleOf('own')), { steps: 5 });
+    await page.mouse.up();
+    await page.getByText('The route stays where it is.').waitFor();
+    expect(await names(page)).toEqual(['own', 'one', 'all', 'two']);
+    await Promise.all([expectAccessible(page), expectAccessible(second.page)]);
+  });
+
+  it('changes the order by touch, on a phone', async () => {
+    await addRoute('one', { priority: 3 });
+    const { page, goTo } = await open({ widthPx: 390 });
+    await goTo('routes');
+    expect(await names(page)).toEqual(['one', 'all']);
+    const centre = async (name: string) => {
+      const box = await button(page, `Move ${name}`).boundingBox();
+      return { x: (box?.x ?? 0) + 8, y: (box?.y ?? 0) + 8 };
+    };
+    await button(page, 'Move all').scrollIntoViewIfNeeded();
+    const [from, to] = [await centre('all'), await centre('one')];
+    const touch = await page.context().newCDPSession(page);
+    const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: Array<typeof from>) =>
+      touch.send('Input.dispatchTouchEvent', { type, touchPoints });
+    await send('touchStart', [from]);
+    for (const part of [0.3, 0.6, 0.9, 1]) {
+      await send('touchMove', [{ x: from.x, y: from.y + (to.y - from.y) * part }]);
+    }
+    await page.locator('.drop-before').waitFor();
+    await send('touchEnd', []);
+    await expect.poll(() => names(page)).toEqual(['all', 'one']);
+    await expect.poll(async () => (await routeNamed('all')).priority).toBe(20);
+  });
+
+  it('shows versions with their changes, and restores one', async () => {
+    const id = await addRoute('versioned', { enabled: false });
+    await api('PATCH', `/api/routes/${id}`, { priority: 4, config: { reply: { maxChars: 300 } } });
+    const { page, goTo } = await open();
+    await goTo('routes');
+    await page.getByRole('link', { name: 'Versions' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Versions' }).waitFor();
+    await page
+      .getByRole('button', { name: /^Show changes/ })
+      .first()
+      .click();
+    const row = page.locator('.diff tr', { hasText: 'priority' });
+    await row.locator('del', { hasText: '0' }).waitFor();
+    await row.locator('ins', { hasText: '4' }).waitFor();
+    await page.locator('.diff tr', { hasText: 'config.reply.maxChars' }).waitFor();
+    await page
+      .getByRole('button', { name: /^Restore/ })
+      .nth(1)
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.locator('.diff tr', { hasText: 'priority' }).locator('ins', { hasText: '0' }).waitFor();
+    await expectAccessible(page);
+    await button(dialog, 'Restore').click();
+    await page.getByText('Version restored.').waitFor();
+    await page
+      .getByText(/Restored version/)
+      .first()
+      .waitFor();
+    const restored = await routeNamed('versioned');
+    expect(restored).toMatchObject({ id, priority: 0, enabled: false });
+    expect(restored.config.reply).toBeUndefined();
+  });
+
+  it('exports the routes, and imports a file after it has shown what changes', async () => {
+    await addRoute('sold', { enabled: false });
+    const { page, goTo } = await open();
+    await goTo('routes');
+    const folder = await mkdtemp(join(tmpdir(), 'wa2ai-routes-'));
+    try {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'Export' }).click(),
+      ]);
+      const file = join(folder, 'routes.yaml');
+      await download.saveAs(file);
+      expect(download.suggestedFilename()).toBe('routes.yaml');
+      const yaml = await readFile(file, 'utf8');
+      await button(page, 'Import').click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('File').setInputFiles({
+        name: 'routes.yaml',
+        mimeType: 'application/yaml',
+        buffer: Buffer.from(yaml.replace('name: sold', 'name: bought')),
+      });
+      await expect.poll(() => dialog.getByLabel('Routes as YAML or JSON').inputValue()).toContain('bought');
+      await expectAccessible(page);
+      await button(dialog, 'Show changes').click();
+      await dialog.locator('ins', { hasText: 'bought' }).waitFor();
+      await expectAccessible(page);
+      expect(await routeNamed('bought')).toBeUndefined();
+      await button(dialog, 'Apply').click();
+      await page.getByRole('link', { name: 'bought' }).waitFor();
+      expect(await routeNamed('sold')).toBeUndefined();
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('says which lines of an imported file are wrong', async () => {
+    const shown = await open();
+    const { page, goTo } = shown;
+    await goTo('routes');
+    await button(page, 'Import').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Routes as YAML or JSON').fill('routes: [{ name: x, channelId: "no" }]');
+    await button(dialog, 'Show changes').click();
+    await dialog.getByText('routes.0.channelId').first().waitFor();
+    forgetRefusals(shown);
+  });
+
+  it('deletes a route after it has shown which messages it took', async () => {
+    await addRoute('help', { priority: 9, regexFilter: '^help' });
+    const { page, goTo } = await open();
+    await goTo('routes');
+    await page.getByRole('row', { name: /help/ }).getByRole('button', { name: 'Delete' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('1 / 2').waitFor();
+    await expectAccessible(page);
+    await button(dialog, 'Delete').click();
+    await page.getByRole('link', { name: 'help' }).waitFor({ state: 'detached' });
+  });
+
+  it('says that another person changed the route that is edited', async () => {
+    const { id } = await routeNamed('all');
+    const { page, goTo } = await open();
+    await goTo(`routes/${id}`);
+    await page.getByLabel('Name', { exact: true }).fill('mine');
+    await api('PATCH', `/api/routes/${id}`, { priority: 6 });
+    await page.getByText('Somebody changed this route.').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('mine');
+    await button(page, 'Load again').click();
+    await expect.poll(() => page.getByLabel('Priority').inputValue()).toBe('6');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('all');
+  });
+
+  it.each([
+    ['light', 1280, 'en-US'],
+    ['dark', 390, 'es-ES'],
+  ] as const)('is accessible with every section open, %s at %i px, %s', async (theme, widthPx, language) => {
+    const { page, goTo } = await open({ theme, widthPx, language });
+    for (const path of ['routes/new', 'routes/versions']) {
+      await goTo(path);
+      const closed = page.locator('details:not([open]) > summary');
+      while ((await closed.count()) > 0) await closed.first().click();
+      await expectAccessible(page);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(widthPx);
+    }
+  });
+});
