@@ -17,6 +17,7 @@ import { type EventsApiDeps, eventsApi } from './resources/events-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type GovernorSettingsApiDeps, governorSettingsApi } from './resources/governor-settings-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
+import { type InspectAgentApiDeps, inspectAgentApi } from './resources/inspect-agent-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type MediaApiDeps, mediaApi } from './resources/media-api.ts';
 import { type MessagesApiDeps, messagesApi } from './resources/messages-api.ts';
@@ -30,12 +31,14 @@ import { type RouteFilesApiDeps, routeFilesApi } from './resources/route-files-a
 import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
 import { type RouteOrderApiDeps, routeOrderApi } from './resources/route-order-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
+import { type ScenariosApiDeps, scenariosApi } from './resources/scenarios-api.ts';
 import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
 import { sessionsApi } from './resources/sessions-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
 import { type UsersApiDeps, usersApi } from './resources/users-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
+import { RestCalls } from './rest-calls.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
@@ -49,6 +52,7 @@ export interface RestApiDeps
     DraftsApiDeps,
     EventsApiDeps,
     HealthApiDeps,
+    InspectAgentApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
     AuditApiDeps,
@@ -62,6 +66,7 @@ export interface RestApiDeps
     RouteHistoryApiDeps,
     RouteOrderApiDeps,
     RoutesApiDeps,
+    Omit<ScenariosApiDeps, 'calls'>,
     Omit<SessionApiDeps, 'users' | 'sessions' | 'passwords'>,
     SettingsApiDeps,
     Omit<UsersApiDeps, 'sessions'>,
@@ -74,9 +79,10 @@ export interface RestApiDeps
 
 /** The resources of the REST API, in the order in which their paths are matched. */
 export function restApi(deps: RestApiDeps): Endpoint[] {
-  return [
+  const own: Endpoint[] = [
     // Before `/api/routes/{id}`, which would match `explain` as an id.
     ...explainApi(deps),
+    ...inspectAgentApi(deps),
     ...routeHistoryApi(deps),
     ...routeFilesApi(deps),
     ...routeOrderApi(deps),
@@ -108,4 +114,6 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...healthApi(deps),
     ...metricsApi(deps),
   ];
+  // Its scenarios call the others.
+  return [...own, ...scenariosApi({ ...deps, calls: new RestCalls(own) })];
 }
