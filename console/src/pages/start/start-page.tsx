@@ -17,6 +17,8 @@ const useText = texts(
     pairHint: 'Scan a QR code with the WhatsApp of the number that should answer.',
     agent: 'Add an agent',
     agentHint: 'A route says which agent answers which chat.',
+    play: 'Try it in the playground',
+    playHint: 'Without a phone: an invented person writes to your agent, or to the built-in echo agent.',
     hello: 'Get the first answer',
     helloHint: 'Write to the linked number from another phone.',
   },
@@ -29,6 +31,8 @@ const useText = texts(
     pairHint: 'Escanea un código QR con el WhatsApp del número que debe responder.',
     agent: 'Añade un agente',
     agentHint: 'Una ruta dice qué agente responde en qué chat.',
+    play: 'Pruebe sin teléfono: área de pruebas',
+    playHint: 'En el área de pruebas una persona inventada escribe a su agente, o al agente eco incluido.',
     hello: 'Recibe la primera respuesta',
     helloHint: 'Escribe al número vinculado desde otro teléfono.',
   },
@@ -45,6 +49,12 @@ export function StartPage() {
       <Loaded query={accounts}>
         {({ data }) => {
           const steps = [
+            {
+              path: '/playground',
+              title: text.play,
+              hint: text.playHint,
+              isDone: data.some(({ provider }) => provider === 'playground'),
+            },
             {
               path: '/accounts',
               title: text.pair,
