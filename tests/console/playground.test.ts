@@ -178,7 +178,7 @@ describe('the page Playground', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
     expect((await loading).suggestedFilename()).toBe('Eva.yaml');
     await page.getByRole('dialog').getByRole('button', { name: 'Save', exact: true }).click();
-    const row = page.getByRole('row', { name: /Eva/ });
+    const row = page.getByRole('row', { name: /^Eva / });
     await row.getByRole('button', { name: 'Run' }).click();
     await page.getByText('All steps passed.').waitFor();
     await expectAccessible(page);

@@ -77,7 +77,7 @@ function FileView({ bubble }: { bubble: Bubble }) {
   const [isShown, setIsShown] = useState(false);
   const { file, hasFile, id } = bubble;
   if (!file) return null;
-  const url = urlOf('GET /api/messages/{id}/file', { path: { id } });
+  const url = bubble.fileUrl ?? urlOf('GET /api/messages/{id}/file', { path: { id } });
   const name = file.fileName ?? t(kindKey(file.kind));
   const size = file.sizeBytes === undefined ? '' : ` · ${bytes(file.sizeBytes)}`;
   if (!hasFile) {

@@ -1,4 +1,7 @@
--- Saved conversations with invented people, run as tests.
+-- Saved conversations with invented people, run as tests, and which message has a file.
+-- AlterTable
+ALTER TABLE "playground_file" ADD COLUMN     "wa_message_id" TEXT;
+
 -- CreateTable
 CREATE TABLE "playground_scenario" (
     "id" BIGSERIAL NOT NULL,
@@ -11,3 +14,6 @@ CREATE TABLE "playground_scenario" (
 
 -- CreateIndex
 CREATE UNIQUE INDEX "playground_scenario_name_key" ON "playground_scenario"("name");
+
+-- CreateIndex
+CREATE INDEX "playground_file_chat_id_wa_message_id_idx" ON "playground_file"("chat_id", "wa_message_id");

@@ -1,4 +1,4 @@
-import { call, type Schemas } from '../../api/call.ts';
+import { call, type Schemas, urlOf } from '../../api/call.ts';
 
 /** A chat of the playground. */
 export type PlayChat = Schemas['PlaygroundChat'];
@@ -30,4 +30,9 @@ export async function echoRoute(): Promise<string> {
   const { data } = await call('GET /api/routes', { query: { accountId: 'playground' } });
   const found = data.find(({ config, enabled }) => enabled && 'echo' in config);
   return found ? found.id : createRoute({ name: 'echo', config: { echo: {} } });
+}
+
+/** Where the file of a message is. */
+export function fileUrlOf({ id }: PlayChat, waMessageId: string): string {
+  return urlOf('GET /api/playground/chats/{id}/files/{waMessageId}', { path: { id, waMessageId } });
 }

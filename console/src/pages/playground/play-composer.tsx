@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../../api/use-action.ts';
 import { Button } from '../../components/button.tsx';
 import type { PlayChat } from './play-chat.ts';
@@ -34,6 +34,7 @@ export function PlayComposer(props: {
   const area = useRef<HTMLTextAreaElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const recorder = useRecorder();
+  const writerId = useId();
   useEffect(() => {
     if (about?.kind === 'edit') setText(about.text);
     area.current?.focus();
@@ -126,16 +127,16 @@ export function PlayComposer(props: {
         <div class="composer-actions">
           {chat.kind === 'group' && (
             <>
-              <label class="play-as">
-                {t('writeAs')}{' '}
-                <select value={as} onInput={({ currentTarget }) => onAs(currentTarget.value)}>
+              <span class="play-as">
+                <label for={writerId}>{t('writeAs')}</label>
+                <select id={writerId} value={as} onInput={({ currentTarget }) => onAs(currentTarget.value)}>
                   {chat.people.map(({ name }) => (
                     <option key={name} value={name}>
                       {name}
                     </option>
                   ))}
                 </select>
-              </label>
+              </span>
               <label class="play-as">
                 <input
                   type="checkbox"

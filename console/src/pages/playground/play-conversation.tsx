@@ -9,7 +9,7 @@ import { ConversationLog } from '../../conversation/conversation-log.tsx';
 import { TurnTrace } from '../../conversation/turn-trace.tsx';
 import { useConversation } from '../../conversation/use-conversation.ts';
 import { authorOf, BubbleActions } from './bubble-actions.tsx';
-import { type PlayChat, resetChat } from './play-chat.ts';
+import { fileUrlOf, type PlayChat, resetChat } from './play-chat.ts';
 import { type About, PlayComposer } from './play-composer.tsx';
 import { SaveScenario } from './save-scenario.tsx';
 import { useText } from './texts.ts';
@@ -131,10 +131,13 @@ export function PlayConversation(props: {
   );
 }
 
-/** A bubble as the phone of `as` shows it: own messages on the right, with ticks. */
+/** A bubble as the phone of `as` shows it: own messages on the right, with ticks; the playground keeps all files. */
 function onPhone(bubble: Bubble, chat: PlayChat, as: string, read: ReadonlySet<string>): Bubble {
-  if (bubble.side === 'account') return { ...bubble, side: 'person' };
-  const isOwn = bubble.turn === undefined || authorOf(chat, bubble.turn.from) === as;
-  if (!isOwn) return bubble;
-  return { ...bubble, side: 'account', tick: read.has(bubble.waMessageId) ? 'read' : 'delivered' };
+  const shown = bubble.file
+    ? { ...bubble, hasFile: true, fileUrl: fileUrlOf(chat, bubble.waMessageId) }
+    : bubble;
+  if (shown.side === 'account') return { ...shown, side: 'person' };
+  const isOwn = shown.turn === undefined || authorOf(chat, shown.turn.from) === as;
+  if (!isOwn) return shown;
+  return { ...shown, side: 'account', tick: read.has(shown.waMessageId) ? 'read' : 'delivered' };
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { call, urlOf } from '../../api/call.ts';
+import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
@@ -7,7 +7,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Form, TextArea } from '../../components/form.tsx';
 import type { Message } from '../../conversation/chat-types.ts';
 import { downloadText } from './download-text.ts';
-import type { PlayChat } from './play-chat.ts';
+import { fileUrlOf, type PlayChat } from './play-chat.ts';
 import { scenarioOf } from './scenario-of.ts';
 import { useText } from './texts.ts';
 import { base64 } from './write.ts';
@@ -18,7 +18,7 @@ export function SaveScenario(props: { chat: PlayChat; messages: readonly Message
   const t = useText();
   const [yaml, setYaml] = useState('');
   useEffect(() => {
-    void scenarioOf(chat, messages, loadFile).then(setYaml);
+    void scenarioOf(chat, messages, (message) => loadFile(chat, message)).then(setYaml);
   }, []);
   const save = useAction(async () => {
     await call('POST /api/playground/scenarios', { body: { yaml } });
@@ -54,10 +54,7 @@ export function SaveScenario(props: { chat: PlayChat; messages: readonly Message
   );
 }
 
-async function loadFile({ id, hasFile }: Message): Promise<string | undefined> {
-  if (!hasFile) return undefined;
-  const response = await fetch(urlOf('GET /api/messages/{id}/file', { path: { id } }), {
-    credentials: 'same-origin',
-  });
+async function loadFile(chat: PlayChat, { waMessageId }: Message): Promise<string | undefined> {
+  const response = await fetch(fileUrlOf(chat, waMessageId), { credentials: 'same-origin' });
   return response.ok ? base64(await response.blob()) : undefined;
 }

@@ -92,7 +92,7 @@ export async function writeMessage(
     ...(!reaction && mentions.length > 0 && { mentions }),
     ...(toUs && { toUs }),
     ...(Object.keys(details).length > 0 && { details }),
-    ...(file && { media: await storedFile(deps.playground, chat, file) }),
+    ...(file && { media: await storedFile(deps.playground, chat, waMessageId, file) }),
     // WhatsApp's clock has whole seconds.
     sentAtMs: Math.trunc(deps.clock.now() / 1000) * 1000,
     ...(reaction && about && { ignoredReason: 'reaction', reactsTo: about.waMessageId }),
@@ -163,9 +163,10 @@ function kindOf({ text = '', file, reaction, deletion }: Writing): MessageKind {
 async function storedFile(
   playground: Playground,
   chat: PlaygroundChat,
+  waMessageId: string,
   { kind, mimeType, fileName, bytes }: NonNullable<Writing['file']>,
 ): Promise<NonNullable<InboundMessage['media']>> {
   const name = fileName === undefined ? {} : { fileName };
-  const id = await playground.addFile(chat.id, { mimeType, ...name, bytes });
+  const id = await playground.addFile(chat.id, waMessageId, { mimeType, ...name, bytes });
   return { kind, mimeType, ...name, sizeBytes: bytes.length, reference: playgroundReference(id) };
 }

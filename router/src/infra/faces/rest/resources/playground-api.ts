@@ -11,7 +11,12 @@ import {
 } from '../../../../core/playground/playground-account.ts';
 import type { PlaygroundChanges } from '../../../../core/playground/playground-changes.ts';
 import type { Writing, Written } from '../../../../core/playground/write-message.ts';
-import type { InventedPerson, Playground, PlaygroundChat } from '../../../../core/ports/playground.ts';
+import type {
+  InventedPerson,
+  Playground,
+  PlaygroundChat,
+  PlaygroundFile,
+} from '../../../../core/ports/playground.ts';
 import type { RouteStore } from '../../../../core/ports/route-store.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import {
@@ -378,9 +383,27 @@ export function playgroundApi(deps: PlaygroundApiDeps): Endpoint[] {
         404: { description: 'No such file.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' } }) => {
-        const file = isRowId(id) ? await playground.file(id) : undefined;
-        if (!file) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no such file.');
-        return fileResponse(file.bytes, file);
+        return fileResponseOf(isRowId(id) ? await playground.file(id) : undefined);
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/playground/chats/{id}/files/{waMessageId}',
+      operationId: 'getPlaygroundFileOfMessage',
+      summary: 'Load the file of a message, received or sent',
+      params: { ...params, waMessageId: 'WhatsApp id of the message.' },
+      responses: {
+        200: {
+          description: 'The bytes of the file.',
+          contentType: 'application/octet-stream',
+          schema: z.string().meta({ format: 'binary' }),
+        },
+        404: { description: 'No such chat, or no such file.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '', waMessageId = '' } }) => {
+        const chat = await foundChat(id);
+        return fileResponseOf(await playground.fileOfMessage(chat.id, waMessageId));
       },
     }),
   ];
@@ -389,6 +412,12 @@ export function playgroundApi(deps: PlaygroundApiDeps): Endpoint[] {
     const chat = isRowId(id) ? await playground.chat(id) : undefined;
     if (!chat) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no chat with this id.');
     return chat;
+  }
+
+  /** @throws {HttpProblem} 404 */
+  function fileResponseOf(file: PlaygroundFile | undefined) {
+    if (!file) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no such file.');
+    return fileResponse(file.bytes, file);
   }
 
   async function fileOf(given: z.output<typeof fileField>): Promise<NonNullable<Writing['file']>> {
