@@ -38,6 +38,13 @@ export const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/chats/chats-page.tsx')).ChatsPage,
   },
   {
+    path: 'playground',
+    title: { en: 'Playground', es: 'Área de pruebas' },
+    icon: 'play',
+    group: 'work',
+    load: async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage,
+  },
+  {
     path: 'dead-letters',
     title: { en: 'Dead letters', es: 'Mensajes fallidos' },
     icon: 'letter',

@@ -7,6 +7,8 @@ import { expectAccessible, type OpenConsole, openConsole, startBrowser } from '.
 const PAGES = [
   '',
   'chats',
+  'playground',
+  'playground/scenarios',
   'dead-letters',
   'accounts',
   'routes',

@@ -152,9 +152,11 @@ describe.each(ADAPTERS)('the playground in $name', ({ open }) => {
     const { playground } = adapter;
     const { id } = await aPersonsChat();
     const file = { mimeType: 'text/plain', fileName: 'a.txt', bytes: Buffer.from('abc') };
-    expect(await playground.file(await playground.addFile(id, file))).toEqual(file);
+    expect(await playground.file(await playground.addFile(id, 'WA1', file))).toEqual(file);
     const unnamed = { mimeType: 'image/png', bytes: Buffer.from([1, 2]) };
-    expect(await playground.file(await playground.addFile(id, unnamed))).toEqual(unnamed);
+    expect(await playground.file(await playground.addFile(id, 'WA2', unnamed))).toEqual(unnamed);
+    expect(await playground.fileOfMessage(id, 'WA1')).toEqual(file);
+    expect(await playground.fileOfMessage(id, 'WA9')).toBeUndefined();
     expect(await playground.file('999999')).toBeUndefined();
   });
 
@@ -165,7 +167,7 @@ describe.each(ADAPTERS)('the playground in $name', ({ open }) => {
     for (const { id, channelId } of [gone, kept]) {
       await playground.addInput(id, written(channelId, `W${id}`));
       await playground.addEvent(id, { kind: 'read', about: 'X' });
-      files.push(await playground.addFile(id, { mimeType: 'text/plain', bytes: Buffer.from('a') }));
+      files.push(await playground.addFile(id, 'WA3', { mimeType: 'text/plain', bytes: Buffer.from('a') }));
     }
     await adapter.receive(gone.channelId, `IN${gone.id}`);
     expect(await playground.messageId(gone.id, `IN${gone.id}`)).toEqual(expect.any(String));

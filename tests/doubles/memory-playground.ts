@@ -15,7 +15,7 @@ export class MemoryPlayground implements Playground {
   #ids = 0;
   readonly #chats = new Map<string, PlaygroundChat>();
   #inputs: PlaygroundInput[] = [];
-  readonly #files = new Map<string, { chatId: string; file: PlaygroundFile }>();
+  readonly #files = new Map<string, { chatId: string; waMessageId: string; file: PlaygroundFile }>();
   #events: Array<StoredPlaygroundEvent & { chatId: string }> = [];
 
   async addChat(chat: NewPlaygroundChat): Promise<PlaygroundChat | undefined> {
@@ -56,14 +56,19 @@ export class MemoryPlayground implements Playground {
     this.#inputs = this.#inputs.filter((input) => input.id !== id);
   }
 
-  async addFile(chatId: string, file: PlaygroundFile): Promise<string> {
+  async addFile(chatId: string, waMessageId: string, file: PlaygroundFile): Promise<string> {
     const id = this.#nextId();
-    this.#files.set(id, { chatId, file });
+    this.#files.set(id, { chatId, waMessageId, file });
     return id;
   }
 
   async file(id: string): Promise<PlaygroundFile | undefined> {
     return this.#files.get(id)?.file;
+  }
+
+  async fileOfMessage(chatId: string, waMessageId: string): Promise<PlaygroundFile | undefined> {
+    const files = [...this.#files.values()];
+    return files.findLast((each) => each.chatId === chatId && each.waMessageId === waMessageId)?.file;
   }
 
   async addEvent(chatId: string, event: PlaygroundEvent): Promise<void> {

@@ -15,6 +15,7 @@ import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/core/
 import { hasEnded } from '../../router/src/core/npc/npc-task.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
 import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-tasks.ts';
+import { runScenario } from '../../router/src/core/playground/run-scenario.ts';
 import { writeMessage } from '../../router/src/core/playground/write-message.ts';
 import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
 import type { FirstContact } from '../../router/src/core/policies/governor.ts';
@@ -101,6 +102,7 @@ import { MemoryNpcTrades } from '../doubles/memory-npc-trades.ts';
 import { MemoryNpcTransactions } from '../doubles/memory-npc-transactions.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
 import { MemoryPlayground } from '../doubles/memory-playground.ts';
+import { MemoryPlaygroundScenarios } from '../doubles/memory-playground-scenarios.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryRemoteTasks } from '../doubles/memory-remote-tasks.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
@@ -613,6 +615,10 @@ export async function startHttpApi(
     sendMessage: sendToChat,
     playground,
     playgroundChanges: { until: async (_chatId, _limitMs, read) => read() },
+    scenarios: new MemoryPlaygroundScenarios(),
+    runScenario: (world, scenario, signal) =>
+      runScenario({ world, matcher, clock: systemClock }, scenario, signal),
+    inspectAgent: async () => undefined,
     addPlayground: async () => accounts.get('playground') === undefined,
     writeMessage: (chat, writing) =>
       writeMessage(

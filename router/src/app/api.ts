@@ -7,6 +7,7 @@ import { MessageWatch } from '../core/messages/message-watch.ts';
 import { resumeChat } from '../core/messages/resume-chat.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
 import { PlaygroundChanges } from '../core/playground/playground-changes.ts';
+import { runScenario } from '../core/playground/run-scenario.ts';
 import { writeMessage } from '../core/playground/write-message.ts';
 import { explainPolicies } from '../core/policies/explain-policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -17,6 +18,7 @@ import { previewRoutes } from '../core/routing/preview-routes.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { type HostedSettings, hostedAgentOf } from '../infra/agents/hosted/hosted-settings.ts';
+import { inspectAgent } from '../infra/agents/inspect-agent.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
@@ -46,6 +48,7 @@ import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.t
 import { PostgresConsoleUsers } from '../infra/storage/stores/postgres-console-users.ts';
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresLoginAttempts } from '../infra/storage/stores/postgres-login-attempts.ts';
+import { PostgresPlaygroundScenarios } from '../infra/storage/stores/postgres-playground-scenarios.ts';
 import { PostgresRateLimiter } from '../infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteHistory } from '../infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
@@ -139,6 +142,7 @@ export async function openApi(
     agentKinds,
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
+    inspectAgent: (url) => inspectAgent({ kinds: agentKinds, transport, clock: systemClock }, url),
     messageLog,
     accountStore: new PostgresAccountStore(postgres),
     stats: parts.stats,
@@ -176,6 +180,9 @@ export async function openApi(
     clock: systemClock,
     playground: parts.playground,
     playgroundChanges,
+    scenarios: new PostgresPlaygroundScenarios(postgres),
+    runScenario: (world, scenario, signal) =>
+      runScenario({ world, matcher, clock: systemClock }, scenario, signal),
     addPlayground: async () => {
       if (accounts.get(PLAYGROUND)?.provider) return true;
       await accounts.create(PLAYGROUND, 'playground');

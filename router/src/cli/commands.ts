@@ -18,6 +18,7 @@ import { addPair } from './commands/pair.ts';
 import { addRestore } from './commands/restore.ts';
 import { addRoutes } from './commands/routes.ts';
 import { addSend } from './commands/send.ts';
+import { addSimulate } from './commands/simulate.ts';
 import { addStart } from './commands/start.ts';
 import { addStatus } from './commands/status.ts';
 
@@ -29,7 +30,7 @@ export const commandGroups: ReadonlyArray<{ title: string; commands: readonly Ad
   { title: 'Service', commands: [addStart, addStatus, addDoctor, addLogs, addOpen] },
   { title: 'Backup', commands: [addBackup, addRestore] },
   { title: 'WhatsApp', commands: [addPair, addAccounts, addChats, addMessages, addSend, addDeadLetters] },
-  { title: 'Routes and agents', commands: [addRoutes, addAgents, addAgent] },
+  { title: 'Routes and agents', commands: [addRoutes, addAgents, addAgent, addSimulate] },
   { title: 'Access', commands: [addKeys, addAudit] },
   { title: 'Programs', commands: [addMcp, addCompletion] },
 ];

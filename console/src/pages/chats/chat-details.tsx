@@ -2,7 +2,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { call, urlOf } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import { Allowed } from '../../app/caller.tsx';
-import type { Chat } from './chat-types.ts';
+import type { Chat } from '../../conversation/chat-types.ts';
 import { useText } from './texts.ts';
 
 /** What an operator can change about a chat: pause, tags, notes; and its export. */

@@ -1,4 +1,4 @@
-import type { Chat } from './chat-types.ts';
+import type { Chat } from '../../conversation/chat-types.ts';
 
 /**
  * A list of chats after its first page was loaded again: what the page has is new, what should be on the page and is not there

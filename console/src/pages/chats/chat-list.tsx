@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Chat } from './chat-types.ts';
+import type { Chat } from '../../conversation/chat-types.ts';
+import { kindKey, useText as useShared } from '../../conversation/texts.ts';
+import { useTimes } from '../../conversation/times.ts';
 import { OptionList } from './option-list.tsx';
-import { type TextKey, useText } from './texts.ts';
-import { useTimes } from './times.ts';
+import { useText } from './texts.ts';
 import { type ChatFilter, useChatList } from './use-chat-list.ts';
 
 /** Height of a row of the list; chats.css has the same. */
@@ -85,15 +86,16 @@ export function ChatList({ selected, onOpen }: { selected?: string; onOpen(chat:
 
 function ChatRow({ chat }: { chat: Chat }) {
   const t = useText();
+  const shared = useShared();
   const { short } = useTimes();
   const { lastMessage: last, unanswered, failed, pause, access, tags = [] } = chat;
-  const words = last && (last.text || t(kindKey(last.kind)));
+  const words = last && (last.text || shared(kindKey(last.kind)));
   return (
     <>
       <span class="chat-name">{nameOf(chat)}</span>
       <span class="chat-time">{short(last?.at ?? chat.activeAt)}</span>
       <span class="chat-last">
-        {last?.direction === 'outgoing' ? `${t('outgoing')}: ${words}` : (words ?? t('noMessages'))}
+        {last?.direction === 'outgoing' ? `${t('outgoing')}: ${words}` : (words ?? shared('noMessages'))}
       </span>
       <span class="chat-badges">
         {tags.slice(0, 2).map((tag) => (
@@ -113,14 +115,4 @@ function ChatRow({ chat }: { chat: Chat }) {
 /** The name of a chat: of the person or group, else the number. */
 export function nameOf({ name, phone, channelId, isGroup }: Chat): string {
   return name ?? (phone !== undefined && !isGroup ? `+${phone}` : channelId);
-}
-
-const KINDS = new Set([
-  ...['text', 'image', 'video', 'audio', 'voice', 'document', 'sticker', 'location', 'contact', 'contacts'],
-  ...['poll', 'reaction', 'undecryptable'],
-]);
-
-/** The key of the text for a kind of content. */
-export function kindKey(kind: string): TextKey {
-  return (KINDS.has(kind) ? `kind.${kind}` : 'kind.other') as TextKey;
 }

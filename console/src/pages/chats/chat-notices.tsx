@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import { Allowed } from '../../app/caller.tsx';
-import type { Chat, Draft } from './chat-types.ts';
+import type { Chat, Draft } from '../../conversation/chat-types.ts';
+import { useTimes } from '../../conversation/times.ts';
 import { useText } from './texts.ts';
-import { useTimes } from './times.ts';
 
 /** What waits for an operator in a chat: its pause, a stranger, drafts. */
 export function ChatNotices({

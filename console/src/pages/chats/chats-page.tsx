@@ -3,7 +3,7 @@ import type { PageProps } from '../../pages.ts';
 import { ChatList } from './chat-list.tsx';
 import { ConversationView } from './conversation-view.tsx';
 import { useText } from './texts.ts';
-import './chats.css';
+import '../../conversation/conversation.css';
 
 /** The page Chats: the list, and beside it the chat of the address; on a narrow screen one of both. */
 export function ChatsPage({ parts: [id] }: PageProps) {

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
+import type { Chat } from '../../conversation/chat-types.ts';
 import { nameOf } from './chat-list.tsx';
-import type { Chat } from './chat-types.ts';
 import { newKey, sendByHand } from './send-by-hand.ts';
 import { useText } from './texts.ts';
 

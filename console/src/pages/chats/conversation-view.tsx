@@ -1,54 +1,31 @@
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Allowed } from '../../app/caller.tsx';
-import { BubbleView } from './bubble-view.tsx';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Received } from '../../conversation/chat-types.ts';
+import { bubblesOf } from '../../conversation/conversation.ts';
+import { ConversationLog } from '../../conversation/conversation-log.tsx';
+import { useText as useShared } from '../../conversation/texts.ts';
+import { TurnTrace } from '../../conversation/turn-trace.tsx';
+import { useConversation } from '../../conversation/use-conversation.ts';
 import { ChatDetails } from './chat-details.tsx';
 import { nameOf } from './chat-list.tsx';
 import { ChatNotices } from './chat-notices.tsx';
-import type { Received } from './chat-types.ts';
 import { Composer } from './composer.tsx';
-import { bubblesOf } from './conversation.ts';
 import { useText } from './texts.ts';
-import { useTimes } from './times.ts';
-import { TurnTrace } from './turn-trace.tsx';
-import { useConversation } from './use-conversation.ts';
-
-/** How near its end a conversation follows new messages, in CSS pixels. */
-const FOLLOW_PX = 80;
 
 /** One chat as on a phone, with what an operator can do, and the trace of a turn beside it. */
 export function ConversationView({ id, onBack }: { id: string; onBack(): void }) {
   const t = useText();
-  const { day } = useTimes();
+  const shared = useShared();
   const { chat, messages, drafts, earlier, isDetached, error, reload, newest, loadEarlier } =
     useConversation(id);
   const [panel, setPanel] = useState<'details' | { turnId: string }>();
-  const log = useRef<HTMLDivElement>(null);
-  const isFollowing = useRef(true);
-  const anchor = useRef<{ height: number; top: number } | undefined>(undefined);
   const bubbles = useMemo(
     () => bubblesOf(messages.values(), chat?.isGroup ?? false),
     [messages, chat?.isGroup],
   );
   useEffect(() => {
     setPanel(undefined);
-    isFollowing.current = true;
   }, [id]);
-
-  // New messages are followed at the end; earlier ones do not move what is being read.
-  useLayoutEffect(() => {
-    const element = log.current;
-    if (!element) return;
-    if (anchor.current) {
-      element.scrollTop = anchor.current.top + element.scrollHeight - anchor.current.height;
-      anchor.current = undefined;
-    } else if (isFollowing.current) element.scrollTop = element.scrollHeight;
-  }, [bubbles]);
-
-  const loadBefore = async () => {
-    const element = log.current;
-    if (element) anchor.current = { height: element.scrollHeight, top: element.scrollTop };
-    await loadEarlier();
-  };
 
   if (!chat) return <p class="chat-status">{error ?? t('loading')}</p>;
   const name = nameOf(chat);
@@ -58,7 +35,7 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
 
   return (
     <>
-      <section class="conversation" aria-label={t('conversation', { name })}>
+      <section class="conversation" aria-label={shared('conversation', { name })}>
         <header class="conversation-head">
           <button type="button" class="button back" onClick={onBack}>
             <span aria-hidden="true">‹ </span>
@@ -78,48 +55,21 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
           </button>
         </header>
         <ChatNotices chat={chat} drafts={drafts} onChanged={reload} />
-        <div
-          ref={log}
-          class="messages"
-          role="log"
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area needs the keyboard
-          tabIndex={0}
-          aria-label={t('conversation', { name })}
-          onScroll={(event) => {
-            const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
-            isFollowing.current = scrollHeight - scrollTop - clientHeight < FOLLOW_PX;
-          }}
-        >
-          {earlier !== undefined && (
-            <button type="button" class="button earlier" onClick={() => void loadBefore()}>
-              {t('earlier')}
-            </button>
-          )}
-          {bubbles.length === 0 && <p class="hint">{t('noMessages')}</p>}
-          {bubbles.map((bubble, index) => (
-            <div key={bubble.id} class="line">
-              {(index === 0 || day(bubble.at) !== day(bubbles[index - 1]?.at ?? '')) && (
-                <p class="day">{day(bubble.at)}</p>
-              )}
-              <BubbleView
-                bubble={bubble}
-                isOpen={turn !== undefined && turn.id === bubble.turn?.id}
-                {...(bubble.turn && { onTrace: () => toggleTrace(bubble.id) })}
-              />
-            </div>
-          ))}
-          {isDetached && (
-            <button type="button" class="button earlier" onClick={() => void newest()}>
-              {t('newest')}
-            </button>
-          )}
-        </div>
+        <ConversationLog
+          key={id}
+          name={name}
+          bubbles={bubbles}
+          {...(turn && { openTurn: turn.id })}
+          onTrace={toggleTrace}
+          {...(earlier !== undefined && { onEarlier: loadEarlier })}
+          {...(isDetached && { onNewest: () => void newest() })}
+        />
         <Allowed scope="messages:send">
           <Composer key={chat.id} chat={chat} onSent={reload} />
         </Allowed>
       </section>
       {panel !== undefined && (
-        <aside class="chat-panel" aria-label={t(panel === 'details' ? 'details' : 'trace')}>
+        <aside class="chat-panel" aria-label={panel === 'details' ? t('details') : shared('trace')}>
           <button type="button" class="button close" onClick={() => setPanel(undefined)}>
             {t('close')}
           </button>

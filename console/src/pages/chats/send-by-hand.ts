@@ -1,6 +1,6 @@
 import { urlOf } from '../../api/call.ts';
 import { Problem } from '../../api/problem.ts';
-import type { Chat } from './chat-types.ts';
+import type { Chat } from '../../conversation/chat-types.ts';
 
 /** Kinds by the media types that the API takes for them; every other file is a document. */
 const KINDS: Record<string, string> = { 'image/jpeg': 'image', 'image/png': 'image', 'video/mp4': 'video' };

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type Args, call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
+import type { Chat } from '../../conversation/chat-types.ts';
+import { useChanges } from '../../conversation/use-changes.ts';
 import { withChat, withFreshPage, withNextPage } from './chat-list-state.ts';
-import type { Chat } from './chat-types.ts';
-import { useChanges } from './use-changes.ts';
 
 /** A filter of the list, as the API takes it. */
 export type ChatFilter = NonNullable<Args<'GET /api/chats'>['query']>;

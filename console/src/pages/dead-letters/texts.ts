@@ -1,5 +1,5 @@
 import { texts } from '../../app/language.ts';
-import { filled } from '../chats/filled.ts';
+import { filled } from '../../conversation/filled.ts';
 
 const en = {
   title: 'Dead letters',

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
-import { useChanges } from '../chats/use-changes.ts';
+import { useChanges } from '../../conversation/use-changes.ts';
 
 export type DeadLetter = Schemas['DeadLetter'];
 type DeadLetterGroup = Schemas['DeadLetterGroup'];

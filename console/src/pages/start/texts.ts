@@ -53,7 +53,7 @@ export const useText = texts(
     hello: 'Enviar un saludo',
     helloHint: 'Escriba al número vinculado desde otro teléfono. La respuesta aparece en Chats.',
     withoutPhone: '¿No tiene un teléfono a mano?',
-    playground: 'Pruebe el simulador sin teléfono',
+    playground: 'Probar el área de pruebas sin teléfono',
     health: 'Estado',
     span: 'Periodo',
     spans: { '1h': '1 hora', '24h': '24 horas', '30d': '30 días' },

@@ -10,7 +10,7 @@ import type { PlaygroundChanges } from './playground-changes.ts';
 /** How long the node of the account may take to store a message in the inbox. */
 const STORED_WITHIN_MS = 10_000;
 
-/** What an invented person does. `quote` and `about` are ids of stored messages. */
+/** What an invented person does. `quote`, `about`, `edit` and `deletion` are ids of stored messages. */
 export interface Writing {
   /** Name or number of the person; default: the first of the chat. */
   as?: string;
@@ -18,6 +18,10 @@ export interface Writing {
   file?: { kind: MediaKind; mimeType: string; fileName?: string; bytes: Uint8Array };
   reaction?: { about: string; emoji: string };
   quote?: string;
+  /** A message of the same person, whose text becomes `text`. */
+  edit?: string;
+  /** A message of the same person, deleted for everybody. */
+  deletion?: string;
   /** The text begins with a mention of the account. */
   isMention?: boolean;
 }
@@ -34,7 +38,7 @@ export interface WriteMessageDeps {
 /** `id` is absent while no node runs the account; the message is stored and is answered later. */
 export type Written =
   | { kind: 'written'; waMessageId: string; id?: string }
-  | { kind: 'unknown'; field: 'as' | 'quote' | 'reaction' };
+  | { kind: 'unknown'; field: 'as' | 'quote' | 'reaction' | 'edit' | 'deletion' };
 
 type Row = ReceivedMessage | SentMessageRow;
 
@@ -54,7 +58,16 @@ export async function writeMessage(
   if (writing.quote !== undefined && !quoted) return { kind: 'unknown', field: 'quote' };
   const about = writing.reaction && (await rowOf(deps, chat, writing.reaction.about));
   if (writing.reaction && !about) return { kind: 'unknown', field: 'reaction' };
+  const own = async (id: string | undefined) => {
+    const row = id === undefined ? undefined : await rowOf(deps, chat, id);
+    return row && row.direction === 'incoming' && writerOf(row) === writer.phone ? row : undefined;
+  };
+  const edited = await own(writing.edit);
+  if (writing.edit !== undefined && !edited) return { kind: 'unknown', field: 'edit' };
+  const deleted = await own(writing.deletion);
+  if (writing.deletion !== undefined && !deleted) return { kind: 'unknown', field: 'deletion' };
 
+  const target = deleted ?? about;
   const { file, reaction } = writing;
   const text = reaction ? reaction.emoji : textOf(writing);
   const mentions = mentionsIn(text, chat);
@@ -66,6 +79,7 @@ export async function writeMessage(
   const details = {
     ...(quotedPerson && { quoted: { phone: quotedPerson } }),
     ...(chat.kind === 'group' && { subject: chat.name }),
+    ...(target && { of: target.waMessageId }),
   };
   const waMessageId = deps.mintId();
   const message: WrittenMessage = {
@@ -78,10 +92,13 @@ export async function writeMessage(
     ...(!reaction && mentions.length > 0 && { mentions }),
     ...(toUs && { toUs }),
     ...(Object.keys(details).length > 0 && { details }),
-    ...(file && { media: await storedFile(deps.playground, chat, file) }),
+    ...(file && { media: await storedFile(deps.playground, chat, waMessageId, file) }),
     // WhatsApp's clock has whole seconds.
     sentAtMs: Math.trunc(deps.clock.now() / 1000) * 1000,
     ...(reaction && about && { ignoredReason: 'reaction', reactsTo: about.waMessageId }),
+    // An edit of an edited message names the first version.
+    ...(edited && { editOf: edited.editOf ?? edited.waMessageId }),
+    ...(deleted && { ignoredReason: 'deleted', deletes: deleted.editOf ?? deleted.waMessageId }),
   };
   await deps.playground.addInput(chat.id, message);
   deps.bus.broadcast({ kind: 'playground-input' });
@@ -136,8 +153,9 @@ function toUsOf(isMention: boolean, quoted: Row | undefined): ToUs | undefined {
 }
 
 /** As of messages of WhatsApp: media with a caption counts as text. */
-function kindOf({ text = '', file, reaction }: Writing): MessageKind {
+function kindOf({ text = '', file, reaction, deletion }: Writing): MessageKind {
   if (reaction) return 'reaction';
+  if (deletion !== undefined) return 'other';
   if (!file || text !== '') return 'text';
   return file.kind === 'voice' ? 'audio' : file.kind;
 }
@@ -145,9 +163,10 @@ function kindOf({ text = '', file, reaction }: Writing): MessageKind {
 async function storedFile(
   playground: Playground,
   chat: PlaygroundChat,
+  waMessageId: string,
   { kind, mimeType, fileName, bytes }: NonNullable<Writing['file']>,
 ): Promise<NonNullable<InboundMessage['media']>> {
   const name = fileName === undefined ? {} : { fileName };
-  const id = await playground.addFile(chat.id, { mimeType, ...name, bytes });
+  const id = await playground.addFile(chat.id, waMessageId, { mimeType, ...name, bytes });
   return { kind, mimeType, ...name, sizeBytes: bytes.length, reference: playgroundReference(id) };
 }

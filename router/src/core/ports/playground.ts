@@ -82,8 +82,10 @@ export interface Playground {
   inputs(limit: number): Promise<PlaygroundInput[]>;
   removeInput(id: string): Promise<void>;
   /** @returns its id */
-  addFile(chatId: ChatId, file: PlaygroundFile): Promise<string>;
+  addFile(chatId: ChatId, waMessageId: string, file: PlaygroundFile): Promise<string>;
   file(id: string): Promise<PlaygroundFile | undefined>;
+  /** The file of a message, also of one whose turn has ended. */
+  fileOfMessage(chatId: ChatId, waMessageId: string): Promise<PlaygroundFile | undefined>;
   /** Records what a phone shows. A message with an id that arrived before is not recorded again. */
   addEvent(chatId: ChatId, event: PlaygroundEvent): Promise<void>;
   /** The events of a chat after an id, oldest first. */

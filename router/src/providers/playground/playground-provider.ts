@@ -126,13 +126,13 @@ export class PlaygroundProvider implements ChatProvider {
   }
 
   async upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array> {
-    const { to, media } = message;
+    const { to, media, waMessageId } = message;
     try {
       const chat = await this.#chatOf(to);
       if (!chat || !media) return new Uint8Array();
       const { mimeType, fileName } = media;
       const file = { mimeType, ...(fileName !== undefined && { fileName }), bytes };
-      return new TextEncoder().encode(await this.#options.playground.addFile(chat.id, file));
+      return new TextEncoder().encode(await this.#options.playground.addFile(chat.id, waMessageId, file));
     } catch (error) {
       throw new UploadFailedError('The playground could not store the file.', { cause: error });
     }

@@ -19,6 +19,7 @@ import { type EventsApiDeps, eventsApi } from './resources/events-api.ts';
 import { type ExplainApiDeps, explainApi } from './resources/explain-api.ts';
 import { type GovernorSettingsApiDeps, governorSettingsApi } from './resources/governor-settings-api.ts';
 import { type HealthApiDeps, healthApi } from './resources/health-api.ts';
+import { type InspectAgentApiDeps, inspectAgentApi } from './resources/inspect-agent-api.ts';
 import { type KeysApiDeps, keysApi } from './resources/keys-api.ts';
 import { type LogsApiDeps, logsApi } from './resources/logs-api.ts';
 import { type MediaApiDeps, mediaApi } from './resources/media-api.ts';
@@ -33,6 +34,7 @@ import { type RouteFilesApiDeps, routeFilesApi } from './resources/route-files-a
 import { type RouteHistoryApiDeps, routeHistoryApi } from './resources/route-history-api.ts';
 import { type RouteOrderApiDeps, routeOrderApi } from './resources/route-order-api.ts';
 import { type RoutesApiDeps, routesApi } from './resources/routes-api.ts';
+import { type ScenariosApiDeps, scenariosApi } from './resources/scenarios-api.ts';
 import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
 import { sessionsApi } from './resources/sessions-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
@@ -40,6 +42,7 @@ import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
 import { type TasksApiDeps, tasksApi } from './resources/tasks-api.ts';
 import { type UsersApiDeps, usersApi } from './resources/users-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
+import { RestCalls } from './rest-calls.ts';
 
 export interface RestApiDeps
   extends AccountsApiDeps,
@@ -54,6 +57,7 @@ export interface RestApiDeps
     DraftsApiDeps,
     EventsApiDeps,
     HealthApiDeps,
+    InspectAgentApiDeps,
     ExplainApiDeps,
     KeysApiDeps,
     AuditApiDeps,
@@ -68,6 +72,7 @@ export interface RestApiDeps
     RouteHistoryApiDeps,
     RouteOrderApiDeps,
     RoutesApiDeps,
+    Omit<ScenariosApiDeps, 'calls'>,
     Omit<SessionApiDeps, 'users' | 'sessions' | 'passwords'>,
     SettingsApiDeps,
     Omit<UsersApiDeps, 'sessions'>,
@@ -81,9 +86,10 @@ export interface RestApiDeps
 
 /** The resources of the REST API, in the order in which their paths are matched. */
 export function restApi(deps: RestApiDeps): Endpoint[] {
-  return [
+  const own: Endpoint[] = [
     // Before `/api/routes/{id}`, which would match `explain` as an id.
     ...explainApi(deps),
+    ...inspectAgentApi(deps),
     ...routeHistoryApi(deps),
     ...routeFilesApi(deps),
     ...routeOrderApi(deps),
@@ -119,4 +125,6 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...healthApi(deps),
     ...metricsApi(deps),
   ];
+  // Its scenarios call the others.
+  return [...own, ...scenariosApi({ ...deps, calls: new RestCalls(own) })];
 }

@@ -15,7 +15,7 @@ export interface RestCallInput {
   signal?: AbortSignal;
 }
 
-/** Body of the response, as it is on the wire, and the id of what was read or changed. */
+/** Body of the response, as it is on the wire (`{}`: it has none), and the id of what was read or changed. */
 export interface RestCallResult {
   json: Record<string, unknown>;
   object?: string;
@@ -54,7 +54,7 @@ export class RestCalls {
       signal,
     });
     return {
-      json: JSON.parse(JSON.stringify(json)),
+      json: json === undefined ? {} : JSON.parse(JSON.stringify(json)),
       ...((object ?? params.id) !== undefined && { object: object ?? params.id }),
     };
   }

@@ -1,4 +1,4 @@
-import sql from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import { groupJid, jidOfChannelId } from '../../../core/chat-id.ts';
 import type { ChatId } from '../../../core/ids.ts';
 import { PLAYGROUND } from '../../../core/playground/playground-account.ts';
@@ -113,21 +113,34 @@ export class PostgresPlayground implements Playground {
     );
   }
 
-  async addFile(chatId: ChatId, { mimeType, fileName, bytes }: PlaygroundFile): Promise<string> {
+  async addFile(
+    chatId: ChatId,
+    waMessageId: string,
+    { mimeType, fileName, bytes }: PlaygroundFile,
+  ): Promise<string> {
     const [row] = await withStorage('storing a file of the playground', () =>
       this.#postgres.query<{ id: string }>(sql`
-        INSERT INTO playground_file (account_id, chat_id, mime_type, file_name, bytes)
-        VALUES (${PLAYGROUND}, ${chatId}::bigint, ${mimeType}, ${storableOrNull(fileName)}, ${Buffer.from(bytes)})
+        INSERT INTO playground_file (account_id, chat_id, wa_message_id, mime_type, file_name, bytes)
+        VALUES (${PLAYGROUND}, ${chatId}::bigint, ${waMessageId}, ${mimeType}, ${storableOrNull(fileName)}, ${Buffer.from(bytes)})
         RETURNING id::text`),
     );
     if (!row) throw new TypeError('INSERT with RETURNING returns one row');
     return row.id;
   }
 
-  async file(id: string): Promise<PlaygroundFile | undefined> {
+  file(id: string): Promise<PlaygroundFile | undefined> {
+    return this.#file(sql`id = ${id}::bigint`);
+  }
+
+  fileOfMessage(chatId: ChatId, waMessageId: string): Promise<PlaygroundFile | undefined> {
+    return this.#file(sql`chat_id = ${chatId}::bigint AND wa_message_id = ${waMessageId}`);
+  }
+
+  async #file(condition: Sql): Promise<PlaygroundFile | undefined> {
     const [row] = await withStorage('reading a file of the playground', () =>
       this.#postgres.query<{ mimeType: string; fileName: string | null; bytes: Buffer }>(sql`
-        SELECT mime_type AS "mimeType", file_name AS "fileName", bytes FROM playground_file WHERE id = ${id}::bigint`),
+        SELECT mime_type AS "mimeType", file_name AS "fileName", bytes FROM playground_file
+        WHERE ${condition} ORDER BY id DESC LIMIT 1`),
     );
     if (!row) return undefined;
     const { fileName, ...file } = row;

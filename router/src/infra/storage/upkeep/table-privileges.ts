@@ -40,6 +40,7 @@ export const TABLES = [
   'playground_event',
   'playground_file',
   'playground_input',
+  'playground_scenario',
   'remote_task',
   'reply_token',
   'route',

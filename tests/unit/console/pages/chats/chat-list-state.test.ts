@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Chat } from '../../../../../console/src/conversation/chat-types.ts';
 import {
   withChat,
   withFreshPage,
   withNextPage,
 } from '../../../../../console/src/pages/chats/chat-list-state.ts';
-import type { Chat } from '../../../../../console/src/pages/chats/chat-types.ts';
 
 function chat(id: string, minute: number, unanswered = 0): Chat {
   const activeAt = new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();

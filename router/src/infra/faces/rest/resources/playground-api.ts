@@ -11,7 +11,12 @@ import {
 } from '../../../../core/playground/playground-account.ts';
 import type { PlaygroundChanges } from '../../../../core/playground/playground-changes.ts';
 import type { Writing, Written } from '../../../../core/playground/write-message.ts';
-import type { InventedPerson, Playground, PlaygroundChat } from '../../../../core/ports/playground.ts';
+import type {
+  InventedPerson,
+  Playground,
+  PlaygroundChat,
+  PlaygroundFile,
+} from '../../../../core/ports/playground.ts';
 import type { RouteStore } from '../../../../core/ports/route-store.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import {
@@ -123,19 +128,30 @@ const writingBody = z
       })
       .optional(),
     quote: rowIdField.optional().describe('Id of a message of the chat that the text or file quotes.'),
+    edit: rowIdField
+      .optional()
+      .describe('Id of a message of the same person. `text` is its new text; it is answered again.'),
+    delete: rowIdField
+      .optional()
+      .describe('Id of a message of the same person, which deletes it for everybody.'),
     mention: z
       .boolean()
       .optional()
       .describe('The text begins with a mention of the account. Default: false.'),
   })
-  .superRefine(({ text, file, reaction, quote, mention }, context) => {
+  .superRefine(({ text, file, reaction, edit, delete: deletion, quote, mention }, context) => {
     const isWritten = text !== undefined || file !== undefined;
-    if (isWritten === (reaction !== undefined)) {
-      context.addIssue('must contain a text, a file or both, or else a reaction');
+    const kinds = [isWritten, reaction !== undefined, deletion !== undefined];
+    if (kinds.filter(Boolean).length !== 1) {
+      context.addIssue('must contain a text, a file or both, or else a reaction, or else a deletion');
     }
-    if (reaction && (quote !== undefined || mention)) {
-      context.addIssue({ code: 'custom', path: ['reaction'], message: 'has no quote and no mention' });
+    const refuse = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message });
+    if (reaction && (quote !== undefined || mention)) refuse('reaction', 'has no quote and no mention');
+    if (deletion !== undefined && (quote !== undefined || mention)) {
+      refuse('delete', 'has no quote and no mention');
     }
+    if (edit !== undefined && (text === undefined || file)) refuse('edit', 'needs a text, and has no file');
   })
   .meta({ id: 'PlaygroundWriting', examples: [{ text: 'hola' }, { as: 'Luis', text: 'hi', mention: true }] });
 
@@ -185,6 +201,16 @@ const eventsQuery = z.strictObject({
     .optional()
     .describe('Wait so long for an event when there is none. Default: 0.'),
 });
+
+const NO_MESSAGE = 'is not the id of a message of the chat';
+const NOT_OWN = 'is not the id of a message of this person';
+const UNKNOWN = {
+  as: 'is not a person of the chat',
+  quote: NO_MESSAGE,
+  reaction: NO_MESSAGE,
+  edit: NOT_OWN,
+  deletion: NOT_OWN,
+};
 
 const notFound = { 404: { description: 'No such chat in the playground.', schema: problemSchema } };
 
@@ -294,21 +320,21 @@ export function playgroundApi(deps: PlaygroundApiDeps): Endpoint[] {
       },
       handle: async ({ params: { id = '' }, body }) => {
         const chat = await foundChat(id);
-        const { as, text, quote, reaction, mention } = body;
+        const { as, text, quote, reaction, mention, edit, delete: deletion } = body;
         const written = await writeMessage(chat, {
           ...(as !== undefined && { as }),
           ...(text !== undefined && { text }),
           ...(quote !== undefined && { quote }),
           ...(reaction && { reaction: { about: reaction.to, emoji: reaction.emoji } }),
           ...(mention && { isMention: true }),
+          ...(edit !== undefined && { edit }),
+          ...(deletion !== undefined && { deletion }),
           ...(body.file && { file: await fileOf(body.file) }),
         });
         if (written.kind === 'unknown') {
-          const message =
-            written.field === 'as' ? 'is not a person of the chat' : 'is not the id of a message of the chat';
-          throw new HttpProblem(400, 'INVALID_BODY', `${written.field} ${message}.`, [
-            { field: written.field, message },
-          ]);
+          const field = written.field === 'deletion' ? 'delete' : written.field;
+          const message = UNKNOWN[written.field];
+          throw new HttpProblem(400, 'INVALID_BODY', `${field} ${message}.`, [{ field, message }]);
         }
         const { waMessageId, id: messageId } = written;
         const data = { ...(messageId !== undefined && { id: messageId }), waMessageId };
@@ -357,9 +383,27 @@ export function playgroundApi(deps: PlaygroundApiDeps): Endpoint[] {
         404: { description: 'No such file.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' } }) => {
-        const file = isRowId(id) ? await playground.file(id) : undefined;
-        if (!file) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no such file.');
-        return fileResponse(file.bytes, file);
+        return fileResponseOf(isRowId(id) ? await playground.file(id) : undefined);
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/playground/chats/{id}/files/{waMessageId}',
+      operationId: 'getPlaygroundFileOfMessage',
+      summary: 'Load the file of a message, received or sent',
+      params: { ...params, waMessageId: 'WhatsApp id of the message.' },
+      responses: {
+        200: {
+          description: 'The bytes of the file.',
+          contentType: 'application/octet-stream',
+          schema: z.string().meta({ format: 'binary' }),
+        },
+        404: { description: 'No such chat, or no such file.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '', waMessageId = '' } }) => {
+        const chat = await foundChat(id);
+        return fileResponseOf(await playground.fileOfMessage(chat.id, waMessageId));
       },
     }),
   ];
@@ -368,6 +412,12 @@ export function playgroundApi(deps: PlaygroundApiDeps): Endpoint[] {
     const chat = isRowId(id) ? await playground.chat(id) : undefined;
     if (!chat) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no chat with this id.');
     return chat;
+  }
+
+  /** @throws {HttpProblem} 404 */
+  function fileResponseOf(file: PlaygroundFile | undefined) {
+    if (!file) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no such file.');
+    return fileResponse(file.bytes, file);
   }
 
   async function fileOf(given: z.output<typeof fileField>): Promise<NonNullable<Writing['file']>> {

@@ -21,6 +21,8 @@ export interface Bubble {
   file?: MessageFile;
   /** Its file can be loaded. */
   hasFile: boolean;
+  /** Where its file is, unless the message log has it. */
+  fileUrl?: string;
   quote?: string;
   isEdited: boolean;
   isDeleted: boolean;
@@ -57,6 +59,8 @@ const SILENT = new Set(['own-message', 'edit-applied', 'timer-changed', 'pin', '
 export function bubblesOf(messages: Iterable<Message>, isGroup: boolean): Bubble[] {
   const bubbles: Bubble[] = [];
   const byWaId = new Map<string, Bubble>();
+  /** Edits that were answered again, by the message that they edit. */
+  const edits = new Map<string, Bubble[]>();
   const reactions = new Map<Bubble, Map<string, string>>();
   const react = (of: string | undefined, who: string, emoji: string) => {
     const bubble = byWaId.get(of ?? '');
@@ -66,16 +70,19 @@ export function bubblesOf(messages: Iterable<Message>, isGroup: boolean): Bubble
     else given.set(who, emoji);
     reactions.set(bubble, given);
   };
-  const add = (bubble: Bubble) => {
+  const add = (bubble: Bubble, editOf?: string) => {
     bubbles.push(bubble);
     byWaId.set(bubble.waMessageId, bubble);
+    if (editOf !== undefined) edits.set(editOf, [...(edits.get(editOf) ?? []), bubble]);
   };
   for (const message of [...messages].sort(byId)) {
     if (message.direction === 'incoming') {
       if (message.kind === 'reaction') react(message.about, message.from, message.text);
-      else if (message.reason === 'deleted') markDeleted(byWaId.get(message.about ?? ''));
-      else if (message.reason === 'edit-applied') markEdited(byWaId.get(message.editOf ?? ''));
-      else if (!SILENT.has(message.reason ?? '')) add(received(message, isGroup));
+      else if (message.reason === 'deleted') {
+        markDeleted(byWaId.get(message.about ?? ''));
+        for (const edit of edits.get(message.about ?? '') ?? []) markDeleted(edit);
+      } else if (message.reason === 'edit-applied') markEdited(byWaId.get(message.editOf ?? ''));
+      else if (!SILENT.has(message.reason ?? '')) add(received(message, isGroup), message.editOf);
       continue;
     }
     const { special } = message;

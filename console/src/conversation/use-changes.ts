@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { type LiveEvent, onLiveEvent } from '../../api/live.ts';
+import { type LiveEvent, onLiveEvent } from '../api/live.ts';
 
 /** Changes that come together are loaded together. */
 const GATHER_MS = 120;

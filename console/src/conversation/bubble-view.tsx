@@ -1,8 +1,8 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { urlOf } from '../../api/call.ts';
-import { kindKey } from './chat-list.tsx';
+import { urlOf } from '../api/call.ts';
 import type { Bubble, Tick } from './conversation.ts';
-import { useText } from './texts.ts';
+import { kindKey, useText } from './texts.ts';
 import { useTimes } from './times.ts';
 
 const TICKS: Record<Tick, string> = {
@@ -21,10 +21,13 @@ export function BubbleView({
   bubble,
   isOpen,
   onTrace,
+  actions,
 }: {
   bubble: Bubble;
   isOpen: boolean;
   onTrace?(): void;
+  /** What a person can do with it. */
+  actions?: ComponentChildren;
 }) {
   const t = useText();
   const { clock } = useTimes();
@@ -58,6 +61,7 @@ export function BubbleView({
             {t('trace')}
           </button>
         )}
+        {actions}
       </span>
       {reactions.length > 0 && (
         <span class="reactions" role="img" aria-label={t('reactions', { emojis: reactions.join(' ') })}>
@@ -73,7 +77,7 @@ function FileView({ bubble }: { bubble: Bubble }) {
   const [isShown, setIsShown] = useState(false);
   const { file, hasFile, id } = bubble;
   if (!file) return null;
-  const url = urlOf('GET /api/messages/{id}/file', { path: { id } });
+  const url = bubble.fileUrl ?? urlOf('GET /api/messages/{id}/file', { path: { id } });
   const name = file.fileName ?? t(kindKey(file.kind));
   const size = file.sizeBytes === undefined ? '' : ` · ${bytes(file.sizeBytes)}`;
   if (!hasFile) {

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { call } from '../../api/call.ts';
-import { problemOf } from '../../api/problem.ts';
+import { call } from '../api/call.ts';
+import { problemOf } from '../api/problem.ts';
 import type { Chat, Draft, Message, Page } from './chat-types.ts';
 import { useChanges } from './use-changes.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Received, Sent } from '../../../../../console/src/pages/chats/chat-types.ts';
-import { bubblesOf, numberOf } from '../../../../../console/src/pages/chats/conversation.ts';
+import type { Received, Sent } from '../../../../console/src/conversation/chat-types.ts';
+import { bubblesOf, numberOf } from '../../../../console/src/conversation/conversation.ts';
 
 const common = { accountId: 'default', channelId: '34600000001', chatId: '7', attempts: 1 };
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { traceSteps } from '../../../../../console/src/pages/chats/trace-steps.ts';
+import { traceSteps } from '../../../../console/src/conversation/trace-steps.ts';
 
 it('shows rules, policies and requests to the agent as lines', () => {
   const trace = [

@@ -1,5 +1,5 @@
-import { type Language, language } from '../../app/language.ts';
-import { useStored } from '../../app/stored.ts';
+import { type Language, language } from '../app/language.ts';
+import { useStored } from '../app/stored.ts';
 
 /** Writers of times in the chosen language and the time zone of the browser; from ISO 8601. */
 export function useTimes() {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { call, type ResponseOf, type Schemas } from '../../api/call.ts';
-import { problemOf } from '../../api/problem.ts';
+import { call, type ResponseOf, type Schemas } from '../api/call.ts';
+import { problemOf } from '../api/problem.ts';
 import type { Chat, Message, Received, Sent } from './chat-types.ts';
 import { type TextKey, useText } from './texts.ts';
 import { type TraceStep, traceSteps } from './trace-steps.ts';

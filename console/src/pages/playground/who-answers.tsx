@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../../api/call.ts';
+import type { PlayChat } from './play-chat.ts';
+import { useText } from './texts.ts';
+
+/** How long nothing is typed before the service is asked. */
+const PAUSE_MS = 300;
+/** The number of the playground's account. */
+export const ACCOUNT_TAG = '@999000000000';
+
+/** Says which route the text would take, while it is typed. */
+export function WhoAnswers(props: {
+  chat: PlayChat;
+  as: string;
+  text: string;
+  isMention: boolean;
+  /** The text quotes a message of the account. */
+  quotesUs: boolean;
+}) {
+  const { chat, as, text, isMention, quotesUs } = props;
+  const t = useText();
+  const [sentence, setSentence] = useState<string>();
+  useEffect(() => {
+    if (text.trim() === '') return setSentence(undefined);
+    const gone = new AbortController();
+    const timer = setTimeout(() => {
+      const from = chat.people.find(({ name }) => name === as)?.phone;
+      const isGroup = chat.kind === 'group';
+      const body = {
+        ...{ accountId: 'playground', channelId: chat.channelId },
+        text: isGroup && isMention ? `${ACCOUNT_TAG} ${text}` : text,
+        ...(isGroup && from !== undefined && { from }),
+        ...(isGroup && { isMentioned: isMention, quotesUs }),
+      };
+      call('POST /api/routes/explain', { body, signal: gone.signal }).then(
+        ({ data }) => setSentence(data.sentence),
+        () => setSentence(undefined),
+      );
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      gone.abort();
+    };
+  }, [chat, as, text, isMention, quotesUs]);
+  if (sentence === undefined) return null;
+  return (
+    <p class="hint" role="status">
+      {t('whoAnswers')}: {sentence}
+    </p>
+  );
+}
