@@ -1,8 +1,8 @@
 import { canonicalChannelId, lidJid, parseJid } from '../../router/src/core/chat-id.ts';
 import { specialView } from '../../router/src/core/delivery/special-message.ts';
 import { channelIdsOf, personJid } from '../../router/src/core/messages/chat-identity.ts';
-import type { FirstContact } from '../../router/src/core/policies/governor.ts';
 import type { MessageKind } from '../../router/src/core/models.ts';
+import type { FirstContact } from '../../router/src/core/policies/governor.ts';
 import type {
   DeadLetterGroup,
   DeadLetterGroupQuery,

@@ -47,9 +47,9 @@ import {
   explainRoute,
 } from '../../router/src/core/routing/explain-route.ts';
 import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
-import { askAboutTask, cancelTask } from '../../router/src/core/tasks/ask-about-task.ts';
 import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
 import type { StoredMessageToRoute } from '../../router/src/core/routing/when-facts.ts';
+import { askAboutTask, cancelTask } from '../../router/src/core/tasks/ask-about-task.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';

@@ -1,5 +1,5 @@
-import { Allowed } from '../../app/caller.tsx';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Allowed } from '../../app/caller.tsx';
 import type { Received } from '../../conversation/chat-types.ts';
 import { bubblesOf } from '../../conversation/conversation.ts';
 import { ConversationLog } from '../../conversation/conversation-log.tsx';

@@ -41,6 +41,8 @@ export interface AgentCardFacts {
   skills: Array<{ name: string; description?: string }>;
   /** What it wants as a proof, in words: `API key in the header X-API-Key`. Empty: it names none. */
   authentication: string[];
+}
+
 /** What an agent says about itself. */
 export interface AgentAbout {
   version?: string;
@@ -116,6 +118,7 @@ export interface AgentKind<Settings = unknown> {
     settings: Settings,
     deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
   ): Promise<AgentCardFacts | undefined>;
+  /**
    * Asks the agent what it says about itself, without running it; undefined when it says nothing. As `probe` otherwise.
    * Absent: agents of this kind say nothing.
    */

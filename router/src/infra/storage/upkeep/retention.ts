@@ -3,13 +3,13 @@ import type { RetentionDays } from '../../../config/config.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { Postgres } from '../postgres.ts';
-import type { FileUpkeep } from './file-upkeep.ts';
 import { forgetOldStateChanges } from '../stores/postgres-account-store.ts';
 import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
 import { forgetLoginAttempts } from '../stores/postgres-login-attempts.ts';
 import { forgetReplyTokens } from '../stores/postgres-reply-tokens.ts';
 import { forgetOldStats } from '../stores/postgres-stats.ts';
 import { withStorage } from '../stores/storage-errors.ts';
+import type { FileUpkeep } from './file-upkeep.ts';
 
 const DAY_MS = 86_400_000;
 /** Rows of one statement: few enough to delay nothing else. */

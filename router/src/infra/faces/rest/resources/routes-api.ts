@@ -29,7 +29,6 @@ import { changesOf, viewOf } from './route-view.ts';
 
 export interface RoutesApiDeps extends RoutePreviewApiDeps {
   accounts: AccountControl;
-  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
   log: Logger;
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../../../../router/src/core/errors.ts';
-import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
 import { aMessage, aPerson, NODE } from '../../../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
