@@ -1,7 +1,7 @@
 import { normalizeMessageContent } from '@whiskeysockets/baileys';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type StandInRequest, StandInServer } from '../doubles/stand-in-server.ts';
-import { PNG } from '../support/sounds.ts';
+import { opusFile, PNG, WEBP } from '../support/sounds.ts';
 import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
@@ -96,6 +96,39 @@ describe('a webhook', () => {
     const { trace } = await bed.untilTurnEnded(id);
     const steps = (trace as Array<{ step?: string; outcome: string }>).filter(({ step }) => step === 'files');
     expect(steps.map(({ outcome }) => outcome)).toEqual(outcomes);
+    await agent.close();
+  });
+});
+
+describe('An agent', () => {
+  it('answers with a voice message, a sticker, a location, contacts and a poll, in order', async () => {
+    const person = bed.person();
+    const special = (json: object) => ({
+      mimeType: 'application/vnd.wa2ai+json',
+      data: Buffer.from(JSON.stringify(json)).toString('base64'),
+    });
+    const media = [
+      { mimeType: 'audio/ogg', data: opusFile().toString('base64') },
+      { mimeType: 'image/webp', data: WEBP.toString('base64') },
+      special({ location: { latitude: 52.52, longitude: 13.4, name: 'Café Uno' } }),
+      special({ contacts: [{ name: 'Bo', phone: '+34 600 000 001' }] }),
+      special({ poll: { question: 'When?', options: ['Monday', 'Tuesday'] } }),
+    ];
+    const agent = await StandInServer.start(() => ({ body: { media } }));
+    await bed.service.addRoute(person.phone, agent.url, { config: { adk: undefined, webhook: {} } });
+    await person.say('surprise me', { to: bed.phone });
+    const contents = [];
+    for (const _ of media) {
+      contents.push(normalizeMessageContent((await person.nextReply()).message) ?? {});
+    }
+    expect(contents).toMatchObject([
+      { audioMessage: { ptt: true, seconds: 2 } },
+      { stickerMessage: { mimetype: 'image/webp' } },
+      { locationMessage: { name: 'Café Uno', degreesLatitude: 52.52 } },
+      { contactMessage: { displayName: 'Bo' } },
+      {},
+    ]);
+    expect(JSON.stringify(contents[4])).toContain('When?');
     await agent.close();
   });
 });
