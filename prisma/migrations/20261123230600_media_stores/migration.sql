@@ -5,3 +5,6 @@ ALTER TABLE "outbox_file" ADD COLUMN "store" TEXT, ADD COLUMN "location" TEXT;
 
 -- CreateIndex
 CREATE UNIQUE INDEX "outbox_file_store_location_key" ON "outbox_file"("store", "location");
+
+-- Chats with a tag. A claim of a chat changes no tag, so it stays cheap; a chat without tags is not in the index.
+CREATE INDEX "chat_tags_idx" ON "chat" USING gin ("tags") WHERE "tags" <> '{}';

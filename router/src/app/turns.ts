@@ -194,6 +194,7 @@ export function createTurns(
   const shaping: ReplyShaping = {
     conversation: async () => storedConversation(await faceSettings.get('conversation')),
     formatReply: markdownToWhatsApp,
+    pollSecret: () => randomBytes(32).toString('base64'),
     pictures: { find: markdownPictures, files: new HttpWebFiles({ transport, clock }) },
     speech: new HttpSpeech({ transport, clock, encoder: voiceEncoder }),
   };

@@ -72,6 +72,37 @@ it('searches all chats with at most one message of each state read for a chat', 
   expect(found.data).toMatchObject([{ name: 'Person 4321' }]);
 });
 
+it('finds chats by a tag in an index, which no claim of a chat writes', async () => {
+  const tagged = 100_000;
+  await postgres.execute(sql`
+    INSERT INTO chat (account_id, phone, reply_to, tags)
+    SELECT 'tagged', '77' || n, 'x', CASE WHEN n % 1000 = 0 THEN ARRAY['press'] WHEN n % 10 = 0 THEN ARRAY['vip'] ELSE '{}' END
+    FROM generate_series(1, ${tagged}::integer) n`);
+  await postgres.execute(sql`ANALYZE chat`);
+  const query = { accountId: 'tagged', tag: 'press' };
+  const plan = await postgres.query<{ 'QUERY PLAN': string }>(sql`
+    EXPLAIN SELECT c.id FROM chat c WHERE c.account_id = 'tagged' AND c.tags @> ARRAY['press']::text[] AND c.tags <> '{}'`);
+  expect(plan.map((row) => row['QUERY PLAN']).join('\n')).toContain('chat_tags_idx');
+  const cost = await costOf(() => list(query), ['chat']);
+  console.log(`by tag: ${cost.rows} rows of chats, ${cost.ms} ms`);
+  expect(cost.rows).toBeLessThan(2_000);
+  expect((await list({ ...query, limit: 200 })).data).toHaveLength(tagged / 1_000);
+
+  const hot = async () => {
+    await postgres.execute(sql`SELECT pg_stat_force_next_flush()`);
+    const [row] = await postgres.query<{ hot: number }>(sql`
+      SELECT n_tup_hot_upd::float8 AS hot FROM pg_stat_user_tables WHERE relname = 'chat'`);
+    return row?.hot ?? 0;
+  };
+  await postgres.execute(sql`VACUUM chat`);
+  const before = await hot();
+  const [chat] = (await list(query)).data;
+  for (let n = 0; n < 5; n++) {
+    await postgres.execute(sql`UPDATE chat SET active_at = now() WHERE id = ${chat?.id}::bigint`);
+  }
+  expect((await hot()) - before).toBeGreaterThanOrEqual(4);
+});
+
 it('reads a page of one conversation without reading other chats', async () => {
   const [chat] = (await list({ limit: 1 })).data;
   const page = { direction: 'all' as const, chatId: chat?.id, limit: PAGE };

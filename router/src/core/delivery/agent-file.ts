@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../errors.ts';
 import { type AgentResponse, MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../models.ts';
+import { detectMediaType } from './media-type.ts';
+import { readOpusFile } from './opus-file.ts';
 
 const MAX_NAME_CHARS = 200;
+const OPUS_TYPE = 'audio/ogg; codecs=opus';
+/** Larger stickers are not shown. */
+export const MAX_STICKER_BYTES = 1_000_000;
 
 /** A media type as agents write it, with optional parameters. */
 export const MEDIA_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/;
@@ -81,7 +86,15 @@ export function agentFile({
     );
   }
   const name = fileName?.replace(/[\p{Cc}/\\]/gu, '_').slice(0, MAX_NAME_CHARS);
-  return { kind: kindOf(mimeType), mimeType, ...(name && { fileName: name }), bytes };
+  return { ...shownAs(mimeType, bytes), ...(name && { fileName: name }), bytes };
+}
+
+/** How a chat shows a file of an agent: Opus in OGG is a voice message, and WebP, which is shown as no picture, a sticker. */
+export function shownAs(mimeType: string, bytes: Uint8Array): Pick<ReplyFile, 'kind' | 'mimeType'> {
+  const type = detectMediaType(bytes);
+  if (type === OPUS_TYPE && readOpusFile(bytes)) return { kind: 'voice', mimeType: type };
+  if (type === 'image/webp' && bytes.length <= MAX_STICKER_BYTES) return { kind: 'sticker', mimeType: type };
+  return { kind: kindOf(mimeType), mimeType };
 }
 
 /** How a chat shows a file of this media type. */

@@ -1,12 +1,10 @@
 import { FileRefusedError } from '../errors.ts';
 import { MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../models.ts';
-import { MEDIA_TYPE } from './agent-file.ts';
+import { MAX_STICKER_BYTES, MEDIA_TYPE } from './agent-file.ts';
 import { detectMediaType } from './media-type.ts';
 import { readOpusFile } from './opus-file.ts';
 
 const MAX_NAME_CHARS = 200;
-/** Larger stickers are not shown. */
-const MAX_STICKER_BYTES = 1_000_000;
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** A file as a program gave it, or as a server sent it. */

@@ -17,11 +17,13 @@ export interface ReplyShaping {
   pictures?: Pictures;
   /** Absent: every answer is text. */
   speech?: Speech;
+  /** A new secret that opens the votes of a poll, base64. */
+  pollSecret(): string;
 }
 
 /** What was done to an agent's answer, for the trace of its message. Absent from the trace: nothing. */
 export interface ReplyStep {
-  step: 'egress-filter' | 'reply' | 'pictures' | 'files' | 'voice';
+  step: 'egress-filter' | 'reply' | 'pictures' | 'files' | 'special' | 'voice';
   outcome: 'cut' | 'withheld' | 'split' | 'formatted' | 'loaded' | 'spoken' | 'too-long' | 'failed';
   removed?: Removed[];
   messages?: number;
@@ -56,7 +58,7 @@ export function shapeReply(
     steps.push({ step: 'reply', outcome: 'formatted', sentence });
   }
   const replies = repliesOf({ ...response, response: formatted }, mayBeCaption).flatMap((content) =>
-    content.media ? [content] : split(content, reply.maxChars, steps),
+    content.media || content.special ? [content] : split(content, reply.maxChars, steps),
   );
   return { replies, steps, isWithheld: said !== '' && text === '' };
 }

@@ -64,6 +64,7 @@ export async function answerOfTurn(
   const shaped = await shapeAnswer(deps, withHelp(response, talk), {
     conversation,
     asked: turn.message,
+    isOfTurn: true,
     mayBeCaption: !stream?.hasSpoken,
     // The owner reads an answer before it is sent, and the line of a task is no answer.
     maySpeak: !stream?.hasSpoken && !turn.isApproving && !response.task,

@@ -10,7 +10,7 @@ export function hasCaption(kind: MediaKind): boolean {
 }
 
 /** A reply without its address. */
-export type ReplyContent = Pick<NewReply, 'text' | 'media' | 'file'>;
+export type ReplyContent = Pick<NewReply, 'text' | 'media' | 'file' | 'special'>;
 
 /**
  * The replies for an agent's response, in order: none, a text, or its files. The text is the caption of the first picture,

@@ -1,9 +1,12 @@
+import { isSpecial, readSpecial, SPECIAL_TYPE } from '../delivery/agent-special.ts';
+import { textOfSpecial } from '../delivery/special-message.ts';
 import { Wa2aiError } from '../errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import { type ReplyShaping, type ReplyStep, type ShapedReply, shapeReply } from '../policies/reply.ts';
 import type { Conversation } from '../policies/settings.ts';
 import { isSpoken, MAX_SPOKEN_CHARS, type VoiceSettings } from '../policies/voice-fields.ts';
 import { withLinkedFiles, withPictures } from './load-links.ts';
+import type { ReplyContent } from './replies-of.ts';
 
 export interface ShapeAnswerOptions {
   conversation: Conversation;
@@ -13,6 +16,8 @@ export interface ShapeAnswerOptions {
   mayBeCaption?: boolean;
   /** False: the answer stays text. */
   maySpeak?: boolean;
+  /** A location, contacts and a poll are sent as such; else their description. */
+  isOfTurn?: boolean;
   signal?: AbortSignal;
 }
 
@@ -28,14 +33,34 @@ export async function shapeAnswer(
 ): Promise<ShapedReply> {
   const { conversation, asked, mayBeCaption = true, maySpeak = true, signal } = options;
   const { reply } = conversation;
-  const seen = await withPictures(deps.pictures, answer, reply.imageHosts, signal);
+  const { files, specials, refused } = separated(deps, answer, options.isOfTurn ?? false);
+  const seen = await withPictures(deps.pictures, files, reply.imageHosts, signal);
   const linked = await withLinkedFiles(deps.pictures?.files, seen.response, reply.fileHosts, signal);
-  const shaped = shapeReply(linked.response, conversation, deps.formatReply, mayBeCaption);
-  const steps = [...seen.steps, ...linked.steps];
+  const shape = shapeReply(linked.response, conversation, deps.formatReply, mayBeCaption);
+  const shaped = { ...shape, replies: [...shape.replies, ...specials] };
+  const steps = [...refused, ...seen.steps, ...linked.steps];
   if (!maySpeak || !isSpoken(reply.voice, asked)) return { ...shaped, steps: [...steps, ...shaped.steps] };
   const spoken = await speak(deps, linked.response, conversation, reply.voice, signal);
   if (Array.isArray(spoken)) return { ...shaped, steps: [...steps, ...shaped.steps, ...spoken] };
-  return { ...spoken, steps: [...steps, ...spoken.steps] };
+  return { ...spoken, replies: [...spoken.replies, ...specials], steps: [...steps, ...spoken.steps] };
+}
+
+/** The answer without the files that are a location, contacts or a poll, and those as replies, which come last. */
+function separated(
+  { pollSecret }: ReplyShaping,
+  answer: AgentResponse,
+  isOfTurn: boolean,
+): { files: AgentResponse; specials: ReplyContent[]; refused: ReplyStep[] } {
+  const given = answer.files ?? [];
+  if (!given.some(isSpecial)) return { files: answer, specials: [], refused: [] };
+  const files = given.filter((file) => !isSpecial(file));
+  const read = given.filter(isSpecial).map((file) => readSpecial(file, pollSecret()));
+  const specials = read.flatMap((special) =>
+    special ? [{ text: textOfSpecial(special), ...(isOfTurn && { special }) }] : [],
+  );
+  const sentence = `A file of the type ${SPECIAL_TYPE} is neither a location nor contacts nor a poll, and was not sent.`;
+  const refused = read.includes(undefined) ? [{ step: 'special', outcome: 'failed', sentence } as const] : [];
+  return { files: { ...answer, files }, specials, refused };
 }
 
 /** The answer with its text as a voice message, before its files; else why it stays text. */

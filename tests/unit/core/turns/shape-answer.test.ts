@@ -96,4 +96,42 @@ describe('shapeAnswer', () => {
     );
     await expect(ending).rejects.toBe(reason);
   });
+
+  describe('with files of the type application/vnd.wa2ai+json', () => {
+    const file = (json: unknown) => ({
+      kind: 'document' as const,
+      mimeType: 'application/vnd.wa2ai+json',
+      bytes: Buffer.from(typeof json === 'string' ? json : JSON.stringify(json)),
+    });
+    const silent = { maySpeak: false, isOfTurn: true };
+    const poll = { question: 'When?', options: ['Monday', 'Tuesday'] };
+
+    it.each([
+      [{ location: { latitude: 1, longitude: 2, name: 'Here' } }, { kind: 'location', name: 'Here' }],
+      [
+        { contacts: [{ name: 'Bo', phone: '+34 600 000 001' }] },
+        { kind: 'contacts', contacts: [{ name: 'Bo', phone: '34600000001' }] },
+      ],
+      [{ poll }, { kind: 'poll', ...poll, selectable: 1, secret: 'c2VjcmV0' }],
+    ])('sends %j after the text', async (json, special) => {
+      const { shaped } = await shape({ response: 'Look', files: [file(json)] }, silent);
+      expect(shaped.replies).toMatchObject([{ text: 'Look' }, { special }]);
+      expect(shaped.replies[1]?.text).not.toBe('');
+    });
+
+    it('sends the description where the end of a turn does not store it', async () => {
+      const { shaped } = await shape({ files: [file({ poll })] }, { maySpeak: false });
+      expect(shaped.replies).toEqual([{ text: 'Poll: When?\n- Monday\n- Tuesday' }]);
+    });
+
+    it.each([
+      '{',
+      { poll: { question: 'x', options: ['a'] } },
+      { location: {}, poll },
+      { contacts: [{ name: 'Bo', phone: '1' }] },
+    ])('sends nothing of %j, and says so', async (json) => {
+      const found = await shape({ response: 'Look', files: [file(json)] }, silent);
+      expect(found).toMatchObject({ replies: ['Look'], steps: [['special', 'failed']] });
+    });
+  });
 });

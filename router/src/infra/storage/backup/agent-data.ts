@@ -11,7 +11,7 @@ import { type BackupRecord, dataRecords, type FileHead } from './records.ts';
 export const AGENT_FOLDERS = ['agents', 'agent-tokens', 'media'] as const;
 
 /**
- * The files of the hosted agents. A file that is removed meanwhile is left out; one that is written meanwhile may be in the
+ * The files of hosted agents and of replies. A file that is removed meanwhile is left out; one that is written meanwhile may be in the
  * backup as no program wrote it.
  * @throws {BackupError} BACKUP_SOURCE: a file cannot be read
  */
@@ -78,7 +78,7 @@ async function ifThere<T>(reading: Promise<T>, path: string): Promise<T | undefi
 function cannotRead(path: string, error: unknown): BackupError {
   return new BackupError(
     'BACKUP_SOURCE',
-    `The file ${path} of a hosted agent cannot be read (${errorCode(error) ?? errorMessage(error)}). Run this command as the user of the service, or as root. There is no backup.`,
+    `The file ${path} cannot be read (${errorCode(error) ?? errorMessage(error)}). Run this command as the user of the service, or as root. There is no backup.`,
     { cause: error },
   );
 }

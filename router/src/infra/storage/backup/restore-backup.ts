@@ -101,7 +101,7 @@ async function refuseAgentFiles(dataDir: string): Promise<void> {
     if (names.length === 0) continue;
     throw new BackupError(
       'BACKUP_TARGET',
-      `${join(dataDir, folder)} contains files of hosted agents. Restore into an empty data folder, or replace everything with --replace. Nothing was changed.`,
+      `${join(dataDir, folder)} contains files. Restore into an empty data folder, or replace everything with --replace. Nothing was changed.`,
     );
   }
 }

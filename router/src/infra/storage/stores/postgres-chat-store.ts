@@ -370,7 +370,8 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     accountId === undefined ? [] : [sql`c.account_id = ${accountId}`],
     isPaused === undefined ? [] : [sql`is_paused(c) = ${isPaused}`],
     access === undefined ? [] : [sql`access_of(c) = ${access}`],
-    tag === undefined ? [] : [sql`${tag} = ANY(c.tags)`],
+    // As the index has it.
+    tag === undefined ? [] : [sql`c.tags @> ARRAY[${tag}]::text[] AND c.tags <> '{}'`],
     hasUnanswered === undefined ? [] : [hasUnanswered ? unanswered : sql`NOT ${unanswered}`],
     hasFailed === undefined ? [] : [hasFailed ? failed : sql`NOT ${failed}`],
     named(query.text),

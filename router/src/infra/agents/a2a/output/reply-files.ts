@@ -1,5 +1,5 @@
 import type { Part } from '@a2a-js/sdk';
-import { kindOf } from '../../../../core/delivery/agent-file.ts';
+import { shownAs } from '../../../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../../../core/errors.ts';
 import { MAX_MEDIA_BYTES, type MediaInfo, type ReplyFile } from '../../../../core/models.ts';
 import type { OwnHeaders } from '../../card-address.ts';
@@ -72,7 +72,7 @@ function tooLarge(bytes: number): AgentProtocolError {
 function fileOf(bytes: Uint8Array, written: string, name: string): ReplyFile {
   const mimeType = MEDIA_TYPE.exec(written)?.[0] ?? 'application/octet-stream';
   const fileName = name.replace(/[\p{Cc}/\\]/gu, '_').slice(0, MAX_NAME_CHARS);
-  return { kind: kindOf(mimeType), mimeType, ...(fileName && { fileName }), bytes };
+  return { ...shownAs(mimeType, bytes), ...(fileName && { fileName }), bytes };
 }
 
 function isHttp(url: string): boolean {
