@@ -252,6 +252,8 @@ describe('an operator with wa2ai alone', () => {
 
   it('works with accounts, keys, hosted agents, the audit log and the log', async () => {
     await json('accounts', 'add', 'second');
+    const hasNode = async () => (await runWa2ai(['accounts', 'restart', 'second'], { env })).code;
+    await expect.poll(hasNode).toBe(0);
     await json('accounts', 'restart', 'second');
     await json('accounts', 'logout', 'second');
     await json('accounts', 'remove', 'second');
