@@ -51,7 +51,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs a command over the socket file. Its JSON is read, and it counts as tried. */
+/** Runs a command over the socket file. Its JSON is read, and it counts as used. */
 async function json(...args: string[]) {
   const { code, output, errors } = await runWa2ai([...args, '--json'], { env, nowMs: Date.now() });
   expect([code, errors], `${args.join(' ')}: ${errors}`).toEqual([0, '']);
@@ -288,7 +288,7 @@ describe('an operator with wa2ai alone', () => {
     expect((await json('backup', path)).path).toBe(path);
     expect((await runWa2ai(['backup', path], { env })).code).toBe(1);
     await json('restore', path, '--settings-to', join(folder, 'settings'));
-    const { code, errors } = await runWa2ai(['restore', path], { env });
+    const { code, errors } = await runWa2ai(['restore', path, '--replace'], { env });
     expect([code, errors]).toEqual([1, expect.stringContaining('wa2ai runs on this database')]);
   });
 
@@ -351,7 +351,7 @@ describe('an operator with wa2ai alone', () => {
     succeeded.add('wa2ai start');
   });
 
-  it('has tried every command', () => {
+  it('has used every command', () => {
     expect([...succeeded].sort()).toEqual([...leaves].sort());
   });
 });
