@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -142,6 +143,47 @@ describe('deploy/kubernetes', () => {
     }
   });
 
+  it('selects its pods by the label that kustomize gives them', () => {
+    const { labels } = parse(read(`${KUBERNETES}/kustomization.yaml`));
+    const [{ pairs, includeSelectors }] = labels;
+    expect([labels.length, includeSelectors]).toEqual([1, true]);
+    // kustomize gives a Service and a StatefulSet their selectors, but neither of these.
+    const budget = documents.find(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budget.spec).toEqual({ maxUnavailable: 1, selector: { matchLabels: pairs } });
+    const [spread] = documents.find(({ kind }) => kind === 'StatefulSet').spec.template.spec
+      .topologySpreadConstraints;
+    expect(spread.labelSelector).toEqual({ matchLabels: pairs });
+  });
+
+  it('passes nothing as an argument, has no secret of its own, and no more than its Services', () => {
+    const raw = documents.find(({ kind }) => kind === 'StatefulSet').spec.template.spec.containers[0];
+    expect(Object.keys(raw).sort()).toEqual([
+      'env',
+      'envFrom',
+      'image',
+      'livenessProbe',
+      'name',
+      'ports',
+      'readinessProbe',
+      'resources',
+      'securityContext',
+      'startupProbe',
+      'volumeMounts',
+    ]);
+    expect(raw.resources.requests).toEqual({ cpu: expect.any(String), memory: expect.any(String) });
+    expect(documents.map(({ kind }) => kind).sort()).toEqual([
+      'ConfigMap',
+      'Namespace',
+      'PodDisruptionBudget',
+      'Service',
+      'Service',
+      'ServiceAccount',
+      'StatefulSet',
+    ]);
+    const [{ metadata }] = documents.filter(({ kind }) => kind === 'Namespace');
+    expect(metadata.labels).toEqual({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+  });
+
   it('documents the secret with the files that it mounts', () => {
     const page = read('docs/deploy-kubernetes.md');
     for (const { name, value = '' } of container?.env ?? []) {
@@ -162,6 +204,24 @@ describe('deploy/systemd/wa2ai.service', () => {
     const own = names.filter((name) => name.startsWith('WA2AI_') || name.startsWith('DATABASE_'));
     expect(own).toEqual(['WA2AI_DATA_DIR', 'WA2AI_LOG_FORMAT', 'WA2AI_API_KEY_FILE']);
     expect(settings).toEqual(expect.arrayContaining(own));
+  });
+
+  it('is a unit that systemd understands, with a good rating', () => {
+    const analyze = (...args: string[]) =>
+      spawnSync('systemd-analyze', [...args, join(repositoryRoot, 'deploy/systemd/wa2ai.service')], {
+        encoding: 'utf8',
+      });
+    // Where there is no systemd, such as on macOS, the other tests of this file remain.
+    if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+      expect(unit).toContain('[Service]');
+      return;
+    }
+    const { stderr } = analyze('verify', '--man=no');
+    // The machine of the tests has neither wa2ai in /opt nor Node in /usr/bin.
+    const wrong = stderr.split('\n').filter((line) => line !== '' && !/is not executable/.test(line));
+    expect(wrong).toEqual([]);
+    const { stdout } = analyze('security', '--offline=true', '--threshold=20');
+    expect(stdout).toMatch(/Overall exposure level for wa2ai\.service: 1\.\d OK/);
   });
 
   it('starts the program that the build writes, without rights', () => {

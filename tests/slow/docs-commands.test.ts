@@ -68,6 +68,8 @@ const NOT_HERE: Record<string, string> = {
   'docker buildx build --platform linux/amd64,linux/arm64 --push \\':
     'it needs a registry; tests/docker builds the image',
   'kubectl apply -f deploy/kubernetes/namespace.yaml': 'it needs a cluster',
+  'kubectl -n wa2ai exec wa2ai-0 -- node dist/service/cli.js status': 'it needs a cluster',
+  'cd /opt/wa2ai': 'it needs an installation in /opt; tests/slow/cli-commands.test.ts runs the commands',
   'openssl rand -base64 24 > passphrase': 'tests/slow/backup.test.ts backs up and restores',
   'wa2ai restore wa2ai-2026-11-23.backup --passphrase-file passphrase':
     'tests/slow/backup.test.ts backs up and restores',

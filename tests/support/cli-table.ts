@@ -10,6 +10,8 @@ export interface TableEntry {
   isLocal?: true;
 }
 
+/** Any change of a route: `{"enabled": false}`. */
+const CHANGE = 'tests/fixtures/route-change.json';
 const NO_CHAT = '+5493777000000';
 const NO_ID = '9c8a9b1e-0000-4000-8000-000000000000';
 
@@ -47,10 +49,10 @@ export const CLI_TABLE: Readonly<Record<string, TableEntry>> = {
   'wa2ai dead-letters close': { args: ['404'], notFound: ['404'], wrong: [] },
   'wa2ai routes list': { wrong: ['all'] },
   'wa2ai routes show': { args: [NO_ID], notFound: [NO_ID], wrong: [] },
-  'wa2ai routes add': { args: ['package.json'], wrong: ['/nowhere/route.json'] },
+  'wa2ai routes add': { args: [CHANGE], wrong: ['/nowhere/route.json'] },
   'wa2ai routes edit': {
-    args: [NO_ID, 'package.json'],
-    notFound: [NO_ID, 'package.json'],
+    args: [NO_ID, CHANGE],
+    notFound: [NO_ID, CHANGE],
     wrong: [NO_ID, '/nowhere/route.json'],
   },
   'wa2ai routes remove': { args: [NO_ID], notFound: [NO_ID], wrong: [] },

@@ -268,6 +268,20 @@ describe('A backup', () => {
     }
   });
 
+  it('of a service whose engine was still migrating is restored without the tables that the engine drops', async () => {
+    await createTaskTables(source.url);
+    const before = await connect(source);
+    await fill(before);
+    await before.query('CREATE TABLE dbos.workflow_inputs (workflow_uuid text PRIMARY KEY, inputs text)');
+    await before.query(`INSERT INTO dbos.workflow_inputs VALUES ('t0', '{}')`);
+    await backUp();
+    await restore();
+    const after = await connect(target);
+    const { rows } = await after.query(`SELECT to_regclass('dbos.workflow_inputs') IS NULL AS "isGone"`);
+    expect(rows).toEqual([{ isGone: true }]);
+    expect(await rowsOf(after, 'message')).toEqual(await rowsOf(before, 'message'));
+  });
+
   it('replaces what is there only when that is asked for', async () => {
     await fill(await connect(source));
     await backUp();

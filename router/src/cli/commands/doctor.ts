@@ -44,8 +44,10 @@ async function runningService(cli: Cli): Promise<RunningService | undefined> {
     if (typeof ready?.node !== 'string' || !Array.isArray(ready.reasons)) return undefined;
     return { reasons: ready.reasons, agents: () => agentFindings(api) };
   } catch (error) {
-    if (error instanceof CliError && !(error instanceof CliUsageError)) return undefined;
-    throw error;
+    if (!(error instanceof CliError) || error instanceof CliUsageError) throw error;
+    if (error.exitCode !== EXIT.refused) return undefined;
+    // It runs, as another user.
+    return { reasons: [{ name: 'service', message: error.message }], agents: async () => [] };
   }
 }
 
