@@ -67,7 +67,7 @@ export function SettingsForm({ name }: { name: FormName }) {
         void store.run(withoutEmpty(values) ?? {});
       }}
     >
-      {sectionsOf(schema).map(({ key, title, section }) => (
+      {sectionsOf(schema, text.general).map(({ key, title, section }) => (
         <Card
           key={title}
           title={title}
@@ -142,7 +142,10 @@ function knownOf(schema: Schema, data: Record<string, unknown>): Known {
 }
 
 /** Single values stand together, each group in its own card. */
-function sectionsOf(schema: Schema): Array<{ key?: string; title: string; section: Schema }> {
+function sectionsOf(
+  schema: Schema,
+  general: string,
+): Array<{ key?: string; title: string; section: Schema }> {
   const parts = Object.entries(schema.properties ?? {});
   const isGroup = ([, part]: [string, Schema]) => kindOf(part) === 'group';
   const single = parts.filter((part) => !isGroup(part));
@@ -150,7 +153,7 @@ function sectionsOf(schema: Schema): Array<{ key?: string; title: string; sectio
     ...(single.length > 0
       ? [
           {
-            title: single.map(([key]) => key).join(', '),
+            title: general,
             section: { ...schema, properties: Object.fromEntries(single) },
           },
         ]

@@ -14,7 +14,7 @@ export const SPANS = ['1h', '24h', '30d'] as const;
 export type Span = (typeof SPANS)[number];
 
 /** Nodes store their counts once a minute. */
-const RELOAD_MS = 15_000;
+const RELOAD_MS = 60_000;
 
 /** Numbers about the service, each a link to what it counts, and charts of the time before. */
 export function Health(props: { accounts: Array<Schemas['Account']>; routes: number | undefined }) {

@@ -65,7 +65,7 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
         const { body, caller } = call;
         const location = ownPath(body.page, '/qr');
         refuseForeignOrigin(requestOf(call));
-        if (caller.kind === 'loopback') return { status: 303, headers: { location } };
+        if (caller.kind === 'loopback') return { status: 303, headers: { location: relative(location) } };
         const name = body.name?.trim() ?? '';
         const result =
           name === ''
@@ -88,7 +88,7 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
         refuseForeignOrigin(request);
         if (caller.kind === 'session') await sessions.end(caller.session.id);
         const cookie = endedSessionCookie(request, config.publicUrl);
-        return { status: 303, headers: { location: '/', 'set-cookie': cookie } };
+        return { status: 303, headers: { location: './', 'set-cookie': cookie } };
       },
     }),
     endpoint({
@@ -99,7 +99,7 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       summary: 'Page that adds the first owner, for a browser on this machine',
       responses: { 200: htmlPage, 303: { description: 'A login exists. Redirects to `/`.' } },
       handle: ({ caller }) =>
-        caller.kind === 'loopback' ? firstRunPage(200) : { status: 303, headers: { location: '/' } },
+        caller.kind === 'loopback' ? firstRunPage(200) : { status: 303, headers: { location: './' } },
     }),
     endpoint({
       ...common,
@@ -116,7 +116,7 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       },
       handle: async (call) => {
         const { body, caller } = call;
-        const home = { status: 303, headers: { location: '/' } };
+        const home = { status: 303, headers: { location: './' } };
         // Only while nobody needs a login, and then only on this machine.
         if (caller.kind !== 'loopback') return home;
         const name = body.name.trim();
@@ -150,7 +150,12 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       });
       const cookie = sessionCookie(request, token, config.publicUrl);
       const caller = { kind: 'session' as const, session: { id: session.id, user: session.user } };
-      return { status: 303, caller, object: session.id, headers: { location, 'set-cookie': cookie } };
+      return {
+        status: 303,
+        caller,
+        object: session.id,
+        headers: { location: relative(location), 'set-cookie': cookie },
+      };
     } catch (error) {
       if (!(error instanceof HttpProblem)) throw error;
       const { status, headers, ...form } = loginPage(location, error.message, error.status);
@@ -168,6 +173,11 @@ function fromOf(call: Pick<Call<unknown, unknown>, 'request'>): SignInFrom {
   return { connection: connectionOf(request), ...(userAgent !== undefined && { userAgent }) };
 }
 
+/** A path of wa2ai as seen from `/login` and its neighbours, so that it also works behind a path prefix. */
+function relative(path: string): string {
+  return `.${path}`;
+}
+
 /** The login form; after it the browser goes to `location`. */
 export function loginPage(location: string, problem?: string, status = 401): ApiResponse {
   return page({
@@ -175,7 +185,7 @@ export function loginPage(location: string, problem?: string, status = 401): Api
     title: 'Log in',
     main: html`
 <h1>Log in</h1>
-<form method="post" action="/login">
+<form method="post" action="login">
 <label for="name">Name</label>
 <input id="name" name="name" autocomplete="username" autocapitalize="none" required autofocus>
 <label for="password">Password</label>
@@ -183,7 +193,7 @@ export function loginPage(location: string, problem?: string, status = 401): Api
 <input type="hidden" name="page" value="${location}">
 <button>Log in</button>
 </form>
-<form method="post" action="/login">
+<form method="post" action="login">
 <label for="key">Or the admin key: the value of WA2AI_API_KEY, or what is in its file</label>
 <input id="key" name="key" type="password" autocomplete="off" required>
 <input type="hidden" name="page" value="${location}">
@@ -200,7 +210,7 @@ function firstRunPage(status: number, problem?: string): ApiResponse {
     main: html`
 <h1>Set up a login</h1>
 <p>wa2ai accepts calls from this machine only, and every program on it can do everything. With an owner, the console and the API need a login or a key.</p>
-<form method="post" action="/first-run">
+<form method="post" action="first-run">
 <label for="name">Name of the owner</label>
 <input id="name" name="name" autocomplete="username" autocapitalize="none" required autofocus>
 <label for="password">Password, at least ${MIN_PASSWORD_CHARS} characters</label>
@@ -208,6 +218,6 @@ function firstRunPage(status: number, problem?: string): ApiResponse {
 <button>Add the owner</button>
 </form>
 <p role="alert">${problem}</p>
-<p><a href="/">Go on without a login</a></p>`,
+<p><a href="./">Go on without a login</a></p>`,
   });
 }

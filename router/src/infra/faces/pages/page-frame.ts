@@ -68,6 +68,8 @@ export function page(input: {
   reloadSeconds?: number;
   /** A page to read, with tables, instead of a card. */
   isWide?: boolean;
+  /** Where the start page is, seen from this one. */
+  home?: string;
 }): ApiResponse {
   const nonce = randomBytes(16).toString('base64');
   const { reloadSeconds, script } = input;
@@ -83,7 +85,7 @@ export function page(input: {
 ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
 </head>
 <body class="${input.isWide && 'wide'}">
-<header><a href="/">wa2ai</a><span>${input.aside}</span></header>
+<header><a href="${input.home ?? './'}">wa2ai</a><span>${input.aside}</span></header>
 <main>${input.main}</main>
 ${script !== undefined && html`<script nonce="${nonce}">${new Html(script)}</script>`}
 </body>

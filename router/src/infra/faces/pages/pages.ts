@@ -170,7 +170,7 @@ function refusedPage(caller: Caller, path: string): ApiResponse {
   return page({
     status: 403,
     title: 'Not allowed',
-    main: html`<h1>Not allowed</h1><p>Your role does not allow this page.</p><p><a href="/">Overview</a></p>${LOG_OUT}`,
+    main: html`<h1>Not allowed</h1><p>Your role does not allow this page.</p><p><a href="./">Overview</a></p>${LOG_OUT}`,
   });
 }
 
@@ -189,4 +189,4 @@ function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
   return { accountId, ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
 }
 
-const LOG_OUT = html`<form method="post" action="/logout"><button class="quiet">Log out</button></form>`;
+const LOG_OUT = html`<form method="post" action="logout"><button class="quiet">Log out</button></form>`;

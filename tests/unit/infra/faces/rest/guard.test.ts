@@ -166,7 +166,7 @@ describe('with a key', () => {
     api.accounts.set({ state: 'pairing', qr: 'SECRET-QR', pairingCode: 'ABCD1234', phone: '5493777239922' });
     const answer = await api.call('GET', path);
     expect(answer.status).toBe(401);
-    expect(answer.text).toContain('<form method="post" action="/login">');
+    expect(answer.text).toContain('<form method="post" action="login">');
     for (const secret of ['SECRET-QR', 'ABCD', '5493777239922', 'default']) {
       expect(answer.text).not.toContain(secret);
     }
@@ -175,7 +175,7 @@ describe('with a key', () => {
   it('logs a browser in with the form, for the pages and their calls', async () => {
     const answer = await api.call('POST', '/login', `key=${ADMIN_KEY}`, form);
     expect(answer.status).toBe(303);
-    expect(answer.headers.get('location')).toBe('/qr');
+    expect(answer.headers.get('location')).toBe('./qr');
     const cookie = answer.headers.get('set-cookie') ?? '';
     expect(cookie).toMatch(/; HttpOnly; SameSite=Strict/);
     expect(cookie).not.toContain(ADMIN_KEY);
