@@ -45,9 +45,13 @@ process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 
 /** The short form of the console tests, which needs Chromium. */
 async function consoleProject() {
-  const { chromiumPath } = await import(pathToFileURL(join(root, 'dist', 'tests', 'support', 'chromium.js')).href);
+  const { chromiumPath } = await import(
+    pathToFileURL(join(root, 'dist', 'tests', 'support', 'chromium.js')).href
+  );
   if (chromiumPath() !== undefined) return ['console-short'];
-  say('the console tests are left out, because Chromium is not installed. On Debian: apt-get install chromium');
+  say(
+    'the console tests are left out, because Chromium is not installed. On Debian: apt-get install chromium',
+  );
   return [];
 }
 

@@ -184,10 +184,22 @@ export function consoleText({ firstView: view, toScreenMs, idle }: ConsoleResult
     ['first view, compressed, with the answers of the API', `${view.kilobytes} KB`, '< 150 KB'],
     [`numbers shown, processor ${SLOWED}x slower`, `${view.shownMs} ms`, '< 1500 ms'],
     ['  of it: main thread of the browser', `${view.busyMs} ms`, ''],
-    ['  until the document / the code of the page / the counts arrived', `${view.documentMs} / ${view.scriptMs} / ${view.apiMs} ms`, ''],
+    [
+      '  until the document / the code of the page / the counts arrived',
+      `${view.documentMs} / ${view.scriptMs} / ${view.apiMs} ms`,
+      '',
+    ],
     ['  requests', `${view.requests}`, ''],
     ['event to the screen, p50 / p95', `${toScreenMs.p50} / ${toScreenMs.p95} ms`, '< 200 ms'],
-    [`node with ${CONSOLES} idle consoles, beside ${idle.alone} % alone`, `${idle.withConsoles} % of a core`, '< 2 %'],
+    [
+      `node with ${CONSOLES} idle consoles, beside ${idle.alone} % alone`,
+      `${idle.withConsoles} % of a core`,
+      '< 2 %',
+    ],
   ];
-  return ['| console | wa2ai | target |', '| --- | --- | --- |', ...rows.map((row) => `| ${row.join(' | ')} |`)].join('\n');
+  return [
+    '| console | wa2ai | target |',
+    '| --- | --- | --- |',
+    ...rows.map((row) => `| ${row.join(' | ')} |`),
+  ].join('\n');
 }

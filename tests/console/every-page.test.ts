@@ -35,7 +35,7 @@ describe('the console in short', () => {
     await goTo('');
     const focused = () => page.evaluate<string>('document.activeElement?.textContent?.trim() ?? ""');
     const tabTo = async (name: RegExp) => {
-      for (let steps = 0; steps < 60; steps += 1) {
+      for (let steps = 0; steps < 150; steps += 1) {
         await page.keyboard.press('Tab');
         if (name.test(await focused())) return;
       }

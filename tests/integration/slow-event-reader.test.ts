@@ -4,8 +4,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type HttpApi, startHttpApi } from '../support/http-api.ts';
 
-/** Together about 30 MB, more than the buffers of a connection. */
-const EVENTS = 200_000;
+/** Events after the connection takes no more, and of one report to the streams. */
+const MORE_EVENTS = 20_000;
+const BATCH = 100;
+/** Far above what the operating system buffers for a connection (tens of MB). */
+const MAX_EVENTS = 500_000;
+/** Makes an event 1 kB. */
+const LONG_ID = '7'.repeat(1_000);
 /** Of one write of the stream, one event more, and the frames of HTTP around them. */
 const MAX_BUFFERED = 70_000;
 const HEARTBEAT_MS = 15_000;
@@ -34,13 +39,19 @@ it('a client of the live events that stops reading costs bounded memory and is d
   const server = serverSideOf(client);
   const isClosed = once(server, 'close');
   let most = 0;
-  for (let sent = 0; sent < EVENTS; sent += 1) {
-    api.live.changes.report({ type: 'message', accountId: 'default', chatId: String(sent), id: String(sent) });
-    if (sent % 100 > 0) continue;
+  const report = async () => {
+    for (let sent = 0; sent < BATCH; sent += 1) {
+      api.live.changes.report({ type: 'message', accountId: 'default', chatId: LONG_ID, id: LONG_ID });
+    }
     await api.live.clock.advanceMs(50);
     await nextTurn();
     most = Math.max(most, server.writableLength);
+  };
+  for (let sent = 0; !server.writableNeedDrain; sent += BATCH) {
+    expect(sent).toBeLessThan(MAX_EVENTS);
+    await report();
   }
+  for (let sent = 0; sent < MORE_EVENTS; sent += BATCH) await report();
   expect(server.writableNeedDrain).toBe(true);
   expect(most).toBeGreaterThan(10_000);
   expect(most).toBeLessThan(MAX_BUFFERED);

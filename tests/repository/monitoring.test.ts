@@ -135,7 +135,7 @@ describe('the alert rules and the dashboard', () => {
     expect(new Set(places).size).toBe(places.length);
   });
 
-  it('have names of their own, and each alert a chapter of the guide', () => {
+  it('have different names, and each alert a chapter of the guide', () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     const guide = read(GUIDE);
     for (const { alert, annotations } of rules) {

@@ -16,7 +16,7 @@ export function Charts({ stats }: { stats: Stats }) {
   const minutes = stats.stepSeconds / 60;
   const count = (value: number | undefined) => (value === undefined ? '–' : numberText(value, chosen));
   const duration = (value: number | undefined) => durationText(value, chosen);
-  // the last point has just begun: it would look like a fall
+  // the last point is not complete: it would look like a fall
   const points = stats.points.slice(0, -1);
   const of = (value: (point: Point) => number | undefined) => points.map(value);
   const charts: Array<{
