@@ -69,7 +69,7 @@ describe('the console in short', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Saved.').waitFor();
     const { body } = await bed.service.api('GET', '/api/settings/governor');
-    expect(body.data.stored).toEqual({ firstContacts: { perDay: 40 } });
+    expect(body.data).toMatchObject({ stored: { firstContacts: { perDay: 40 } } });
     await page.evaluate('document.activeElement.blur()');
     await tabTo(/^Accounts$/);
     await page.keyboard.press('Enter');

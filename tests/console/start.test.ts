@@ -121,4 +121,19 @@ describe('the page Start', () => {
     await page.getByLabel(/^Colours$/).selectOption(theme === 'light' ? 'dark' : 'light');
     await expectAccessible(page);
   });
+
+  it('and every other page use a screen of 3,840 px without long lines', async () => {
+    const { page, goTo } = await open({ widthPx: 3_840 });
+    await goTo('');
+    const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all();
+    const paths = await Promise.all(links.map((link) => link.getAttribute('href')));
+    for (const path of paths) {
+      await goTo((path ?? '').replace(/^#\//, ''));
+      const widest = await page.evaluate<number>(
+        "Math.max(0, ...[...document.querySelectorAll('main p, main li')].map((each) => each.offsetWidth))",
+      );
+      expect(widest, path ?? '').toBeLessThanOrEqual(1_440);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(3_840);
+    }
+  });
 });
