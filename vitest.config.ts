@@ -174,7 +174,20 @@ export default defineConfig({
         },
       },
       {
-        // The console in Chromium: npm run test:console. The short form is part of npm test when Chromium is installed.
+        // The short form of the console tests: part of npm test when Chromium is installed.
+        test: {
+          name: 'console-short',
+          include: ['tests/console/every-page.test.ts'],
+          environment: 'node',
+          expect,
+          globalSetup: ['tests/support/database-setup.ts'],
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        // The console in Chromium: npm run test:console.
         test: {
           name: 'console',
           include: ['tests/console/**/*.test.ts'],

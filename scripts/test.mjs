@@ -4,9 +4,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { prepare } from './build.mjs';
 import { ensureDeps } from './ensure-deps.mjs';
 import { readIfThere, root, runNode, say, tool } from './steps.mjs';
+
+const PROJECTS = ['unit', 'repository', 'simulation', 'integration', 'e2e', 'contracts'];
 
 await prepare();
 const args = process.argv.slice(2);
@@ -23,10 +26,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 
 const projects = args.includes('--project')
   ? []
-  : ['unit', 'repository', 'simulation', 'integration', 'e2e', 'contracts'].flatMap((name) => [
-      '--project',
-      name,
-    ]);
+  : [...PROJECTS, ...(await consoleProject())].flatMap((name) => ['--project', name]);
 const folder = mkdtempSync(join(tmpdir(), 'wa2ai-test-report-'));
 const report = join(folder, 'report.json');
 say('running the tests');
@@ -42,6 +42,18 @@ const { passed, failed } = count(readIfThere(report), code);
 rmSync(folder, { recursive: true, force: true });
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
+
+/** The short form of the console tests, which needs Chromium. */
+async function consoleProject() {
+  const { chromiumPath } = await import(
+    pathToFileURL(join(root, 'dist', 'tests', 'support', 'chromium.js')).href
+  );
+  if (chromiumPath() !== undefined) return ['console-short'];
+  say(
+    'the console tests are left out, because Chromium is not installed. On Debian: apt-get install chromium',
+  );
+  return [];
+}
 
 /** A file that could not be loaded counts as one failed test, and so does an error outside any test. */
 function count(text, exitCode) {

@@ -13,6 +13,7 @@ const { values } = parseArgs({
     agents: { type: 'boolean', default: false },
     host: { type: 'boolean', default: false },
     backup: { type: 'boolean', default: false },
+    console: { type: 'boolean', default: false },
     image: { type: 'string', default: 'chat-node:1' },
     nodes: { type: 'string' },
     json: { type: 'string' },
@@ -52,6 +53,9 @@ npm run bench -- --agents [--rounds 5] [--write-docs] [--json FILE]
   target is missed.
 npm run bench -- --backup
   Time, memory and size of wa2ai backup and restore: 20,000 messages and replies with 50 MB of files, and ten times as much.
+npm run bench -- --console [--rounds 5] [--idle 30]
+  The console in Chromium: weight of the first view, time until its numbers are shown on a processor 4 times slower, time from
+  an event to the screen, processor time of a node with 50 idle consoles.
 npm run bench -- --host [--rounds 5] [--idle 30] [--image chat-node:1]
   Hosted agents as processes, and as containers when an engine answers: time from a message to the answer of an agent that is
   stopped or never ran, what wa2ai adds to a message, processor time of an idle node. --image: examples/agents/chat-node.
@@ -126,6 +130,11 @@ async function run(): Promise<boolean> {
     console.log(`${hostText(hosts)}\n`);
     console.log(shellText(await benchShell(rounds)));
     return hostRows(hosts).every(({ isMet }) => isMet);
+  }
+  if (values.console) {
+    const { benchConsole, consoleText } = await import('./console-bench.ts');
+    console.log(consoleText(await benchConsole(number(values.rounds ?? '5'), number(values.idle))));
+    return true;
   }
   if (values.nodes !== undefined) {
     const { benchNodes } = await import('./nodes-bench.ts');

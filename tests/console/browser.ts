@@ -1,23 +1,11 @@
-import { existsSync } from 'node:fs';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
-
-const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-
-/** Path of Chromium; undefined: it is not installed. */
-export function chromiumPath(): string | undefined {
-  return PATHS.find((path) => existsSync(path));
-}
+import { startChromium } from '../support/chromium.ts';
 
 /** Starts Chromium without a window. @throws {Error} it is not installed; the sentence says how to install it */
-export async function startBrowser(): Promise<Browser> {
-  const executablePath = chromiumPath();
-  if (executablePath === undefined) {
-    throw new Error('Chromium is not installed. On Debian: apt-get install chromium.');
-  }
-  // no sandbox: the tests also run as root in a container
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+export function startBrowser(): Promise<Browser> {
+  return startChromium();
 }
 
 /** A console in its own browser session. */

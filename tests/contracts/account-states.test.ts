@@ -34,7 +34,7 @@ describe.each<[string, () => AccountStore]>([
       ({ state, reason }) => [state, reason],
     );
 
-  it('are noted when the state or its reason changes, and are listed newest first', async () => {
+  it('are stored when the state or its reason changes, and are listed newest first', async () => {
     expect(await statesOf()).toEqual([]);
     await store.save(account, { state: 'pairing' });
     await store.save(account, { state: 'pairing', phone: '34600000001' });

@@ -453,6 +453,7 @@ export async function startHttpApi(
   const metrics = createMetrics({
     messageLog,
     agentPhases: () => hosted.host.phases(),
+    diskSpace: async () => ({ freeBytes: 25, sizeBytes: 100 }),
     monotonicMs: () => clock.nowMs,
   });
   const routes = new MemoryRouteStore(() => clock.nowMs);

@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { baseUrl } from '../api/base-url.ts';
 import { call } from '../api/call.ts';
 import { onLiveState } from '../api/live.ts';
@@ -185,9 +185,11 @@ function Foot() {
   );
 }
 
+/** The browser itself reads the first page; the focus stays before the content. */
+let isFirstPage = true;
+
 function Opened({ page, place }: { page: Page; place: Place }) {
   const [state, setState] = useState<{ Component?: ComponentType<PageProps>; problem?: Problem }>({});
-  const isFirst = useRef(true);
   useEffect(() => {
     page.load().then(
       (Component) => setState({ Component }),
@@ -199,9 +201,10 @@ function Opened({ page, place }: { page: Page; place: Place }) {
   const caller = useCaller();
   const isAllowed = useMay()(page.scope);
   useEffect(() => {
+    if (!Component) return;
     // a screen reader reads the heading of the page that was opened
-    if (Component && !isFirst.current) document.querySelector<HTMLElement>('h1')?.focus();
-    isFirst.current = false;
+    if (!isFirstPage) document.querySelector<HTMLElement>('h1')?.focus();
+    isFirstPage = false;
   }, [Component]);
   if (caller && !isAllowed) {
     return (

@@ -37,6 +37,7 @@ import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../infra/agents/transport/egress.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
+import { diskSpace } from '../infra/faces/rest/metrics/disk-space.ts';
 import { createMetrics, type Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import { markdownPictures } from '../infra/formatting/markdown-pictures.ts';
 import { markdownToWhatsApp } from '../infra/formatting/markdown-to-whatsapp.ts';
@@ -139,7 +140,11 @@ export function createTurns(
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const remoteTasks = new PostgresRemoteTasks(postgres);
   const startedTasks = new StartedTasks();
-  const metrics = createMetrics({ messageLog, agentPhases: () => hosting.phases() });
+  const metrics = createMetrics({
+    messageLog,
+    agentPhases: () => hosting.phases(),
+    diskSpace: () => diskSpace(config.dataDir),
+  });
   const stats = new PostgresStats(postgres);
   const recorder = new StatsRecorder({ stats, clock, log: log.child({ mod: 'stats' }) });
   const transport = new AgentTransport(new Egress(config.egress));

@@ -21,12 +21,15 @@ const FILTERS = {
 
 type Filter = keyof typeof FILTERS;
 
-/** The list of chats, with search and filters. */
-export function ChatList({ selected, onOpen }: { selected?: string; onOpen(chat: Chat): void }) {
+/** The list of chats, with search and filters. @param props.show the filter at first, as in the address */
+export function ChatList(props: { selected?: string; show: string | null; onOpen(chat: Chat): void }) {
+  const { selected, show, onOpen } = props;
   const t = useText();
   const [typed, setTyped] = useState('');
   const [text, setText] = useState('');
-  const [filter, setFilter] = useState<Filter>('all');
+  const [filter, setFilter] = useState<Filter>(
+    Object.keys(FILTERS).find((each): each is Filter => each === show) ?? 'all',
+  );
   const [tag, setTag] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => setText(typed.trim()), TYPING_MS);

@@ -6,7 +6,7 @@ import { useText } from './texts.ts';
 import '../../conversation/conversation.css';
 
 /** The page Chats: the list, and beside it the chat of the address; on a narrow screen one of both. */
-export function ChatsPage({ parts: [id] }: PageProps) {
+export function ChatsPage({ parts: [id], query }: PageProps) {
   const t = useText();
   return (
     <div class={id === undefined ? 'chats' : 'chats open'}>
@@ -14,6 +14,7 @@ export function ChatsPage({ parts: [id] }: PageProps) {
         {t('title')}
       </h1>
       <ChatList
+        show={query.get('show')}
         {...(id !== undefined && { selected: id })}
         onOpen={(chat) => navigate(`/chats/${chat.id}`)}
       />

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
+import { meaningOf } from './meaning.ts';
 import { type FieldsProps, SchemaFields } from './schema-fields.tsx';
 import { useText } from './texts.ts';
 import { isRecord, valueAt } from './values.ts';
@@ -19,7 +20,7 @@ export function RecordFields(props: FieldsProps & { name: string }) {
     <fieldset class="wide">
       <legend>{name}</legend>
       <p class="faint" lang="en">
-        {schema.description?.replaceAll('`', '')}
+        {meaningOf(schema)}
       </p>
       {names.map((each) => (
         <fieldset key={each} class="entry">

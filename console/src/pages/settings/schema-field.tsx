@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useQuery } from '../../api/use-query.ts';
 import { CheckField, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { meaningOf } from './meaning.ts';
 import { kindOf, type Schema } from './schema.ts';
 import type { FieldsProps } from './schema-fields.tsx';
 import { useText } from './texts.ts';
@@ -21,7 +22,7 @@ interface FieldProps {
 export function SchemaField(props: FieldsProps & { name: string; isRequired: boolean }) {
   const { name, schema, path, values, inUse, details, change, isRequired } = props;
   const value = valueAt(values, path);
-  const hint = schema.description?.replaceAll('`', '');
+  const hint = meaningOf(schema);
   const at = path.join('.');
   const error = details.find(({ field }) => field === at || field.startsWith(`${at}.`))?.message;
   const field: FieldProps = {

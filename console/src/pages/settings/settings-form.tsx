@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Card } from '../../components/page.tsx';
 import { ErrorState, Loading } from '../../components/states.tsx';
+import { meaningOf } from './meaning.ts';
 import { kindOf, type Schema, schemaOf } from './schema.ts';
 import { SchemaFields } from './schema-fields.tsx';
 import { type FormName, useText } from './texts.ts';
@@ -67,7 +68,7 @@ export function SettingsForm({ name }: { name: FormName }) {
         void store.run(withoutEmpty(values) ?? {});
       }}
     >
-      {sectionsOf(schema).map(({ key, title, section }) => (
+      {sectionsOf(schema, text.general).map(({ key, title, section }) => (
         <Card
           key={title}
           title={title}
@@ -81,9 +82,9 @@ export function SettingsForm({ name }: { name: FormName }) {
             )
           }
         >
-          {key !== undefined && schema.properties?.[key]?.description && (
+          {key !== undefined && (
             <p class="faint section-hint" lang="en">
-              {schema.properties[key]?.description?.replaceAll('`', '')}
+              {meaningOf(schema.properties?.[key] ?? {})}
             </p>
           )}
           <SchemaFields
@@ -141,20 +142,19 @@ function knownOf(schema: Schema, data: Record<string, unknown>): Known {
   return { schema, stored, inUse: {} };
 }
 
-/** Single values stand together, each group in its own card. */
-function sectionsOf(schema: Schema): Array<{ key?: string; title: string; section: Schema }> {
+/** Single values stand together, each group in its own card; groups by name come last. */
+function sectionsOf(
+  schema: Schema,
+  general: string,
+): Array<{ key?: string; title: string; section: Schema }> {
   const parts = Object.entries(schema.properties ?? {});
-  const isGroup = ([, part]: [string, Schema]) => kindOf(part) === 'group';
-  const single = parts.filter((part) => !isGroup(part));
+  const only = (wanted: Array<[string, Schema]>) => ({ ...schema, properties: Object.fromEntries(wanted) });
+  const groups = parts.filter(([, part]) => kindOf(part) === 'group');
+  const records = parts.filter(([, part]) => kindOf(part) === 'record');
+  const single = parts.filter((part) => !groups.includes(part) && !records.includes(part));
   return [
-    ...(single.length > 0
-      ? [
-          {
-            title: single.map(([key]) => key).join(', '),
-            section: { ...schema, properties: Object.fromEntries(single) },
-          },
-        ]
-      : []),
-    ...parts.filter(isGroup).map(([key, section]) => ({ key, title: key, section })),
+    ...(single.length > 0 ? [{ title: general, section: only(single) }] : []),
+    ...groups.map(([key, section]) => ({ key, title: key, section })),
+    ...records.map((part) => ({ title: part[0], section: only([part]) })),
   ];
 }

@@ -16,7 +16,9 @@ export function Charts({ stats }: { stats: Stats }) {
   const minutes = stats.stepSeconds / 60;
   const count = (value: number | undefined) => (value === undefined ? '–' : numberText(value, chosen));
   const duration = (value: number | undefined) => durationText(value, chosen);
-  const of = (value: (point: Point) => number | undefined) => stats.points.map(value);
+  // the last point is not complete: it would look like a fall
+  const points = stats.points.slice(0, -1);
+  const of = (value: (point: Point) => number | undefined) => points.map(value);
   const charts: Array<{
     title: string;
     path: string;
@@ -48,7 +50,7 @@ export function Charts({ stats }: { stats: Stats }) {
       series: [{ label: text.failed, colour: '--bad', isArea: true, values: of(({ failures }) => failures) }],
     },
   ];
-  const times = stats.points.map(({ at }) => Date.parse(at) / 1000);
+  const times = points.map(({ at }) => Date.parse(at) / 1000);
   return (
     <div class="charts">
       {charts.map(({ title, path, ...chart }) => (

@@ -14,10 +14,13 @@ export const SPANS = ['1h', '24h', '30d'] as const;
 export type Span = (typeof SPANS)[number];
 
 /** Nodes store their counts once a minute. */
-const RELOAD_MS = 15_000;
+const RELOAD_MS = 60_000;
 
 /** Numbers about the service, each a link to what it counts, and charts of the time before. */
-export function Health(props: { accounts: Array<Schemas['Account']>; routes: number | undefined }) {
+export function Health(props: {
+  accounts: Array<Schemas['Account']> | undefined;
+  routes: number | undefined;
+}) {
   const text = useText();
   const [span, setSpan] = useState<Span>('1h');
   const stats = useQuery('GET /api/stats', { query: { span } }, ['account', 'dead-letter']);
@@ -54,7 +57,7 @@ export function Health(props: { accounts: Array<Schemas['Account']>; routes: num
 }
 
 function Figures(props: {
-  accounts: Array<Schemas['Account']>;
+  accounts: Array<Schemas['Account']> | undefined;
   routes: number | undefined;
   stats: Schemas['Stats'];
 }) {
@@ -62,8 +65,8 @@ function Figures(props: {
   const chosen = useStored(language);
   const nodes = useQuery('GET /api/nodes', {}, ['account']).data?.data;
   const { total, now, span } = props.stats;
-  const whatsApp = props.accounts.filter(({ provider }) => provider === undefined);
-  const connected = whatsApp.filter(({ isConnected }) => isConnected).length;
+  const whatsApp = props.accounts?.filter(({ provider }) => provider === undefined);
+  const connected = whatsApp?.filter(({ isConnected }) => isConnected).length;
   const alive = nodes?.filter(({ state }) => state !== 'gone').length;
   const count = (value: number | undefined) => (value === undefined ? '–' : numberText(value, chosen));
   const during = text.spans[span];
@@ -95,9 +98,9 @@ function Figures(props: {
     {
       path: '/accounts',
       label: text.accounts,
-      value: `${connected} / ${whatsApp.length}`,
+      value: connected === undefined ? '–' : `${connected} / ${whatsApp?.length}`,
       during: text.now,
-      isBad: connected < whatsApp.length,
+      isBad: connected !== whatsApp?.length,
     },
     {
       path: '/settings/nodes',

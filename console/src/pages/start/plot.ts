@@ -3,7 +3,9 @@ import UPlot from 'uplot';
 import type { ChartProps } from './chart.tsx';
 
 const HEIGHT_PX = 190;
+/** Of the axes: width of the values, height of the times. */
 const AXIS_PX = 58;
+const TIMES_PX = 28;
 
 /** What a drawing shows now, and whom it tells where the pointer is. */
 type Source = () => ChartProps & { onPoint: (index: number | undefined) => void };
@@ -56,12 +58,14 @@ export class Plot {
     const options: UPlot.Options = {
       width: this.#frame.clientWidth,
       height: HEIGHT_PX,
+      padding: [10, 12, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
       scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
       axes: [
         {
           ...axis,
+          size: TIMES_PX,
           grid: { show: false },
           values: (_, times) => times.map((at) => source().timeText(at)),
           space: 90,

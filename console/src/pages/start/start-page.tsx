@@ -1,6 +1,6 @@
 import { useQuery } from '../../api/use-query.ts';
 import { PageFrame } from '../../components/page.tsx';
-import { Loaded } from '../../components/states.tsx';
+import { ErrorState } from '../../components/states.tsx';
 import './start.css';
 import { Health } from './health.tsx';
 import { Steps } from './steps.tsx';
@@ -14,20 +14,15 @@ export function StartPage() {
   const answered = useQuery('GET /api/messages', { query: { limit: 1, state: 'answered' } }, ['turn']);
   return (
     <PageFrame title={text.title}>
-      <Loaded query={accounts}>
-        {({ data }) => (
-          <>
-            {routes.data && answered.data && (
-              <Steps
-                isPaired={data.some(({ isConnected, provider }) => isConnected && provider === undefined)}
-                hasRoute={routes.data.data.length > 0}
-                isAnswered={answered.data.data.length > 0}
-              />
-            )}
-            <Health accounts={data} routes={routes.data?.data.length} />
-          </>
-        )}
-      </Loaded>
+      {accounts.problem && <ErrorState problem={accounts.problem} retry={accounts.reload} />}
+      {accounts.data && routes.data && answered.data && (
+        <Steps
+          isPaired={accounts.data.data.some((each) => each.isConnected && each.provider === undefined)}
+          hasRoute={routes.data.data.length > 0}
+          isAnswered={answered.data.data.length > 0}
+        />
+      )}
+      <Health accounts={accounts.data?.data} routes={routes.data?.data.length} />
     </PageFrame>
   );
 }

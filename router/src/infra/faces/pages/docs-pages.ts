@@ -8,7 +8,7 @@ import { Html, html } from './html.ts';
 import { page } from './page-frame.ts';
 
 const FOLDER = join(projectFolder(), 'docs');
-const ALL_PAGES = html`<a href="/docs/README.md">Documentation</a>`;
+const ALL_PAGES = html`<a href="README.md">Documentation</a>`;
 
 /** The anchor of a heading, as repository hosts generate it. Error responses link to these anchors. */
 export function anchorOf(heading: string): string {
@@ -62,7 +62,7 @@ export function docsPages(): Endpoint[] {
         const text = (await readListed(FOLDER, file, /\.md$/)).toString();
         const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
         const main = new Html(await markdown.parse(text));
-        return page({ status: 200, title, aside: ALL_PAGES, main, isWide: true });
+        return page({ status: 200, title, aside: ALL_PAGES, main, isWide: true, home: '../' });
       },
     }),
     endpoint({

@@ -75,6 +75,8 @@ export function page(input: {
   language?: 'en' | 'es';
   /** A page to read, with tables, instead of a card. */
   isWide?: boolean;
+  /** Where the start page is, seen from this one. */
+  home?: string;
 }): ApiResponse {
   const nonce = randomBytes(16).toString('base64');
   const { reloadSeconds, script } = input;
@@ -90,7 +92,7 @@ export function page(input: {
 ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
 </head>
 <body class="${input.isWide && 'wide'}">
-<header><a href="/"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 4h16v12H9l-5 4z"/></svg>wa2ai</a><span>${input.aside}</span></header>
+<header><a href="${input.home ?? './'}"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 4h16v12H9l-5 4z"/></svg>wa2ai</a><span>${input.aside}</span></header>
 <main>${input.main}</main>
 ${script !== undefined && html`<script nonce="${nonce}">${new Html(script)}</script>`}
 </body>

@@ -140,7 +140,7 @@ function picture({ state, accountId, qr, pairingCode }: AccountStatus): Html | u
   }
   if (qr === undefined) return html`<p class="faint">The QR code will appear here in a moment.</p>`;
   return html`
-<img class="qr" src="/qr/image?account=${account}&v=${versionOf(qr)}" width="288" height="288"
+<img class="qr" src="qr/image?account=${account}&v=${versionOf(qr)}" width="288" height="288"
  alt="QR code that links this service to your WhatsApp account">
 <ol>
 <li>On the phone open WhatsApp, then <strong>Settings → Linked devices</strong>.</li>
@@ -168,12 +168,12 @@ ${phone !== undefined && html`<dt>Number</dt><dd>+${phone}</dd>`}
 ${state === 'open' && (routeCommand === undefined ? WHO_ANSWERS : noRoute(routeCommand))}`;
 }
 
-const WHO_ANSWERS = html`<p class="faint">You can close this page. The <a href="/api/routes">routes</a> say which agent answers which chat.</p>`;
+const WHO_ANSWERS = html`<p class="faint">You can close this page. The <a href="api/routes">routes</a> say which agent answers which chat.</p>`;
 
 function noRoute(command: string): Html {
   return html`<p><strong>No route exists yet, so no message is answered.</strong> Add one with your agent's address:</p>
 <pre>${command}</pre>
-<p class="faint"><a href="/docs/routes.md">About routes</a></p>`;
+<p class="faint"><a href="docs/routes.md">About routes</a></p>`;
 }
 
 function actions({ state, accountId, pairingCode }: AccountStatus): Html | undefined {
@@ -205,5 +205,5 @@ function button(path: string, label: string, look = ''): Html {
 }
 
 function accountLink({ accountId, state }: AccountStatus): Html {
-  return html` <a href="/qr?account=${encodeURIComponent(accountId)}">${accountId}</a> (${state})`;
+  return html` <a href="qr?account=${encodeURIComponent(accountId)}">${accountId}</a> (${state})`;
 }

@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { html } from '../pages/html.ts';
 import { page } from '../pages/page-frame.ts';
@@ -29,17 +29,20 @@ export function problemHandler(log: Logger, audit: Pick<RestAudit, 'record'>): E
     response.status(problem.status).set(problem.headers);
     // A program that accepts any type, or names none, gets JSON.
     const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
-    if (isForPerson) writePage(response, problem.body);
+    if (isForPerson) writePage(request, response, problem.body);
     else response.json(problem.body);
   };
 }
 
-function writePage(response: Response, { error, docs }: ProblemResponse['body']): void {
+function writePage(request: Request, response: Response, { error, docs }: ProblemResponse['body']): void {
+  // Relative, so that it also works behind a path prefix.
+  const home = '../'.repeat(Math.max(0, request.path.split('/').length - 2)) || './';
   const { headers, html: text } = page({
     status: response.statusCode,
+    home,
     title: 'This did not work',
     main: html`<h1>This did not work</h1><p>${error}</p>
-<p><a href="${docs}">What this means</a> · <a href="/">Overview</a></p>`,
+<p><a href="${docs}">What this means</a> · <a href="${home}">Overview</a></p>`,
   });
   response
     .set(headers ?? {})

@@ -41,7 +41,7 @@ export class PostgresAccountStore implements AccountStore {
     const { owner, epoch } = fenceOf(this.#fence);
     await underFence(this.#fence, 'storing a WhatsApp account', () =>
       this.#postgres.query<HeldRow>(sql`
-        WITH held AS MATERIALIZED (SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)), noted AS (
+        WITH held AS MATERIALIZED (SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)), changed AS (
           INSERT INTO account_state_change (account_id, state, reason, node)
           SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${owner ?? ''}
           FROM held LEFT JOIN account a ON a.id = ${accountId}

@@ -45,6 +45,8 @@ export function createMetrics(deps: {
   messageLog: Pick<MessageLog, 'openWork'>;
   /** Hosted agents of this node by phase. */
   agentPhases(): ReadonlyMap<AgentPhase, number>;
+  /** The disk of the data folder, in bytes. Rejects: not known. */
+  diskSpace(): Promise<{ freeBytes: number; sizeBytes: number }>;
   monotonicMs?: () => number;
 }): Metrics {
   const monotonicMs = deps.monotonicMs ?? (() => performance.now());
@@ -140,6 +142,11 @@ export function createMetrics(deps: {
     'Agents that this node runs, by state; stopped ones since its start.',
     'state',
   );
+  const diskFree = gauge(
+    'wa2ai_data_dir_free_bytes',
+    'Free bytes on the disk of the data folder. Absent: not known.',
+  );
+  const diskSize = gauge('wa2ai_data_dir_size_bytes', 'Size of the disk of the data folder, in bytes.');
   const nodeTurns = gauge('wa2ai_node_turns', 'Turns running on the node.', 'node');
 
   let counted: { atMs: number; work: Promise<OpenWork> } | undefined;
@@ -172,6 +179,17 @@ export function createMetrics(deps: {
     }
   }
 
+  async function readDisk(): Promise<void> {
+    try {
+      const space = await within(systemClock, COUNT_LIMIT_MS, deps.diskSpace());
+      if (!space) throw new Error('the disk does not answer');
+      diskFree.set(space.freeBytes);
+      diskSize.set(space.sizeBytes);
+    } catch {
+      for (const gauge of [diskFree, diskSize]) gauge.remove();
+    }
+  }
+
   /** Every node reports the same, as of its last view. */
   function readCluster({ nodes, accounts }: ClusterView): void {
     for (const metric of [leaseEpoch, nodeAlive, nodeTurns]) metric.reset();
@@ -200,7 +218,7 @@ export function createMetrics(deps: {
     observeWebhookAttempt: (outcome) => webhookAttempts.inc({ outcome }),
     observeCircuitOpened: () => circuitsOpened.inc(),
     scrape: async (accounts, view) => {
-      await readOpenWork();
+      await Promise.all([readOpenWork(), readDisk()]);
       readCluster(view);
       const phases = deps.agentPhases();
       for (const state of AGENT_PHASES) hostedAgents.set({ state }, phases.get(state) ?? 0);

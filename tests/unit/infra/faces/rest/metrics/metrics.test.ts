@@ -12,14 +12,23 @@ function setup() {
   const counts = vi.spyOn<MessageLog, 'openWork'>(messageLog, 'openWork');
   const clock = { nowMs: 1_000 };
   const phases = new Map<AgentPhase, number>();
-  const metrics = createMetrics({ messageLog, agentPhases: () => phases, monotonicMs: () => clock.nowMs });
+  const disk = { failure: undefined as Error | undefined };
+  const metrics = createMetrics({
+    messageLog,
+    agentPhases: () => phases,
+    diskSpace: async () => {
+      if (disk.failure) throw disk.failure;
+      return { freeBytes: 25, sizeBytes: 100 };
+    },
+    monotonicMs: () => clock.nowMs,
+  });
   const accounts = new FakeAccounts();
   const view: ClusterView = { nodes: [], accounts: [] };
   const scrape = async () => {
     const { contentType, text } = await metrics.scrape(accounts, view);
     return { contentType, text, lines: text.split('\n') };
   };
-  return { messageLog, counts, clock, metrics, accounts, view, phases, scrape };
+  return { messageLog, counts, clock, metrics, accounts, view, phases, disk, scrape };
 }
 
 const empty: OpenWork = {
@@ -30,6 +39,16 @@ const empty: OpenWork = {
   deadLetters: 0,
   webhookEvents: 0,
 };
+
+describe('the metrics of the disk', () => {
+  it('are absent while the data folder cannot be read', async () => {
+    const { disk, scrape } = setup();
+    expect((await scrape()).lines).toContain('wa2ai_data_dir_free_bytes 25');
+    disk.failure = new Error('ENOENT');
+    const { lines } = await scrape();
+    expect(lines.filter((line) => line.startsWith('wa2ai_data_dir_'))).toEqual([]);
+  });
+});
 
 describe('the metrics of messages', () => {
   it('count messages, replies, dead letters, turns and account states', async () => {

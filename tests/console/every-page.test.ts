@@ -1,0 +1,84 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestBed } from '../support/test-bed.ts';
+import { expectAccessible, openConsole, startBrowser } from './browser.ts';
+
+let bed: TestBed;
+let browser: Browser;
+
+beforeAll(async () => {
+  [bed, browser] = await Promise.all([TestBed.start(), startBrowser()]);
+  await bed.startService();
+});
+afterAll(async () => {
+  await browser?.close();
+  await bed?.close();
+});
+
+describe('the console in short', () => {
+  it('opens every page of the navigation, each without a complaint and accessible', async () => {
+    const { page, goTo, complaints, close } = await openConsole(browser, bed.service.url);
+    await goTo('');
+    const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all();
+    const paths = await Promise.all(links.map((link) => link.getAttribute('href')));
+    expect(paths.length).toBeGreaterThan(7);
+    for (const path of paths) {
+      await goTo((path ?? '').replace(/^#\//, ''));
+      await expectAccessible(page);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('can be used with the keyboard alone', async () => {
+    const { page, goTo, complaints, close } = await openConsole(browser, bed.service.url);
+    await goTo('');
+    const focused = () => page.evaluate<string>('document.activeElement?.textContent?.trim() ?? ""');
+    const tabTo = async (name: RegExp) => {
+      for (let steps = 0; steps < 150; steps += 1) {
+        await page.keyboard.press('Tab');
+        if (name.test(await focused())) return;
+      }
+      throw new Error(`Tab does not reach ${name}`);
+    };
+    // The first stop leads to the content.
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(await focused()).toBe('Start');
+    for (const name of ['Accounts', 'Routes', 'Settings']) {
+      await page.evaluate('document.activeElement.blur()');
+      await page.evaluate('scrollTo(0, 0)');
+      await tabTo(new RegExp(`^${name}$`));
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      // The heading of the page that was opened has the focus.
+      await expect.poll(focused).toBe(name);
+    }
+    await tabTo(/^Sending$/);
+    await page.keyboard.press('Enter');
+    await page.locator('[data-setting="firstContacts.perDay"]').waitFor();
+    await tabTo(/^NPC$/);
+    const isInField = () =>
+      page.evaluate<boolean>('!!document.activeElement.closest(\'[data-setting="firstContacts.perDay"]\')');
+    for (let steps = 0; !(await isInField()); steps += 1) {
+      expect(steps).toBeLessThan(20);
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.type('40');
+    await page.keyboard.press('Enter');
+    await page.getByText('Saved.').waitFor();
+    const { body } = await bed.service.api('GET', '/api/settings/governor');
+    expect(body.data).toMatchObject({ stored: { firstContacts: { perDay: 40 } } });
+    await page.evaluate('document.activeElement.blur()');
+    await tabTo(/^Accounts$/);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor();
+    await tabTo(/^Add account$/);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});

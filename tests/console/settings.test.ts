@@ -1,0 +1,140 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { TestBed } from '../support/test-bed.ts';
+import {
+  type ConsoleOptions,
+  expectAccessible,
+  type OpenConsole,
+  openConsole,
+  startBrowser,
+} from './browser.ts';
+
+const TABS = ['', '/conversation', '/governor', '/npc', '/a2a', '/mcp', '/nodes'];
+
+let bed: TestBed;
+let browser: Browser;
+const opened: OpenConsole[] = [];
+/** A refused change is an error in the log of the browser. */
+let expected: RegExp | undefined;
+
+beforeAll(async () => {
+  [bed, browser] = await Promise.all([TestBed.startPaired(), startBrowser()]);
+});
+afterEach(async () => {
+  const shown = opened.splice(0);
+  await Promise.all(shown.map((each) => each.close()));
+  const complaints = shown.flatMap((each) => each.complaints);
+  expect(complaints.filter((text) => !expected?.test(text))).toEqual([]);
+  expected = undefined;
+});
+afterAll(async () => {
+  await browser?.close();
+  await bed?.close();
+});
+
+async function open(options?: ConsoleOptions): Promise<OpenConsole> {
+  const shown = await openConsole(browser, bed.service.url, options);
+  opened.push(shown);
+  return shown;
+}
+
+/** What the API shows of the settings. */
+async function shown(name: string): Promise<Record<string, unknown>> {
+  return (await bed.service.api('GET', `/api/settings/${name}`)).body.data as Record<string, unknown>;
+}
+
+async function stored(name: 'conversation' | 'governor'): Promise<Record<string, unknown>> {
+  return (await shown(name)).stored as Record<string, unknown>;
+}
+
+describe('the page Settings', () => {
+  it('changes defaults of the conversation, shows a mistake at its field, and resets one', async () => {
+    expected = /400 \(Bad Request\)/;
+    const { page, goTo } = await open();
+    await goTo('settings/conversation');
+    const setting = (path: string) => page.locator(`[data-setting="${path}"]`);
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    expect(await save.isDisabled()).toBe(true);
+    await setting('reply.maxChars').getByRole('spinbutton').fill('5');
+    await setting('reply.format').getByRole('combobox').selectOption('plain');
+    await setting('access.list').getByRole('textbox').fill('+34 600 000 001\n34600000002');
+    await setting('when.days').getByLabel('mon').check();
+    await save.click();
+    await expect
+      .poll(() => setting('reply.maxChars').getByRole('spinbutton').getAttribute('aria-invalid'))
+      .toBe('true');
+    expect(await setting('reply.maxChars').locator('.field-error').textContent()).toMatch(/100/);
+    await expectAccessible(page);
+    await setting('reply.maxChars').getByRole('spinbutton').fill('500');
+    await save.click();
+    await page.getByText('Saved.').waitFor();
+    expect(await stored('conversation')).toMatchObject({
+      reply: { maxChars: 500, format: 'plain' },
+      access: { list: ['+34 600 000 001', '34600000002'] },
+      when: { days: ['mon'] },
+    });
+    await page.getByRole('button', { name: 'Reset to default: reply' }).click();
+    await page.getByText('There are changes that are not saved.').waitFor();
+    await save.click();
+    await expect.poll(async () => (await stored('conversation')).reply).toBeUndefined();
+    await page.getByRole('button', { name: 'Reset all to default' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset all to default' }).click();
+    await expect.poll(() => stored('conversation')).toEqual({});
+  });
+
+  it('changes how accounts send, for all and for one, which a second browser sees', async () => {
+    const [first, second] = [await open(), await open()];
+    await Promise.all([first.goTo('settings/governor'), second.goTo('settings/governor')]);
+    const { page } = first;
+    await page.locator('[data-setting="firstContacts.perDay"]').getByRole('spinbutton').fill('33');
+    await page.getByLabel('Add an entry to accounts').fill('default');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page
+      .locator('[data-setting="accounts.default.messages.perSecond"]')
+      .getByRole('spinbutton')
+      .fill('7');
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved.').waitFor();
+    expect(await stored('governor')).toEqual({
+      firstContacts: { perDay: 33 },
+      accounts: { default: { messages: { perSecond: 7 } } },
+    });
+    const seen = second.page.locator('[data-setting="firstContacts.perDay"]').getByRole('spinbutton');
+    await expect.poll(() => seen.inputValue()).toBe('33');
+  });
+
+  it('switches the NPC face on, with a name', async () => {
+    const { page, goTo } = await open();
+    await goTo('settings/npc');
+    await page.locator('[data-setting=enabled]').getByRole('checkbox').check();
+    await page.locator('[data-setting=name]').getByRole('textbox').fill('Old Guard');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved.').waitFor();
+    expect(await shown('npc')).toMatchObject({ enabled: true, name: 'Old Guard' });
+  });
+
+  it('lists the nodes', async () => {
+    const { page, goTo } = await open();
+    await goTo('settings/nodes');
+    await page.getByRole('row', { name: /e2e \(this one\) alive/ }).waitFor();
+  });
+
+  it.each(['light', 'dark'] as const)('has no violation of axe in %s colours', async (theme) => {
+    const { page, goTo } = await open({ theme });
+    for (const tab of TABS) {
+      await goTo(`settings${tab}`);
+      await expectAccessible(page);
+    }
+  });
+
+  it('fits a phone of 390 px and a screen of 3,840 px', async () => {
+    for (const widthPx of [390, 3_840]) {
+      const { page, goTo } = await open({ widthPx });
+      for (const tab of TABS) {
+        await goTo(`settings${tab}`);
+        expect(await page.evaluate('document.documentElement.scrollWidth'), tab).toBeLessThanOrEqual(widthPx);
+      }
+    }
+  });
+});
