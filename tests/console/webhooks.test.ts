@@ -1,4 +1,5 @@
 import type { Browser } from 'playwright-core';
+import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
@@ -41,7 +42,7 @@ async function open(options?: ConsoleOptions): Promise<OpenConsole> {
 
 describe('the page Webhooks', () => {
   it('adds a webhook, shows its secret once, tests it, edits it and switches it off', async () => {
-    const { page, goTo } = await open();
+    const { page, goTo, complaints } = await open();
     await goTo('webhooks');
     await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
     await page.getByRole('button', { name: 'Add webhook' }).click();
@@ -73,12 +74,15 @@ describe('the page Webhooks', () => {
     await row.getByRole('button', { name: 'Delete' }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
+    // The browser reports the address that the service refused.
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('status of 400')]);
   });
 
   it.each(['light', 'dark'] as const)(
     'shows what became of events, and sends one again, %s',
     async (theme) => {
       receiver.answer = ({ body }) => (body.event === 'test' ? 500 : 400);
+      const postgres = bed.database.open();
       const created = await bed.service.api('POST', '/api/webhooks', {
         url: `${receiver.url}?${theme}`,
         events: ['message'],
