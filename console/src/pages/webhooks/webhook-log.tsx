@@ -66,7 +66,9 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
       </div>
       <Card title={text.log}>
         <div class="stack">
-          <SelectField label={text.show} value={state} onInput={choose} options={options} />
+          <div class="webhook-state">
+            <SelectField label={text.show} value={state} onInput={choose} options={options} />
+          </div>
           <Loaded query={log}>
             {({ data, next }) => (
               <>
