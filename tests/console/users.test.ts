@@ -157,6 +157,7 @@ describe('the page Users', () => {
     await viewer.page.getByRole('button', { name: 'Change password' }).click();
     await viewer.page.getByText('Password changed.').waitFor();
     await viewer.page.getByRole('button', { name: 'Log out' }).click();
+    await viewer.page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor();
     await logIn(viewer, 'vera', 'another good battery');
     await viewer.page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
 

@@ -77,7 +77,7 @@ function Facts({ card }: { card: NonNullable<Schemas['RouteCard']['card']> }) {
     [text.source, <code key="url">{card.url}</code>],
   ] as const;
   return (
-    <>
+    <div class="stack">
       {card.description && <p>{card.description}</p>}
       <dl class="facts">
         {facts
@@ -99,7 +99,7 @@ function Facts({ card }: { card: NonNullable<Schemas['RouteCard']['card']> }) {
           </ul>
         </details>
       )}
-    </>
+    </div>
   );
 }
 

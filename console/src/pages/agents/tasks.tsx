@@ -42,7 +42,9 @@ export function Tasks() {
   return (
     <Card>
       <div class="stack">
-        <SelectField label={text.show} value={state} onInput={choose} options={options} />
+        <div class="choice">
+          <SelectField label={text.show} value={state} onInput={choose} options={options} />
+        </div>
         <Loaded query={tasks}>
           {({ data, next }) => (
             <>

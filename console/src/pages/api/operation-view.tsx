@@ -29,7 +29,7 @@ export function OperationView(props: { operation: Operation; schemas: Record<str
             ))
           : needs}
       </p>
-      {description?.split('\n\n').map((part) => (
+      {meaningOf(description).map((part) => (
         <p key={part} class="lead">
           {part.replaceAll('`', '')}
         </p>
@@ -91,6 +91,11 @@ export function OperationView(props: { operation: Operation; schemas: Record<str
       </Card>
     </>
   );
+}
+
+/** The paragraphs of a description, without the scopes, which are shown beside. */
+function meaningOf(description = ''): string[] {
+  return description.split('\n\n').filter((part) => part !== '' && !part.startsWith('Scope: '));
 }
 
 /** A text with lines, which the keyboard can scroll. */

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
@@ -15,6 +15,9 @@ import { Events, type Webhook, WebhookState } from './webhooks-page.tsx';
 
 type Delivery = Schemas['WebhookDelivery'];
 
+/** While events wait. */
+const RELOAD_EVERY_MS = 3_000;
+
 const MOODS: Record<Delivery['state'], Mood> = { pending: 'busy', delivered: 'good', dead: 'bad' };
 
 /** One webhook, and what became of its events. */
@@ -29,6 +32,15 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
     'delivery',
     'message',
   ]);
+  const isWaiting = log.data?.data.some((each) => each.state === 'pending') ?? false;
+  useEffect(() => {
+    // Attempts are no live events.
+    if (!isWaiting) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) log.reload();
+    }, RELOAD_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [isWaiting, log.reload]);
   const retry = useAction(async (deliveryId: string) => {
     const id = webhook.id;
     await call('POST /api/webhooks/{id}/deliveries/{deliveryId}/retry', { path: { id, deliveryId } });
@@ -54,7 +66,9 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
       </div>
       <Card title={text.log}>
         <div class="stack">
-          <SelectField label={text.show} value={state} onInput={choose} options={options} />
+          <div class="webhook-state">
+            <SelectField label={text.show} value={state} onInput={choose} options={options} />
+          </div>
           <Loaded query={log}>
             {({ data, next }) => (
               <>

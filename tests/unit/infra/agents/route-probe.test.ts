@@ -1,9 +1,11 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { RouteProbe } from '../../../../router/src/infra/agents/route-probe.ts';
 import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../../../router/src/infra/agents/transport/egress.ts';
+import { A2aDouble } from '../../../doubles/a2a-agent.ts';
+import { NpcDouble } from '../../../doubles/npc-agent.ts';
 import { serverOf } from '../../../support/abi.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
@@ -64,6 +66,67 @@ describe('the test of a route', () => {
     const { probe } = setup();
     const found = await probe.test({ agentEndpoint: 'http://localhost:8000', config: {} });
     expect(found).toEqual({ isProbed: false, findings: [], milliseconds: 0 });
+  });
+});
+
+describe('the card of a route', () => {
+  const card = (agentEndpoint: string, kind: string, settings: object = {}) =>
+    setup().probe.card({ agentEndpoint, config: { agent: { kind, settings } } });
+
+  it('is that of an NPC agent, with its capabilities and login', async () => {
+    const agent = await NpcDouble.start({ apiKey: 'npc-key-1' });
+    onTestFinished(() => agent.stop());
+    expect(await card(agent.url, 'npc', { apiKey: 'npc-key-1' })).toMatchObject({
+      kind: 'npc',
+      card: {
+        url: `${agent.url}/.well-known/agent-card`,
+        name: 'NPC Engine Agent',
+        version: '1.0.0',
+        capabilities: expect.arrayContaining(['duel', 'quest']),
+        skills: [],
+        authentication: ['api-key, in the header X-API-Key'],
+      },
+    });
+    agent.options.card = null;
+    expect(await card(agent.url, 'npc')).toEqual({ kind: 'npc', problem: 'The agent sends no card.' });
+  });
+
+  it('is that of an A2A agent, with its skills and interfaces', async () => {
+    const securitySchemes = {
+      key: {
+        scheme: {
+          $case: 'apiKeySecurityScheme' as const,
+          value: { description: '', location: 'header', name: 'X-Key' },
+        },
+      },
+    };
+    const agent = await A2aDouble.start({ card: { securitySchemes } });
+    onTestFinished(() => agent.stop());
+    expect(await card(agent.url, 'a2a')).toMatchObject({
+      kind: 'a2a',
+      card: {
+        url: `${agent.url}/.well-known/agent-card.json`,
+        name: 'A2A stand-in',
+        description: 'An agent for tests',
+        interfaces: expect.arrayContaining(['JSONRPC 1.0']),
+        capabilities: ['streaming'],
+        skills: [expect.objectContaining({ name: expect.any(String) })],
+        authentication: ['API key, in the header X-Key'],
+      },
+    });
+  });
+
+  it('says why there is none, without secrets', async () => {
+    const away = await closedPort();
+    for (const kind of ['npc', 'a2a']) {
+      const answer = await card(away, kind, { apiKey: 'npc-key-1' });
+      expect(answer).toMatchObject({ kind, problem: expect.stringContaining('does not send its card') });
+      expect(JSON.stringify(answer)).not.toContain('npc-key-1');
+    }
+    expect(await setup().probe.card(adkRoute(away))).toEqual({
+      kind: 'adk',
+      problem: 'Agents of this kind have no card.',
+    });
   });
 });
 

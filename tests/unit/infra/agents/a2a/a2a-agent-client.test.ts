@@ -153,6 +153,21 @@ describe.each(dialects)('A2aAgentClient, $version over $binding, streaming: $str
     expect(agent.messages).toHaveLength(1);
   });
 
+  it('says what a task does now, and cancels it for an operator', async () => {
+    const agent = await a2aDouble(dialect);
+    const client = a2aClient({ waitMs: 50 });
+    const store = new ChatStore();
+    await client.sendMessage(agent.url, say('run'), { store });
+    const [remoteId = ''] = store.added;
+    const task = { remoteId, message: say('run') };
+    const signal = AbortSignal.timeout(30_000);
+    expect(await client.taskNow(agent.url, task, signal)).toMatchObject({ state: 'working' });
+    expect(await client.cancelTask(agent.url, task, signal)).toBe(true);
+    expect(await client.taskNow(agent.url, task, signal)).toMatchObject({ state: 'canceled' });
+    const unknown = { ...task, remoteId: 'unknown-task' };
+    expect(await client.cancelTask(agent.url, unknown, signal)).toBe(false);
+  });
+
   it('cancels a task of the chat', async () => {
     const agent = await a2aDouble(dialect);
     const client = a2aClient({ waitMs: 50 });

@@ -361,6 +361,27 @@ describe('NpcAgentClient', () => {
       });
     });
 
+    it('asks the agent what it says now, and to cancel', async () => {
+      const { agent, client } = await running();
+      const { signal } = options();
+      agent.update('task_1000001', { status: 'processing', progress: 40 });
+      expect(await client.taskNow(agent.url, followed, signal)).toEqual({ state: 'processing', percent: 40 });
+      agent.update('task_1000001', { progress: 400 });
+      expect(await client.taskNow(agent.url, followed, signal)).toEqual({ state: 'processing' });
+      // The specification has no such method.
+      expect(await client.cancelTask(agent.url, followed, signal)).toBe(false);
+      agent.options.misbehave = ({ rpc }, response) => {
+        if (rpc?.method !== 'task.cancel') return false;
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: rpc.id, result: {} }));
+        return true;
+      };
+      expect(await client.cancelTask(agent.url, followed, signal)).toBe(true);
+      await agent.stop();
+      expect(await errorOf(client.taskNow(agent.url, followed, signal))).toMatchObject({
+        code: 'AGENT_UNAVAILABLE',
+      });
+    });
+
     it('reports each quarter once when the route wants progress', async () => {
       const { agent, client } = await running({ progress: true });
       agent.update('task_1000001', { status: 'processing', progress: 55 });

@@ -14,8 +14,8 @@ export async function a2aCardFacts(
   settings: A2aSettings,
   deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
 ): Promise<AgentCardFacts | undefined> {
-  const { card, cardUrl, fetched } = await findA2aCard(agentEndpoint, settings, deps);
-  if (card) return factsOf(card, cardUrl);
+  const { card, cardUrl, keyHeader, fetched } = await findA2aCard(agentEndpoint, settings, deps);
+  if (card) return factsOf(card, cardUrl, keyHeader);
   if (fetched?.kind !== 'fault') return undefined;
   const { secrets } = a2aHeaders(agentEndpoint, settings, undefined);
   const detail = fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail;
@@ -23,7 +23,7 @@ export async function a2aCardFacts(
   throw new AgentUnavailableError(`The A2A agent does not send its card: ${why}.`);
 }
 
-function factsOf(card: AgentCard, url: string): AgentCardFacts {
+function factsOf(card: AgentCard, url: string, keyHeader: string | undefined): AgentCardFacts {
   const { name, description, version, provider, capabilities, supportedInterfaces, skills } = card;
   return {
     url,
@@ -43,11 +43,14 @@ function factsOf(card: AgentCard, url: string): AgentCardFacts {
       name: short(skill.name || skill.id),
       ...(skill.description && { description: short(skill.description) }),
     })),
-    authentication: Object.entries(card.securitySchemes).slice(0, MAX_LISTED).map(proofOf),
+    authentication: Object.entries(card.securitySchemes)
+      .slice(0, MAX_LISTED)
+      .map(([name, scheme]) => proofOf(name, scheme, keyHeader)),
   };
 }
 
-function proofOf([name, { scheme }]: [string, SecurityScheme]): string {
+/** @param keyHeader of a card that writes its API key in another form than the one of the protocol */
+function proofOf(name: string, { scheme }: SecurityScheme, keyHeader: string | undefined): string {
   switch (scheme?.$case) {
     case 'apiKeySecurityScheme':
       return short(`API key, in the ${scheme.value.location} ${scheme.value.name}`);
@@ -60,7 +63,7 @@ function proofOf([name, { scheme }]: [string, SecurityScheme]): string {
     case 'mtlsSecurityScheme':
       return 'client certificate';
     default:
-      return short(name);
+      return short(keyHeader === undefined ? name : `API key, in the header ${keyHeader}`);
   }
 }
 
