@@ -4,7 +4,18 @@ import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible, type OpenConsole, openConsole, startBrowser } from './browser.ts';
 
 /** Addresses of all pages. */
-const PAGES = ['', 'chats', 'dead-letters', 'accounts', 'routes', 'keys', 'audit', 'settings'];
+const PAGES = [
+  '',
+  'chats',
+  'dead-letters',
+  'accounts',
+  'routes',
+  'routes/new',
+  'routes/versions',
+  'keys',
+  'audit',
+  'settings',
+];
 
 let bed: TestBed;
 let browser: Browser;

@@ -13,6 +13,8 @@ export interface SchemaFieldProps {
   schema: JsonSchema;
   value: unknown;
   isRequired: boolean;
+  /** It is a value of a map, which has its own button to remove it. */
+  isEntry?: true;
   mistakes: ReturnType<typeof mistakesOf>;
   onChange: (value: unknown) => void;
 }
@@ -130,7 +132,7 @@ function SecretField(props: SchemaFieldProps) {
         value={props.value === MASK ? '' : textOf(props.value)}
         onInput={(next) => props.onChange(next === '' ? kept : next)}
       />
-      {props.value === MASK && (
+      {props.value === MASK && !props.isEntry && (
         <Button
           onClick={() => props.onChange(undefined)}
         >{`${text.removeSecret} ${labelOf(props.name)}`}</Button>
@@ -263,6 +265,7 @@ function MapField(props: SchemaFieldProps) {
             schema={{ ...(schema.additionalProperties as JsonSchema), description: '' }}
             value={row.value}
             isRequired={false}
+            isEntry
             mistakes={mistakes}
             onChange={(value) => replace({ ...row, value: value ?? '' })}
           />
