@@ -12,6 +12,8 @@ const PAGES = [
   'dead-letters',
   'accounts',
   'routes',
+  'routes/new',
+  'routes/versions',
   'agents',
   'webhooks',
   'keys',

@@ -43,7 +43,7 @@ export function AgentFields({
           {kind?.hasEndpoint !== false && (
             <TextField
               label={text.address}
-              hint={kind?.isForOneChat ? text.forOneChat : text.addressHint}
+              {...(kind?.isForOneChat && { hint: text.forOneChat })}
               value={draft.agentEndpoint}
               onInput={(agentEndpoint) => onChange({ agentEndpoint })}
               placeholder="http://localhost:8000"

@@ -38,9 +38,19 @@ export function DryRun() {
                 {result.sentence}
               </p>
               <ol>
-                {result.trace.map(({ routeId, name, channelId, sentence }) => (
+                {result.trace.map(({ routeId, name, channelId, outcome, sentence, conditions = [] }) => (
                   <li key={routeId}>
+                    <Badge mood={outcome === 'chosen' ? 'good' : 'quiet'}>{outcome}</Badge>{' '}
                     <strong>{name ?? channelId}</strong> {sentence}
+                    {conditions.length > 0 && (
+                      <ul>
+                        {conditions.map((each) => (
+                          <li key={each.condition}>
+                            {each.holds ? '✓' : '✗'} <code>{each.condition}</code> {each.sentence}
+                          </li>
+                        ))}
+                      </ul>
+                    )}
                   </li>
                 ))}
               </ol>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { TextArea } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
 import { isObject, mistakeAt, type mistakesOf, type RouteDraft } from './route-draft.ts';
-import { parsed } from './schema-field.tsx';
+import { parsed } from './schema-inputs.tsx';
 import { useText } from './texts.ts';
 
 /** The config of a route as JSON, with the address of its agent. */

@@ -1,7 +1,19 @@
-import type { Schemas } from '../../api/generated/api.ts';
 import type { Problem } from '../../api/problem.ts';
 
 export type Json = Record<string, unknown>;
+
+/** A route as the API shows it, as far as the form needs it. */
+export interface StoredRoute {
+  name?: string;
+  accountId: string;
+  channelId: string;
+  environment: 'lab' | 'prod';
+  agentEndpoint?: string;
+  regexFilter?: string;
+  priority: number;
+  enabled: boolean;
+  config: Json;
+}
 
 /** What the API shows instead of a secret. */
 export const MASK = '***';
@@ -34,23 +46,23 @@ export function newDraft(kind: string, priority: number): RouteDraft {
   };
 }
 
-export function draftOf(route: Schemas['Route']): RouteDraft {
+export function draftOf(route: StoredRoute): RouteDraft {
   const { name = '', accountId, channelId, environment, agentEndpoint = '', regexFilter = '' } = route;
   const { priority, enabled, config } = route;
   return { name, accountId, channelId, environment, agentEndpoint, regexFilter, priority, enabled, config };
 }
 
 /** The body of POST /api/routes. */
-export function newRouteOf(draft: RouteDraft): Schemas['NewRoute'] {
+export function newRouteOf(draft: RouteDraft): Json {
   const { channelId, priority, enabled, config } = draft;
   const texts = { name: draft.name, accountId: draft.accountId, environment: draft.environment };
   const more = { agentEndpoint: draft.agentEndpoint, regexFilter: draft.regexFilter };
   const written = Object.entries({ ...texts, ...more }).filter(([, value]) => value !== '');
-  return { ...Object.fromEntries(written), channelId, priority, enabled, config } as Schemas['NewRoute'];
+  return { ...Object.fromEntries(written), channelId, priority, enabled, config };
 }
 
 /** The body of PATCH /api/routes/{id}: the fields that differ. */
-export function patchOf(before: RouteDraft, after: RouteDraft): Schemas['RoutePatch'] {
+export function patchOf(before: RouteDraft, after: RouteDraft): Json {
   const patch: Json = {};
   for (const [name, value] of Object.entries(after)) {
     if (name === 'config' || value === before[name as keyof RouteDraft]) continue;
@@ -60,7 +72,7 @@ export function patchOf(before: RouteDraft, after: RouteDraft): Schemas['RoutePa
   }
   const config = mergePatchOf(before.config, after.config);
   if (Object.keys(config).length > 0) patch.config = config;
-  return patch as Schemas['RoutePatch'];
+  return patch;
 }
 
 /** The JSON Merge Patch (RFC 7396) that makes `after` of `before`. */
@@ -82,7 +94,7 @@ export function withField(config: Json, name: string, value: unknown): Json {
 }
 
 /** The agent kind of a config. */
-export function kindOf(config: Json, kinds: readonly Schemas['AgentKind'][]): string | undefined {
+export function kindOf(config: Json, kinds: ReadonlyArray<{ name: string }>): string | undefined {
   return kinds.find(({ name }) => name in config)?.name;
 }
 

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
@@ -11,7 +11,8 @@ import { AgentFields } from './agent-fields.tsx';
 import type { JsonSchema } from './json-schema.ts';
 import { PolicyFields } from './policy-fields.tsx';
 import { RawConfig } from './raw-config.tsx';
-import { draftOf, mistakesOf, newDraft, newRouteOf, patchOf, type RouteDraft } from './route-draft.ts';
+import { createBody, patchBody } from './route-bodies.ts';
+import { draftOf, mistakesOf, newDraft, type RouteDraft } from './route-draft.ts';
 import { RouteFields } from './route-fields.tsx';
 import { RoutePreview } from './route-preview.tsx';
 import { RouteTest } from './route-test.tsx';
@@ -76,9 +77,9 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
     const { data, warnings = [] } = before
       ? await call('PATCH /api/routes/{id}', {
           path: { id: before.id },
-          body: patchOf(draftOf(before), draft),
+          body: patchBody(before, draft),
         })
-      : await call('POST /api/routes', { body: newRouteOf(draft) });
+      : await call('POST /api/routes', { body: createBody(draft) });
     onSaved({ route: data, warnings });
   }, text.saved);
   const reload = () => {
@@ -88,10 +89,14 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
     if (props.route) setDraft(draftOf(props.route));
   };
   const mistakes = useMemo(() => mistakesOf(save.problem), [save.problem]);
+  const form = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (save.problem) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [save.problem]);
   const isOutdated = before !== undefined && props.route?.updatedAt !== before.updatedAt;
   const common = known.common as JsonSchema;
   return (
-    <>
+    <div class="route-form" ref={form}>
       {isOutdated && !save.isRunning && (
         <div class="notice busy" role="status">
           <p>{text.changedMeanwhile}</p>
@@ -131,9 +136,9 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
             <PolicyFields schema={common} draft={draft} mistakes={mistakes} onChange={set} />
           </div>
         )}
+        <RouteTest draft={draft} {...(before && { before })} isDisabled={isBroken} />
+        <RoutePreview draft={draft} {...(before && { before })} isDisabled={isBroken} />
       </Form>
-      <RouteTest draft={draft} {...(before && { before })} isDisabled={isBroken} />
-      <RoutePreview draft={draft} {...(before && { before })} isDisabled={isBroken} />
-    </>
+    </div>
   );
 }

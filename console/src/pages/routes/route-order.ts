@@ -1,9 +1,13 @@
-import type { Schemas } from '../../api/generated/api.ts';
-
-type Route = Schemas['Route'];
+/** A route as far as its place depends on it. */
+interface Placed {
+  id: string;
+  channelId: string;
+  priority: number;
+  createdAt: string;
+}
 
 /** Routes in the order in which they are checked: those of a chat before `*`, then higher priority, then the older one. */
-export function inRouteOrder(routes: readonly Route[]): Route[] {
+export function inRouteOrder<Route extends Placed>(routes: readonly Route[]): Route[] {
   return [...routes].sort(
     (a, b) =>
       Number(isForAll(a)) - Number(isForAll(b)) ||
@@ -18,7 +22,7 @@ export function inRouteOrder(routes: readonly Route[]): Route[] {
  * @param to the route whose place it takes
  * @returns undefined: nothing changes, or one is for `*` and the other for a chat
  */
-export function orderAfterMove(routes: readonly Route[], id: string, to: string): string[] | undefined {
+export function orderAfterMove(routes: readonly Placed[], id: string, to: string): string[] | undefined {
   const moved = routes.find((each) => each.id === id);
   const peers = moved ? routes.filter((each) => isForAll(each) === isForAll(moved)) : [];
   const ids = peers.map((each) => each.id);
@@ -30,12 +34,12 @@ export function orderAfterMove(routes: readonly Route[], id: string, to: string)
 }
 
 /** The route before (-1) or after (1) this one with which it can change places. */
-export function neighbourOf(routes: readonly Route[], id: string, step: -1 | 1): string | undefined {
+export function neighbourOf(routes: readonly Placed[], id: string, step: -1 | 1): string | undefined {
   const index = routes.findIndex((each) => each.id === id);
   const [route, next] = [routes[index], routes[index + step]];
   return route && next && isForAll(route) === isForAll(next) ? next.id : undefined;
 }
 
-export function isForAll({ channelId }: Pick<Route, 'channelId'>): boolean {
+export function isForAll({ channelId }: Pick<Placed, 'channelId'>): boolean {
   return channelId === '*';
 }

@@ -7,7 +7,8 @@ import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { draftOf, newRouteOf, patchOf, type RouteDraft } from './route-draft.ts';
+import { createBody, patchBody } from './route-bodies.ts';
+import type { RouteDraft } from './route-draft.ts';
 import { useText } from './texts.ts';
 
 /** What a route as it is written would have changed for the last messages. */
@@ -18,8 +19,8 @@ export function RoutePreview(props: { draft: RouteDraft; before?: Schemas['Route
   const preview = useAction(async () => {
     setFound(undefined);
     const body = before
-      ? { change: { id: before.id, patch: patchOf(draftOf(before), draft) } }
-      : { create: newRouteOf(draft) };
+      ? { change: { id: before.id, patch: patchBody(before, draft) } }
+      : { create: createBody(draft) };
     setFound((await call('POST /api/routes/preview', { body })).data);
   });
   return (

@@ -76,13 +76,14 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
             cell: (route) => (
               <span>
                 <a href={hrefOf(`/routes/${route.id}`)}>{titleOf(route)}</a>{' '}
-                <span class="faint">{route.channelId === '*' ? text.everyChat : route.channelId}</span>
-                {route.regexFilter && (
-                  <>
-                    {' '}
-                    <code>{route.regexFilter}</code>
-                  </>
-                )}
+                {route.regexFilter && <code>{route.regexFilter}</code>}
+                <span class="faint where">
+                  {[
+                    route.channelId === '*' ? text.everyChat : route.channelId,
+                    route.accountId,
+                    route.environment,
+                  ].join(' · ')}
+                </span>
               </span>
             ),
           },
@@ -94,7 +95,6 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
               </span>
             ),
           },
-          { title: text.account, cell: ({ accountId, environment }) => `${accountId}, ${environment}` },
           { title: text.priority, isNumber: true, cell: ({ priority }) => priority },
           {
             title: text.state,

@@ -4,7 +4,8 @@ import { useAction } from '../../api/use-action.ts';
 import { Button } from '../../components/button.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import { draftOf, newRouteOf, patchOf, type RouteDraft } from './route-draft.ts';
+import { createBody, patchBody } from './route-bodies.ts';
+import type { RouteDraft } from './route-draft.ts';
 import { useText } from './texts.ts';
 
 /** Probes the agent of a route as it is written, without running or storing it. */
@@ -17,9 +18,9 @@ export function RouteTest(props: { draft: RouteDraft; before?: Schemas['Route'];
     const { data } = before
       ? await call('POST /api/routes/{id}/test', {
           path: { id: before.id },
-          body: patchOf(draftOf(before), draft),
+          body: patchBody(before, draft),
         })
-      : await call('POST /api/routes/test', { body: newRouteOf(draft) });
+      : await call('POST /api/routes/test', { body: createBody(draft) });
     setFound(data);
   });
   return (

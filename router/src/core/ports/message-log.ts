@@ -192,7 +192,8 @@ export interface MessageLog {
   /** Ids of messages received and sent come from one sequence: an id is of one of them. */
   message(id: string): Promise<ReceivedMessage | undefined>;
   /**
-   * The newest messages that a route was chosen for, or will be, newest first; without those whose text is not stored any more.
+   * The newest messages that a route was chosen for, or will be, newest first; without those whose text is not stored any more,
+   * and among the last 50,000 messages received and sent.
    * One whose text the database cannot read has the text ``.
    */
   messagesToRoute(query: { accountId?: string; limit: number }): Promise<StoredMessageToRoute[]>;

@@ -44,6 +44,9 @@ import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
+/** How far back messages are searched for those that had a route; ids of messages and replies come from one sequence. */
+const SEARCHED_IDS = 50_000;
+
 const DAMAGED_TEXT = 'The database cannot read the text of this row: it is damaged.';
 
 /** Columns of `chat c`: the chat's address. */
@@ -165,7 +168,11 @@ export class PostgresMessageLog implements MessageLog {
           m.view_once AS "viewOnce", m.to_us AS "toUs", ${CHAT},
           (extract(epoch FROM m.received_at) * 1000)::bigint::float8 AS "receivedAtMs"
         FROM message m JOIN chat c ON c.id = m.chat_id
-        WHERE ${allOf([sql`(m.state = 'received' OR m.trace IS NOT NULL)`, ...ofAccount])}
+        WHERE ${allOf([
+          sql`m.id > (SELECT max(newest.id) FROM message newest) - ${SEARCHED_IDS}::bigint`,
+          sql`(m.state = 'received' OR m.trace IS NOT NULL)`,
+          ...ofAccount,
+        ])}
         ORDER BY m.id DESC LIMIT ${limit}::integer`),
     );
     const texts = await this.#messageTexts(rows.map(({ messageId }) => messageId));

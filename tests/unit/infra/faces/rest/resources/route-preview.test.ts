@@ -15,6 +15,8 @@ const preview = (body: object, headers: Record<string, string> = ADMIN) =>
   api.call('POST', '/api/routes/preview', body, headers);
 
 async function added(change: object = {}): Promise<{ id: string }> {
+  // Routes of equal priority are checked in the order in which they were made.
+  api.clock.nowMs += 1;
   const { status, body } = await api.call('POST', '/api/routes', { ...ROUTE, ...change }, ADMIN);
   expect(status).toBe(201);
   return body.data;

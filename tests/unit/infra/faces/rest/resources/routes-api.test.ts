@@ -554,6 +554,27 @@ describe('POST /api/routes/test', () => {
     await other.close();
   });
 
+  it('probes a stored route with changes, with its secrets unless the address changes, and stores nothing', async () => {
+    const probed: unknown[] = [];
+    const test: typeof goodAgents.test = async (route) => {
+      probed.push([route.agentEndpoint, route.config.agent?.settings]);
+      return goodAgents.test(route);
+    };
+    const other = await startHttpApi({ routeProbe: { ...goodAgents, test } });
+    const { id } = (await other.call('POST', '/api/routes', body)).body.data;
+    const path = `/api/routes/${id}/test`;
+    expect((await other.call('POST', path, { config: { adk: { appName: 'b' } } })).status).toBe(200);
+    expect((await other.call('POST', path, { agentEndpoint: 'http://localhost:9000' })).status).toBe(200);
+    expect(probed).toEqual([
+      [body.agentEndpoint, { appName: 'b', headers: { k: 'hunter2' } }],
+      ['http://localhost:9000', { appName: 'a', headers: {} }],
+    ]);
+    const wrong = await other.call('POST', path, { config: { adk: { appName: 7 } } });
+    expect([wrong.status, wrong.body.details[0].field]).toEqual([400, 'config.adk.appName']);
+    expect(await other.routes.get(id)).toMatchObject({ config: { agent: { settings: body.config.adk } } });
+    await other.close();
+  });
+
   it('needs the scope to write routes, and a route that can be stored', async () => {
     const other = await startHttpApi();
     const headers = { 'x-api-key': await other.addKey({ scopes: ['routes:read'] }) };

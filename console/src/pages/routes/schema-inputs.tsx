@@ -1,0 +1,243 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { type JsonSchema, labelOf } from './json-schema.ts';
+import { MASK, mistakeAt, type mistakesOf } from './route-draft.ts';
+import { useText } from './texts.ts';
+
+/** A value of the config with its schema. */
+export interface SchemaFieldProps {
+  /** Path in the route, such as `config.adk.appName`. */
+  path: string;
+  name: string;
+  schema: JsonSchema;
+  value: unknown;
+  isRequired: boolean;
+  /** It is a value of a map, which has its own button to remove it. */
+  isEntry?: true;
+  mistakes: ReturnType<typeof mistakesOf>;
+  onChange: (value: unknown) => void;
+}
+
+/** Label, hint and mistake of a field. */
+export function useCommon({ path, name, schema, isRequired, mistakes }: SchemaFieldProps) {
+  const text = useText();
+  const error = mistakeAt(mistakes, path);
+  const label = labelOf(name);
+  return {
+    label: isRequired ? `${label} (${text.required})` : label,
+    ...(schema.description && { hint: plain(schema.description) }),
+    ...(error !== undefined && { error }),
+  };
+}
+
+/** A text. */
+export function PlainField(props: SchemaFieldProps) {
+  const common = useCommon(props);
+  const value = textOf(props.value);
+  const onInput = (next: string) => props.onChange(next === '' ? undefined : next);
+  const isLong = /text|system|notice/i.test(props.name) && !/context/i.test(props.name);
+  if (isLong) return <TextArea {...common} rows={3} value={value} onInput={onInput} />;
+  return <TextField {...common} value={value} onInput={onInput} />;
+}
+
+/** A stored secret is kept unless a person writes another one or removes it. */
+export function SecretField(props: SchemaFieldProps) {
+  const text = useText();
+  const common = useCommon(props);
+  const [wasStored] = useState(props.value === MASK);
+  const kept = wasStored ? MASK : undefined;
+  return (
+    <div class="secret">
+      <TextField
+        {...common}
+        type="password"
+        autocomplete="new-password"
+        {...(props.value === MASK && { placeholder: text.kept })}
+        value={props.value === MASK ? '' : textOf(props.value)}
+        onInput={(next) => props.onChange(next === '' ? kept : next)}
+      />
+      {props.value === MASK && !props.isEntry && (
+        <Button
+          onClick={() => props.onChange(undefined)}
+        >{`${text.removeSecret} ${labelOf(props.name)}`}</Button>
+      )}
+    </div>
+  );
+}
+
+/** A number. */
+export function NumberField(props: SchemaFieldProps) {
+  const common = useCommon(props);
+  const [shown, setShown] = useState(textOf(props.value));
+  const change = (next: string) => {
+    setShown(next);
+    // What is no number goes to the service as it is, which says what is wrong.
+    const number = Number(next);
+    props.onChange(next.trim() === '' ? undefined : Number.isNaN(number) ? next : number);
+  };
+  return <TextField {...common} value={shown} onInput={change} />;
+}
+
+/** Yes, no, or the default. */
+export function BooleanField(props: SchemaFieldProps) {
+  const text = useText();
+  const common = useCommon(props);
+  const value = props.value === undefined ? '' : String(props.value);
+  return (
+    <SelectField
+      {...common}
+      value={value}
+      onInput={(next) => props.onChange(next === '' ? undefined : next === 'true')}
+      options={[
+        { value: '', label: text.byDefault },
+        { value: 'true', label: text.yes },
+        { value: 'false', label: text.no },
+      ]}
+    />
+  );
+}
+
+/** One of several values, or the default. */
+export function ChoiceField(props: SchemaFieldProps) {
+  const text = useText();
+  const common = useCommon(props);
+  const choices = (props.schema.enum ?? []).map(String);
+  const known = choices.map((value) => ({ value, label: value }));
+  return (
+    <SelectField
+      {...common}
+      value={textOf(props.value)}
+      onInput={(next) => props.onChange(next === '' ? undefined : next)}
+      options={[{ value: '', label: text.byDefault }, ...known]}
+    />
+  );
+}
+
+/** Some of several values. */
+export function ChoicesField(props: SchemaFieldProps) {
+  const { label, hint, error } = useCommon(props);
+  const chosen = Array.isArray(props.value) ? props.value.map(String) : [];
+  const choices = (props.schema.items?.enum ?? []).map(String);
+  const change = (choice: string, isChosen: boolean) => {
+    const next = choices.filter((each) => (each === choice ? isChosen : chosen.includes(each)));
+    props.onChange(next.length === 0 ? undefined : next);
+  };
+  return (
+    <fieldset class="choices">
+      <legend>{label}</legend>
+      {choices.map((choice) => (
+        <label key={choice}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(choice)}
+            onInput={({ currentTarget }) => change(choice, currentTarget.checked)}
+          />
+          {choice}
+        </label>
+      ))}
+      {hint && <p class="hint">{hint}</p>}
+      {error && <p class="field-error">{error}</p>}
+    </fieldset>
+  );
+}
+
+/** A list of texts. */
+export function LinesField(props: SchemaFieldProps) {
+  const text = useText();
+  const { hint, ...common } = useCommon(props);
+  const [shown, setShown] = useState(Array.isArray(props.value) ? props.value.join('\n') : '');
+  const change = (next: string) => {
+    setShown(next);
+    const lines = next.split('\n').filter((line) => line.trim() !== '');
+    props.onChange(lines.length === 0 ? undefined : lines);
+  };
+  return (
+    <TextArea
+      {...common}
+      hint={[hint, text.oneALine].filter(Boolean).join(' ')}
+      rows={2}
+      value={shown}
+      onInput={change}
+    />
+  );
+}
+
+/** Yes, no, a text, or the default. */
+export function SwitchOrTextField(props: SchemaFieldProps) {
+  const text = useText();
+  const common = useCommon(props);
+  const { value } = props;
+  const choice = value === undefined ? '' : typeof value === 'string' ? 'text' : String(value);
+  const choose = (next: string) =>
+    props.onChange(next === '' ? undefined : next === 'text' ? '' : next === 'true');
+  return (
+    <div class="stack">
+      <SelectField
+        {...common}
+        value={choice}
+        onInput={choose}
+        options={[
+          { value: '', label: text.byDefault },
+          { value: 'true', label: text.yes },
+          { value: 'false', label: text.no },
+          { value: 'text', label: text.ownText },
+        ]}
+      />
+      {choice === 'text' && (
+        <TextArea
+          label={`${labelOf(props.name)}: ${text.ownText}`}
+          rows={2}
+          value={textOf(value)}
+          onInput={props.onChange}
+        />
+      )}
+    </div>
+  );
+}
+
+/** JSON, or a text where the value is no JSON: the service says what it takes. */
+export function JsonField(props: SchemaFieldProps) {
+  const text = useText();
+  const { hint, ...common } = useCommon(props);
+  const { value } = props;
+  const [shown, setShown] = useState(
+    value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2),
+  );
+  const change = (next: string) => {
+    setShown(next);
+    props.onChange(next.trim() === '' ? undefined : (parsed(next) ?? next));
+  };
+  return (
+    <TextArea
+      {...common}
+      isCode
+      rows={3}
+      hint={[hint, text.asJson].filter(Boolean).join(' ')}
+      value={shown}
+      onInput={change}
+    />
+  );
+}
+
+/** The value of a JSON text; undefined when it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(value: unknown): string {
+  return value === undefined || value === null
+    ? ''
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value);
+}
+
+/** A description without the backticks that mark code. */
+export function plain(description: string): string {
+  return description.replaceAll('`', '');
+}
