@@ -96,6 +96,7 @@ const NOT_HERE: Record<string, string> = {
     'tests/containers/with-engine.sh builds it without an image registry',
   'docker run -d --init --name shell -p 127.0.0.1:8000:8000 --memory 1g --pids-limit 256 --cap-drop ALL \\':
     'tests/containers/shell.test.ts runs the image',
+  'npm run -s wa2ai -- simulate examples/scenarios/echo.yaml': 'tests/slow/simulate.test.ts runs it',
   'npm run -s wa2ai -- agent inspect http://localhost:3000':
     'tests/contracts/agent-kinds.test.ts inspects an agent of the NPC Engine',
   'npm run -s wa2ai -- agent inspect http://localhost:41241':

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import type { Chat, Message, Received, Sent } from './chat-types.ts';
-import { type TextKey, useText } from './texts.ts';
+import { kindKey, type TextKey, useText } from './texts.ts';
 import { type TraceStep, traceSteps } from './trace-steps.ts';
 
 /** What became of one message: the rules that were checked, the agent with its attempts, and the answers. */
@@ -23,7 +23,7 @@ export function TurnTrace({
   const steps = traceSteps(turn.trace);
   return (
     <div class="turn-trace">
-      <h3>{t('traceOf', { text: turn.text.slice(0, 60) })}</h3>
+      <h3>{t('traceOf', { text: turn.text.slice(0, 60) || t(kindKey(turn.media?.kind ?? turn.kind)) })}</h3>
       <dl>
         <Fact name={t('state')} value={t(`state.${turn.state}` as TextKey)} />
         <Fact name={t('reason')} value={turn.reason} />

@@ -74,7 +74,7 @@ export async function createApp(config: Config): Promise<App> {
     await started(tasks);
     await started(followChain(parts, log));
     await started(webhooks);
-    log.info({ url, nodeId: database.nodeId }, 'wa2ai is ready');
+    log.info({ url, console: `${url}/console/`, nodeId: database.nodeId }, 'wa2ai is ready');
     return { url, log, stop, untilOutdated: database.untilOutdated, abandon: database.abandon };
   } catch (error) {
     await stop();

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import { useAction } from '../../api/use-action.ts';
 import type { Bubble } from '../../conversation/conversation.ts';
-import type { PlayChat } from './play-chat.ts';
+import { authorOf, type PlayChat } from './people.ts';
 import type { About } from './play-composer.tsx';
 import { useText } from './texts.ts';
 import { write } from './write.ts';
@@ -69,9 +69,4 @@ export function BubbleActions(props: {
       )}
     </>
   );
-}
-
-/** The name of who wrote a message. */
-export function authorOf({ people }: PlayChat, jid: string): string | undefined {
-  return people.find(({ phone }) => jid.startsWith(`${phone}@`))?.name;
 }

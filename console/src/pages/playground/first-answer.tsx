@@ -5,7 +5,8 @@ import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
 import { Card, PageFrame } from '../../components/page.tsx';
-import { createChat, createRoute, echoRoute, type PlayChat } from './play-chat.ts';
+import type { PlayChat } from './people.ts';
+import { createChat, createRoute, echoRoute } from './play-chat.ts';
 import { useText } from './texts.ts';
 
 /** The way to the first answer: the echo agent, an agent by its address, or a route that exists. */
@@ -79,7 +80,7 @@ export function FirstAnswer(props: {
               )}
             </div>
           )}
-          <p>
+          <p class="play-existing">
             <Button icon="route" onClick={props.onChooseRoute}>
               {t('useRoute')}
             </Button>

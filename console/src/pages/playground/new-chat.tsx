@@ -4,7 +4,8 @@ import { useQuery } from '../../api/use-query.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form, SelectField, TextField } from '../../components/form.tsx';
-import { createChat, type PlayChat } from './play-chat.ts';
+import type { PlayChat } from './people.ts';
+import { createChat } from './play-chat.ts';
 import { useText } from './texts.ts';
 
 /** A dialog that invents a person or a group, and chooses the route that answers. */

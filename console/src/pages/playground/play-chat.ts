@@ -1,7 +1,5 @@
 import { call, type Schemas, urlOf } from '../../api/call.ts';
-
-/** A chat of the playground. */
-export type PlayChat = Schemas['PlaygroundChat'];
+import type { PlayChat } from './people.ts';
 
 /** Invents a person or a group. @throws {Problem} */
 export async function createChat(body: Schemas['NewPlaygroundChat']): Promise<PlayChat> {

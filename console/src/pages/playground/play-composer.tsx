@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../../api/use-action.ts';
 import { Button } from '../../components/button.tsx';
-import type { PlayChat } from './play-chat.ts';
+import type { PlayChat } from './people.ts';
 import { useText } from './texts.ts';
 import { useRecorder } from './use-recorder.ts';
 import { WhoAnswers } from './who-answers.tsx';

@@ -8,7 +8,7 @@ import '../../conversation/conversation.css';
 import './playground.css';
 import { FirstAnswer } from './first-answer.tsx';
 import { NewChat } from './new-chat.tsx';
-import type { PlayChat } from './play-chat.ts';
+import type { PlayChat } from './people.ts';
 import { PlayConversation } from './play-conversation.tsx';
 import { ScenariosView } from './scenarios-view.tsx';
 import { useText } from './texts.ts';

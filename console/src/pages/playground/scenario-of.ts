@@ -1,7 +1,5 @@
 import type { Message, Received, Sent } from '../../conversation/chat-types.ts';
-import { authorOf } from './bubble-actions.tsx';
-import type { PlayChat } from './play-chat.ts';
-import { ACCOUNT_TAG } from './who-answers.tsx';
+import { ACCOUNT_TAG, authorOf, type PlayChat } from './people.ts';
 
 /** The file of a message in base64; undefined when it is not stored any more. */
 export type LoadFile = (message: Message) => Promise<string | undefined>;

@@ -1,12 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
-import type { PlayChat } from './play-chat.ts';
+import { ACCOUNT_TAG, type PlayChat } from './people.ts';
 import { useText } from './texts.ts';
 
 /** How long nothing is typed before the service is asked. */
 const PAUSE_MS = 300;
-/** The number of the playground's account. */
-export const ACCOUNT_TAG = '@999000000000';
 
 /** Says which route the text would take, while it is typed. */
 export function WhoAnswers(props: {

@@ -123,3 +123,31 @@ describe('writeMessage', () => {
     expect(await stored()).toEqual([]);
   });
 });
+
+describe('writeMessage of an edit or a deletion', () => {
+  const rows = {
+    1: { direction: 'incoming', text: 'first', from: `${ANA}@s.whatsapp.net` },
+    2: { direction: 'incoming', text: 'second', from: `${ANA}@s.whatsapp.net`, editOf: 'WA1' },
+    3: { direction: 'outgoing', text: 'answer' },
+    4: { direction: 'incoming', text: 'hi', from: `${LUIS}@s.whatsapp.net` },
+  };
+
+  it('names the first version of the message', async () => {
+    const { write, stored } = await setup(rows);
+    await write({ edit: '1', text: 'new' });
+    await write({ edit: '2', text: 'newer' });
+    await write({ deletion: '2' });
+    expect(await stored()).toMatchObject([
+      { kind: 'text', text: 'new', editOf: 'WA1' },
+      { kind: 'text', text: 'newer', editOf: 'WA1' },
+      { kind: 'other', text: '', deletes: 'WA1', ignoredReason: 'deleted', details: { of: 'WA2' } },
+    ]);
+  });
+
+  it.each(['3', '4', '9'])('is refused for the message %s, which is not of the person', async (id) => {
+    const { write, stored } = await setup(rows);
+    expect(await write({ edit: id, text: 'new' })).toEqual({ kind: 'unknown', field: 'edit' });
+    expect(await write({ deletion: id })).toEqual({ kind: 'unknown', field: 'deletion' });
+    expect(await stored()).toEqual([]);
+  });
+});
