@@ -372,6 +372,50 @@ describe('the page Routes', () => {
     await page.getByRole('link', { name: 'help' }).waitFor({ state: 'detached' });
   });
 
+  it('shows what is likely to go wrong with a route that it saved', async () => {
+    const id = await addRoute('moved', {
+      enabled: false,
+      config: { adk: { appName: 'a', headers: { Authorization: 'Bearer s3cret' } } },
+    });
+    const { page, goTo } = await open();
+    await goTo(`routes/${id}`);
+    await page.getByLabel('Address of the agent').fill('http://127.0.0.1:9');
+    await button(page, 'Save').click();
+    const notice = page.locator('.notice', { hasText: 'Stored: moved. These problems are likely:' });
+    await notice
+      .getByText(/The stored secret was removed because the address of the agent changed/)
+      .waitFor();
+    await notice.getByText(/cannot be reached/).waitFor();
+    await expectAccessible(page);
+  });
+
+  it('has accessible dialogs in the dark theme', async () => {
+    await addRoute('dark', { enabled: false });
+    const { page, goTo } = await open({ theme: 'dark' });
+    await goTo('routes');
+    const dialog = page.getByRole('dialog');
+    await button(page, 'Import').click();
+    await dialog
+      .getByLabel('Routes as YAML or JSON')
+      .fill('routes: [{ name: dark, channelId: "*", priority: 3 }]');
+    await expectAccessible(page);
+    await button(dialog, 'Show changes').click();
+    await dialog.locator('ins', { hasText: '3' }).waitFor();
+    await expectAccessible(page);
+    await button(dialog, 'Close').click();
+    await page.getByRole('row', { name: /dark/ }).getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText(/\d \/ \d/).waitFor();
+    await expectAccessible(page);
+    await button(dialog, 'Cancel').click();
+    await goTo('routes/versions');
+    await page
+      .getByRole('button', { name: /^Restore/ })
+      .nth(1)
+      .click();
+    await dialog.locator('.route-changes').waitFor();
+    await expectAccessible(page);
+  });
+
   it('says that another person changed the route that is edited', async () => {
     const { id } = await routeNamed('all');
     const { page, goTo } = await open();
