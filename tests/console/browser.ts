@@ -10,14 +10,17 @@ export function chromiumPath(): string | undefined {
   return PATHS.find((path) => existsSync(path));
 }
 
-/** Starts Chromium without a window. @throws {Error} it is not installed; the sentence says how to install it */
-export async function startBrowser(): Promise<Browser> {
+/** A microphone that hears a tone, which every page may use. */
+export const FAKE_MICROPHONE = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
+
+/** Starts Chromium without a window. @param more further switches @throws {Error} it is not installed; the sentence says how to install it */
+export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) {
     throw new Error('Chromium is not installed. On Debian: apt-get install chromium.');
   }
   // no sandbox: the tests also run as root in a container
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage', ...more] });
 }
 
 /** A console in its own browser session. */
