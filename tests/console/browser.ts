@@ -3,9 +3,12 @@ import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { startChromium } from '../support/chromium.ts';
 
-/** Starts Chromium without a window. @throws {Error} it is not installed; the sentence says how to install it */
-export function startBrowser(): Promise<Browser> {
-  return startChromium();
+/** A microphone that hears a tone, which every page may use. */
+export const FAKE_MICROPHONE = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
+
+/** Starts Chromium without a window. @param more further switches @throws {Error} it is not installed; the sentence says how to install it */
+export function startBrowser(more: readonly string[] = []): Promise<Browser> {
+  return startChromium(more);
 }
 
 /** A console in its own browser session. */

@@ -190,8 +190,9 @@ describe('the page Playground', () => {
       .replace('contains: "one two three"', 'contains: "four"')
       .replace('withinMs: 10000', 'withinMs: 1000');
     await editor.fill(wrong);
+    const saving = page.waitForResponse((response) => response.request().method() === 'POST');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
+    expect((await saving).status()).toBe(201);
     await row.getByRole('button', { name: 'Run' }).click();
     await page.getByText('A step failed.').waitFor();
     await page.getByText('It said instead: “one two three”.').waitFor();
