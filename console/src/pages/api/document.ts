@@ -1,24 +1,6 @@
 import { baseUrl } from '../../api/base-url.ts';
 import { Problem } from '../../api/problem.ts';
-
-/** A JSON schema, as far as this page shows it. */
-export interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  description?: string;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  anyOf?: Schema[];
-  oneOf?: Schema[];
-  allOf?: Schema[];
-  enum?: unknown[];
-  const?: unknown;
-  default?: unknown;
-  examples?: unknown[];
-  format?: string;
-  additionalProperties?: boolean | Schema;
-}
+import type { Schema } from './schema-text.ts';
 
 export interface Parameter {
   name: string;

@@ -1,8 +1,8 @@
 import { Badge, Card } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Method } from './api-page.tsx';
-import { type Operation, type Schema, scopesOf } from './document.ts';
-import { schemaText } from './schema-text.ts';
+import { type Operation, scopesOf } from './document.ts';
+import { type Schema, schemaText } from './schema-text.ts';
 import { useText } from './texts.ts';
 import { TryIt } from './try-it.tsx';
 

@@ -1,4 +1,21 @@
-import type { Schema } from './document.ts';
+/** A JSON schema, as far as this page shows it. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  examples?: unknown[];
+  format?: string;
+  additionalProperties?: boolean | Schema;
+}
 
 const MAX_DEPTH = 6;
 

@@ -4,9 +4,9 @@ import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Form, TextArea, TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
-import type { Operation, Schema } from './document.ts';
+import type { Operation } from './document.ts';
 import { Code } from './operation-view.tsx';
-import { sampleOf } from './schema-text.ts';
+import { type Schema, sampleOf } from './schema-text.ts';
 import { type CallAnswer, type CallInput, curlOf, sendCall } from './send-call.ts';
 import { useText } from './texts.ts';
 

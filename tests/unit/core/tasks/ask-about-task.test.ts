@@ -60,6 +60,7 @@ describe('a running task', () => {
     });
     const answer = askAboutTask(deps, taskId);
     const refused = expect(answer).rejects.toMatchObject({ code: 'AGENT_UNAVAILABLE' });
+    await clock.untilSleeping();
     await clock.advanceMs(10_000);
     await refused;
   });

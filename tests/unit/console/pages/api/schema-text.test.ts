@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Schema } from '../../../../../console/src/pages/api/document.ts';
-import { sampleOf, schemaText } from '../../../../../console/src/pages/api/schema-text.ts';
+import { type Schema, sampleOf, schemaText } from '../../../../../console/src/pages/api/schema-text.ts';
 
 const schemas: Record<string, Schema> = {
   Person: {
