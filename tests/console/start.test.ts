@@ -96,6 +96,21 @@ describe('the page Start', () => {
     expect(await page.getByLabel('Show', { exact: true }).inputValue()).toBe('unanswered');
   });
 
+  it('weighs less than 150 KB at the first view, with charts', async () => {
+    const { page, goTo } = await open();
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Network.enable');
+    let bytes = 0;
+    devtools.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await goTo('');
+    await page.locator('.plot canvas').last().waitFor();
+    console.info(`first view of the console: ${(bytes / 1_000).toFixed(1)} KB`);
+    expect(bytes).toBeGreaterThan(10_000);
+    expect(bytes).toBeLessThan(150_000);
+  });
+
   it('says the same as a chart in a table, and draws charts as wide as the window', async () => {
     await addCounts();
     const { page, goTo } = await open();

@@ -5,6 +5,7 @@ import { TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
+import { meaningOf } from './meaning.ts';
 import { useText } from './texts.ts';
 
 /** The variables that this node was started with. */
@@ -30,7 +31,9 @@ export function Environment() {
                   cell: ({ name, meaning }) => (
                     <div>
                       <code>{name}</code>
-                      <p class="faint meaning">{meaning}</p>
+                      <p class="faint meaning" lang="en">
+                        {meaningOf({ description: meaning })}
+                      </p>
                     </div>
                   ),
                 },
