@@ -11,7 +11,7 @@ import { Cli } from '../../router/src/cli/cli.ts';
 import { descendantsOf, pathOf } from '../../router/src/cli/command-tree.ts';
 import { createProgram } from '../../router/src/cli/program.ts';
 import { hostOf, runWa2ai } from '../support/cli.ts';
-import { CLI_TABLE } from '../support/cli-table.ts';
+import { CLI_TABLE, SCENARIO } from '../support/cli-table.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { newNumber, TestBed } from '../support/test-bed.ts';
@@ -57,7 +57,7 @@ async function json(...args: string[]) {
   expect([code, errors], `${args.join(' ')}: ${errors}`).toEqual([0, '']);
   succeeded.add(leafOf(args));
   const lines = output.trim().split('\n');
-  return args.includes('export') ? lines.map((line) => JSON.parse(line)) : JSON.parse(output);
+  return leafOf(args) === 'wa2ai chats export' ? lines.map((line) => JSON.parse(line)) : JSON.parse(output);
 }
 
 function leafOf(args: readonly string[]): string {
@@ -113,14 +113,14 @@ describe('every command of wa2ai against a running service', () => {
 
   it.each(table.filter(([, { isLocal }]) => !isLocal))(
     '%s ends with 3 when no service answers, and with 4 without a key',
-    async (path, { args = [] }) => {
+    async (path, { args = [], hasProgress }) => {
       const words = [...path.split(' ').slice(1), ...args];
       const away = await runWa2ai([...words, '--url', 'http://127.0.0.1:9']);
-      expect([away.code, away.output]).toEqual([3, '']);
+      expect([away.code, hasProgress ? '' : away.output]).toEqual([3, '']);
       expect(away.errors).toMatch(/^wa2ai: No wa2ai answers at http:\/\/127\.0\.0\.1:9 .*\n$/);
       if (path === 'wa2ai status') return;
       const refused = await runWa2ai([...words, '--url', service.url]);
-      expect([refused.code, refused.output]).toEqual([4, '']);
+      expect([refused.code, hasProgress ? '' : refused.output]).toEqual([4, '']);
       expect(refused.errors).toMatch(/^wa2ai: .* Name the file of a key with --key-file.*\n$/);
     },
   );
@@ -280,6 +280,18 @@ describe('an operator with wa2ai alone', () => {
     );
     for (const verb of ['inspect', 'check']) await json('agent', verb, bed.agent.url, '--kind', 'adk');
     await json('agent', 'test', bed.agent.url, '--app', 'test_agent', '--message', 'hola');
+  });
+
+  it('keeps versions of routes, and runs a scenario', async () => {
+    const [{ id }] = (await json('routes', 'list')).data;
+    expect((await json('routes', 'test', id)).data.findings).toEqual([]);
+    const path = join(folder, 'routes.json');
+    await json('routes', 'export', path);
+    expect(await json('routes', 'apply', path, '--dry-run')).toMatchObject({ success: true });
+    const [newest] = (await json('routes', 'history')).data;
+    await json('routes', 'history', String(newest.version));
+    await json('routes', 'rollback', String(newest.version), '--dry-run');
+    expect(await json('simulate', SCENARIO)).toMatchObject({ isPassed: true });
   });
 
   it('backs up, and restores into a temporary database', async () => {

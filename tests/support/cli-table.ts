@@ -8,10 +8,14 @@ export interface TableEntry {
   wrong?: readonly string[];
   /** It does not call the service, or works without it. */
   isLocal?: true;
+  /** It prints what it does before it calls the service. */
+  hasProgress?: true;
 }
 
 /** Any change of a route: `{"enabled": false}`. */
 const CHANGE = 'tests/fixtures/route-change.json';
+/** A scenario of the examples. */
+export const SCENARIO = 'examples/scenarios/echo.yaml';
 const NO_CHAT = '+5493777000000';
 const NO_ID = '9c8a9b1e-0000-4000-8000-000000000000';
 
@@ -56,6 +60,11 @@ export const CLI_TABLE: Readonly<Record<string, TableEntry>> = {
     wrong: [NO_ID, '/nowhere/route.json'],
   },
   'wa2ai routes remove': { args: [NO_ID], notFound: [NO_ID], wrong: [] },
+  'wa2ai routes test': { args: [NO_ID], notFound: [NO_ID], wrong: [] },
+  'wa2ai routes export': { wrong: ['a', 'b'] },
+  'wa2ai routes apply': { args: [CHANGE], wrong: ['/nowhere/routes.yaml'] },
+  'wa2ai routes history': { notFound: ['999999'], wrong: ['1', '2'] },
+  'wa2ai routes rollback': { args: ['999999'], notFound: ['999999'], wrong: ['last'] },
   'wa2ai routes explain': { args: [NO_CHAT, 'hola'], wrong: [NO_CHAT] },
   'wa2ai agents list': { wrong: ['all'] },
   'wa2ai agents show': { args: ['nobody'], notFound: ['nobody'], wrong: [] },
@@ -65,6 +74,7 @@ export const CLI_TABLE: Readonly<Record<string, TableEntry>> = {
   'wa2ai agent test': { isLocal: true, wrong: [] },
   'wa2ai agent inspect': { isLocal: true, wrong: [] },
   'wa2ai agent check': { isLocal: true, wrong: [] },
+  'wa2ai simulate': { args: [SCENARIO], hasProgress: true, wrong: ['/nowhere/scenario.yaml'] },
   'wa2ai keys list': { wrong: ['all'] },
   'wa2ai keys add': { args: ['ci', 'routes:read'], wrong: ['ci'] },
   'wa2ai keys revoke': { args: ['nobody'], notFound: ['nobody'], wrong: [] },

@@ -43,6 +43,14 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai routes add': ['wa2ai routes add route.json'],
   'wa2ai routes edit': ['wa2ai routes edit 01987c2e-0000-7000-8000-000000000001 change.json'],
   'wa2ai routes remove': ['wa2ai routes remove 01987c2e-0000-7000-8000-000000000001'],
+  'wa2ai routes test': [
+    'wa2ai routes test 01987c2e-0000-7000-8000-000000000001',
+    'wa2ai routes test --file route.json',
+  ],
+  'wa2ai routes export': ['wa2ai routes export routes.yaml'],
+  'wa2ai routes apply': ['wa2ai routes apply routes.yaml --dry-run', 'wa2ai routes apply routes.yaml'],
+  'wa2ai routes history': ['wa2ai routes history', 'wa2ai routes history 12'],
+  'wa2ai routes rollback': ['wa2ai routes rollback 11 --dry-run', 'wa2ai routes rollback 11'],
   'wa2ai routes explain': ['wa2ai routes explain +5493777239922 "Where is my order?"'],
   'wa2ai agents list': ['wa2ai agents list'],
   'wa2ai agents show': ['wa2ai agents show helper'],
@@ -54,6 +62,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai keys revoke': ['wa2ai keys revoke k7Qd'],
   'wa2ai audit list': ['wa2ai audit list --limit 20'],
   'wa2ai audit verify': ['wa2ai audit verify', 'wa2ai audit verify --json'],
+  'wa2ai simulate': [
+    'wa2ai simulate examples/scenarios/echo.yaml',
+    'wa2ai simulate --own scenarios/greeting.yaml scenarios/orders.yaml',
+  ],
   'wa2ai mcp': ['wa2ai mcp', 'wa2ai mcp --key-file mcp-key'],
   'wa2ai completion': ['source <(wa2ai completion bash)'],
 };
