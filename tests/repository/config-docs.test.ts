@@ -25,7 +25,17 @@ describe('the documents written from the settings (node scripts/write-docs.mjs)'
     expect(rows.map(([, name]) => name)).toEqual(Object.keys(envSchema.shape));
     for (const [row, , , , meaning] of rows) expect(meaning, row).toMatch(/^[A-Z].*\.$/);
     expect([...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title)).toEqual([
-      ...['Service', 'Several nodes', 'WhatsApp', 'Agents', 'Hosted agents', 'Retention', 'Logs', 'Tests'],
+      ...[
+        'Service',
+        'Several nodes',
+        'WhatsApp',
+        'Agents',
+        'Hosted agents',
+        'Files',
+        'Retention',
+        'Logs',
+        'Tests',
+      ],
     ]);
   });
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { IncomingMessage } from '../models.ts';
 import { audioServerFields } from './audio-server-fields.ts';
 
 /** Longest answer that is spoken, in characters, where the settings do not say it. */
@@ -32,7 +31,7 @@ export type VoiceSettings = z.output<typeof voiceField>;
 /** Whether the answer to a message is spoken. Pure. */
 export function isSpoken(
   voice: VoiceSettings | undefined,
-  asked: Pick<IncomingMessage, 'media'> | undefined,
+  asked: { media?: { kind: string } } | undefined,
 ): voice is VoiceSettings {
   return voice?.when === 'always' || (voice !== undefined && asked?.media?.kind === 'voice');
 }
