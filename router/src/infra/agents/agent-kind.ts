@@ -119,8 +119,8 @@ export interface AgentKind<Settings = unknown> {
     deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
   ): Promise<AgentCardFacts | undefined>;
   /**
-   * Asks the agent what it says about itself, without running it; undefined when it says nothing. As `probe` otherwise.
-   * Absent: agents of this kind say nothing.
+   * Asks an agent without a card what it says about itself, without running it; undefined when it says nothing. As `probe`
+   * otherwise. Absent: agents of this kind have a card, or say nothing.
    */
   about?(
     agentEndpoint: string,

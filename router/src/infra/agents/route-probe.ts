@@ -103,11 +103,11 @@ export class RouteProbe {
     kind: AgentKind | undefined,
     { agentEndpoint, config }: AgentOfRoute,
   ): Promise<AgentAbout | undefined> {
-    if (!kind?.about) return undefined;
-    const { about } = kind;
+    const ask = kind?.about ?? kind?.card;
+    if (!ask) return undefined;
     try {
       const said = await withLimit(this.#deps.clock, PROBE_LIMIT_MS, undefined, (signal) =>
-        about.call(kind, agentEndpoint, config.agent?.settings, { ...this.#deps, signal }),
+        ask.call(kind, agentEndpoint, config.agent?.settings, { ...this.#deps, signal }),
       );
       return said && boundedAbout(said);
     } catch (error) {
@@ -119,9 +119,14 @@ export class RouteProbe {
 }
 
 /** What an agent says may be of any length. */
-function boundedAbout({ version, capabilities }: AgentAbout): AgentAbout {
+function boundedAbout({
+  version,
+  capabilities,
+  skills = [],
+}: AgentAbout & Partial<Pick<AgentCardFacts, 'skills'>>): AgentAbout {
+  const all = [...capabilities, ...skills.map(({ name }) => `skill ${name}`)];
   return {
     ...(version !== undefined && { version: version.slice(0, MAX_TEXT_CHARS) }),
-    capabilities: capabilities.slice(0, MAX_CAPABILITIES).map((each) => each.slice(0, MAX_TEXT_CHARS)),
+    capabilities: all.slice(0, MAX_CAPABILITIES).map((each) => each.slice(0, MAX_TEXT_CHARS)),
   };
 }

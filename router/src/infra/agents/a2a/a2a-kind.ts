@@ -1,6 +1,6 @@
 import { agentKind } from '../agent-kind.ts';
 import { A2aAgentClient } from './a2a-agent-client.ts';
-import { a2aFindings, aboutA2a } from './a2a-probe.ts';
+import { a2aFindings } from './a2a-probe.ts';
 import { type A2aSettings, a2aSettings } from './a2a-settings.ts';
 import { a2aSettingsProblems } from './a2a-settings-check.ts';
 import { a2aCardFacts } from './card/a2a-card-facts.ts';
@@ -16,7 +16,6 @@ export const a2aKind = agentKind<A2aSettings>({
   endpointOf: (agentEndpoint) => agentEndpoint,
   probe: a2aFindings,
   card: a2aCardFacts,
-  about: aboutA2a,
   tools: a2aTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new A2aCards(clock, transport);

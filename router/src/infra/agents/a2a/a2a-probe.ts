@@ -1,6 +1,6 @@
 import type { AgentCard } from '@a2a-js/sdk';
 import { Wa2aiError } from '../../../core/errors.ts';
-import type { AgentAbout, AgentDeps, ProbeFinding } from '../agent-kind.ts';
+import type { AgentDeps, ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { A2aSettings } from './a2a-settings.ts';
 import { findA2aCard } from './card/a2a-cards.ts';
@@ -32,16 +32,6 @@ export async function a2aFindings(
     if (!(error instanceof Wa2aiError)) throw error;
     return [{ code: 'AGENT_MANIFEST', field: address, message: error.message }];
   }
-}
-
-/** What the card says; undefined when there is none. */
-export async function aboutA2a(
-  agentEndpoint: string,
-  settings: A2aSettings,
-  deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
-): Promise<AgentAbout | undefined> {
-  const { card } = await findA2aCard(agentEndpoint, settings, deps);
-  return card && { ...(card.version && { version: card.version }), capabilities: a2aCapabilities(card) };
 }
 
 /** What an agent can do by its card, a line for each. */

@@ -3,7 +3,7 @@ import { npcCardFacts } from './card/npc-card-facts.ts';
 import { NpcCards } from './card/npc-cards.ts';
 import { npcServer } from './card/npc-server.ts';
 import { NpcAgentClient } from './npc-agent-client.ts';
-import { aboutNpc, npcFindings } from './npc-probe.ts';
+import { npcFindings } from './npc-probe.ts';
 import { type NpcSettings, npcSettings } from './npc-settings.ts';
 import { npcSettingsProblems } from './npc-settings-check.ts';
 import { npcTools } from './toolkit/npc-tools.ts';
@@ -17,7 +17,6 @@ export const npcKind = agentKind<NpcSettings>({
   endpointOf: (agentEndpoint, settings) => npcServer(agentEndpoint, settings, undefined).rpcUrl,
   probe: npcFindings,
   card: npcCardFacts,
-  about: aboutNpc,
   tools: npcTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new NpcCards(clock, transport);

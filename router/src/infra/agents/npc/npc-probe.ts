@@ -1,4 +1,4 @@
-import type { AgentAbout, AgentDeps, ProbeFinding } from '../agent-kind.ts';
+import type { AgentDeps, ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import { fetchCard } from './card/npc-cards.ts';
 import { cardUrlOf, npcServer } from './card/npc-server.ts';
@@ -28,17 +28,4 @@ export async function npcFindings(
   const names = answer.card.capabilities.join(', ').slice(0, 300);
   const message = `The card of the NPC agent has no capability "${capability}". It has: ${names}.`;
   return [{ code: 'AGENT_APP_UNKNOWN', field: 'config.npc.capability', message }];
-}
-
-/** What the card says; undefined when there is none. */
-export async function aboutNpc(
-  agentEndpoint: string,
-  settings: NpcSettings,
-  deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
-): Promise<AgentAbout | undefined> {
-  const cardUrl = cardUrlOf(agentEndpoint, settings);
-  const { headersFor } = npcServer(agentEndpoint, settings, undefined);
-  const { card } = await fetchCard(cardUrl, headersFor(cardUrl), deps);
-  if (!card) return undefined;
-  return { ...(card.version !== undefined && { version: card.version }), capabilities: card.capabilities };
 }
