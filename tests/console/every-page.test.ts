@@ -67,7 +67,7 @@ describe('the console in short', () => {
     }
     await page.keyboard.type('40');
     await page.keyboard.press('Enter');
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Saved.', { exact: true }).waitFor();
     const { body } = await bed.service.api('GET', '/api/settings/governor');
     expect(body.data).toMatchObject({ stored: { firstContacts: { perDay: 40 } } });
     await page.evaluate('document.activeElement.blur()');

@@ -67,7 +67,7 @@ describe('the page Settings', () => {
     await expectAccessible(page);
     await setting('reply.maxChars').getByRole('spinbutton').fill('500');
     await save.click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Saved.', { exact: true }).waitFor();
     expect(await stored('conversation')).toMatchObject({
       reply: { maxChars: 500, format: 'plain' },
       access: { list: ['+34 600 000 001', '34600000002'] },
@@ -95,7 +95,7 @@ describe('the page Settings', () => {
       .fill('7');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Saved.', { exact: true }).waitFor();
     expect(await stored('governor')).toEqual({
       firstContacts: { perDay: 33 },
       accounts: { default: { messages: { perSecond: 7 } } },
@@ -110,7 +110,7 @@ describe('the page Settings', () => {
     await page.locator('[data-setting=enabled]').getByRole('checkbox').check();
     await page.locator('[data-setting=name]').getByRole('textbox').fill('Old Guard');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('Saved.').waitFor();
+    await page.getByText('Saved.', { exact: true }).waitFor();
     expect(await shown('npc')).toMatchObject({ enabled: true, name: 'Old Guard' });
   });
 
