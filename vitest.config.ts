@@ -3,10 +3,10 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Test files at a time. Each has its own database, WhatsApp and ports, and waits often: two share even a single
- * core well. The processes that each starts set the upper end.
+ * Test files at a time. Each has its own database, WhatsApp and ports, and waits often: one more than there are cores
+ * keeps them busy. The processes that each starts set the upper end.
  */
-const maxWorkers = Math.min(Math.max(availableParallelism(), 2), 6);
+const maxWorkers = Math.min(availableParallelism() + 1, 6);
 
 /** Vitest's own limit, a second, is too short on a busy machine; a test that passes does not wait for it. */
 const expect = { poll: { timeout: 40_000 } };
@@ -183,6 +183,7 @@ export default defineConfig({
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
+          maxWorkers,
           sequence: { groupOrder: 1 },
         },
       },
