@@ -46,6 +46,12 @@ export function traceSteps(trace: unknown): TraceStep[] {
   });
 }
 
+/** The name of a route as the trace has it; undefined when it has none. */
+export function routeNameIn(trace: unknown, routeId: string): string | undefined {
+  const entries = Array.isArray(trace) ? trace.filter(isRecord) : [];
+  return entries.flatMap((entry) => (entry.routeId === routeId ? (word(entry.name) ?? []) : []))[0];
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

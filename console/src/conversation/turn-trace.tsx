@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
+import { hrefOf } from '../app/location.ts';
 import type { Chat, Message, Received, Sent } from './chat-types.ts';
 import { kindKey, type TextKey, useText } from './texts.ts';
-import { type TraceStep, traceSteps } from './trace-steps.ts';
+import { routeNameIn, type TraceStep, traceSteps } from './trace-steps.ts';
 
 /** What became of one message: the rules that were checked, the agent with its attempts, and the answers. */
 export function TurnTrace({
@@ -28,7 +29,16 @@ export function TurnTrace({
         <Fact name={t('state')} value={t(`state.${turn.state}` as TextKey)} />
         <Fact name={t('reason')} value={turn.reason} />
         <Fact name={t('error')} value={turn.error} />
-        <Fact name={t('route')} value={turn.routeId} />
+        {turn.routeId && (
+          <>
+            <dt>{t('route')}</dt>
+            <dd>
+              <a href={hrefOf(`/routes/${turn.routeId}`)}>
+                {routeNameIn(turn.trace, turn.routeId) ?? turn.routeId}
+              </a>
+            </dd>
+          </>
+        )}
         <Fact
           name={t('agentTime')}
           value={turn.agentMs === undefined ? undefined : t('milliseconds', { ms: turn.agentMs })}

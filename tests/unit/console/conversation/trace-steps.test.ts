@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { traceSteps } from '../../../../console/src/conversation/trace-steps.ts';
+import { routeNameIn, traceSteps } from '../../../../console/src/conversation/trace-steps.ts';
 
 it('shows rules, policies and requests to the agent as lines', () => {
   const trace = [
@@ -46,4 +46,11 @@ it.each([
   ],
 ])('shows %j', (trace, steps) => {
   expect(traceSteps(trace)).toEqual(steps);
+});
+
+it('finds the name of a route', () => {
+  const trace = [null, { routeId: 'r1' }, { routeId: 'r2', name: 'support', outcome: 'chosen' }];
+  expect(routeNameIn(trace, 'r2')).toBe('support');
+  expect(routeNameIn(trace, 'r1')).toBeUndefined();
+  expect(routeNameIn('words', 'r1')).toBeUndefined();
 });
