@@ -1,40 +1,17 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
-let browser: Browser;
-const opened: OpenConsole[] = [];
-/** A refused change is an error in the log of the browser. */
-let expected: RegExp | undefined;
+const { open, mayComplain } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
-  [bed, browser] = await Promise.all([TestBed.startPaired(), startBrowser()]);
-});
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  const complaints = shown.flatMap((each) => each.complaints);
-  expect(complaints.filter((text) => !expected?.test(text))).toEqual([]);
-  expected = undefined;
+  bed = await TestBed.startPaired();
 });
 afterAll(async () => {
-  await browser?.close();
   await bed?.close();
 });
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
-}
 
 describe('the page Accounts', () => {
   it('shows the state, the next action and the history of an account', async () => {
@@ -73,7 +50,7 @@ describe('the page Accounts', () => {
   });
 
   it('links a phone by code', async () => {
-    expected = /400 \(Bad Request\)/;
+    mayComplain(/400 \(Bad Request\)/);
     const { page, goTo } = await open();
     await goTo('accounts');
     await page.getByRole('button', { name: 'Add account' }).click();

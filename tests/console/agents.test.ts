@@ -1,55 +1,35 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { A2aDouble } from '../doubles/a2a-agent.ts';
 import { NpcDouble } from '../doubles/npc-agent.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { TestBed } from '../support/test-bed.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible, type OpenConsole } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 const SERVER = join(repositoryRoot, 'examples/agents/chat-node/server.js');
 
 let bed: TestBed;
-let browser: Browser;
 let folder: string;
 let npc: NpcDouble;
 let a2a: A2aDouble;
-const opened: OpenConsole[] = [];
+const { open, mayComplain } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'wa2ai-console-agents-'));
-  [bed, browser, npc, a2a] = await Promise.all([
+  [bed, npc, a2a] = await Promise.all([
     TestBed.startPaired({ env: { WA2AI_DATA_DIR: folder } }),
-    startBrowser(),
     NpcDouble.start({ apiKey: 'npc-key-1' }),
     A2aDouble.start(),
   ]);
 });
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
-});
 afterAll(async () => {
-  await browser?.close();
   await bed?.close();
   await Promise.all([npc?.stop(), a2a?.stop()]);
   rmSync(folder, { recursive: true, force: true });
 });
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
-}
 
 async function addAgent(id: string): Promise<void> {
   const hosted = { runtime: 'process', command: [process.execPath, SERVER] };
@@ -140,10 +120,9 @@ describe('the page Agents', () => {
       const width = await narrow.page.evaluate('document.documentElement.scrollWidth');
       expect(width, path).toBeLessThanOrEqual(390);
     }
+    mayComplain(/status of 404 /);
     await bed.service.api('DELETE', `/api/agents/${id}`);
     await page.getByRole('heading', { name: 'This agent does not exist any more' }).waitFor();
-    expect(opened.flatMap(({ complaints }) => complaints).every((text) => / 404 /.test(text))).toBe(true);
-    for (const each of opened) each.complaints.length = 0;
   });
 
   it('shows the cards of agents, and what becomes of their tasks, and cancels one', async () => {
@@ -182,12 +161,12 @@ describe('the page Agents', () => {
     // The double has no such method, as the specification.
     await row.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).last().click();
+    mayComplain(/status of 409 /);
     await page.getByText('The agent does not cancel this task. It continues.').waitFor();
     npc.complete(taskId, { message: 'You found it!' });
     expect((await bo.nextReply()).text).toBe(`Task ${taskId}: You found it!`);
     await row.waitFor({ state: 'detached' });
     await page.getByLabel('Show', { exact: true }).selectOption('ended');
     await row.getByText('ended', { exact: true }).waitFor();
-    for (const each of opened) each.complaints.length = 0;
   });
 });

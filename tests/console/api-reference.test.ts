@@ -1,37 +1,18 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
-let browser: Browser;
-const opened: OpenConsole[] = [];
+const { open } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
-  [bed, browser] = await Promise.all([TestBed.start(), startBrowser()]);
+  bed = await TestBed.start();
   await bed.startService();
 });
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
-});
 afterAll(async () => {
-  await browser?.close();
   await bed?.close();
 });
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
-}
 
 /** The operations of the service, as its document has them. */
 async function operationIds(): Promise<string[]> {

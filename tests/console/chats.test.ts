@@ -1,45 +1,26 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedChats } from '../support/seed-chats.ts';
 import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 const CHATS = 10_000;
 
 let bed: TestBed;
-let browser: Browser;
 let ana: Person;
-const opened: OpenConsole[] = [];
+const { open } = consolesOf(() => bed.service.url);
 beforeAll(async () => {
   bed = await TestBed.startPaired();
-  browser = await startBrowser();
   ana = bed.person({ name: 'Ana' });
   await ana.say('hello', { to: bed.phone });
   await ana.nextReply();
   await seedChats(bed.database.url, { chats: CHATS, messages: 100_000 });
 }, 240_000);
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
-});
 afterAll(async () => {
-  await browser?.close();
   await bed?.close();
 });
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
-}
 
 const optionOf = (page: Page, name: string) => page.locator('.virtual-row').filter({ hasText: name });
 

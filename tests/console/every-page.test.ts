@@ -1,23 +1,22 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import { expectAccessible, openConsole, startBrowser } from './browser.ts';
+import { expectAccessible } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
-let browser: Browser;
+const { open } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
-  [bed, browser] = await Promise.all([TestBed.start(), startBrowser()]);
+  bed = await TestBed.start();
   await bed.startService();
 });
 afterAll(async () => {
-  await browser?.close();
   await bed?.close();
 });
 
 describe('the console in short', () => {
   it('opens every page of the navigation, each without a complaint and accessible', async () => {
-    const { page, goTo, complaints, close } = await openConsole(browser, bed.service.url);
+    const { page, goTo } = await open();
     await goTo('');
     const links = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').all();
     const paths = await Promise.all(links.map((link) => link.getAttribute('href')));
@@ -26,12 +25,10 @@ describe('the console in short', () => {
       await goTo((path ?? '').replace(/^#\//, ''));
       await expectAccessible(page);
     }
-    expect(complaints).toEqual([]);
-    await close();
   });
 
   it('can be used with the keyboard alone', async () => {
-    const { page, goTo, complaints, close } = await openConsole(browser, bed.service.url);
+    const { page, goTo } = await open();
     await goTo('');
     const focused = () => page.evaluate<string>('document.activeElement?.textContent?.trim() ?? ""');
     const tabTo = async (name: RegExp) => {
@@ -78,7 +75,5 @@ describe('the console in short', () => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    expect(complaints).toEqual([]);
-    await close();
   });
 });

@@ -1,16 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible, type OpenConsole } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 /** A picture of one pixel. */
 const PICTURE = Buffer.from(
@@ -19,31 +14,18 @@ const PICTURE = Buffer.from(
 );
 
 let bed: TestBed;
-let browser: Browser;
 let folder: string;
-const opened: OpenConsole[] = [];
+const { open } = consolesOf(() => bed.service.url);
 beforeAll(async () => {
   // Nothing is paired and there is no route.
   bed = await TestBed.start();
-  [browser, folder] = await Promise.all([startBrowser(), mkdtemp(join(tmpdir(), 'wa2ai-playground-'))]);
+  [folder] = await Promise.all([mkdtemp(join(tmpdir(), 'wa2ai-playground-'))]);
   await bed.startService();
 }, 120_000);
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
-});
 afterAll(async () => {
-  await browser?.close();
   await bed?.close();
   await rm(folder, { recursive: true, force: true });
 });
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
-}
 
 const log = (page: Page) => page.getByRole('log');
 /** Bubbles of the account that have the text; those of the person are on the right. */

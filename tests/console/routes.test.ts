@@ -1,29 +1,23 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startOpenAiServer } from '../doubles/openai-server.ts';
 import type { StandInServer } from '../doubles/stand-in-server.ts';
 import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible, type OpenConsole } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
-let browser: Browser;
 let openAi: StandInServer;
 let ana: Person;
-const opened: OpenConsole[] = [];
+const { open } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
   bed = await TestBed.startPaired();
-  [browser, openAi] = await Promise.all([startBrowser(), startOpenAiServer()]);
+  [openAi] = await Promise.all([startOpenAiServer()]);
   ana = bed.person({ name: 'Ana' });
   for (const text of ['help me', 'hello']) {
     await ana.say(text, { to: bed.phone });
@@ -43,13 +37,7 @@ beforeEach(async () => {
     enabled: true,
   });
 });
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
-});
 afterAll(async () => {
-  await browser?.close();
   await openAi?.close();
   await bed?.close();
 });
@@ -59,12 +47,6 @@ async function api(method: string, path: string, body?: object): Promise<any> {
   const answer = await bed.service.api(method, path, body);
   expect(answer.status, `${method} ${path} ${JSON.stringify(answer.body)}`).toBeLessThan(300);
   return answer.body;
-}
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
 }
 
 async function addRoute(name: string, change: object = {}): Promise<string> {

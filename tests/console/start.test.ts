@@ -1,38 +1,19 @@
-import type { Browser } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TIME_BUCKETS } from '../../router/src/core/stats/answer-times.ts';
 import { TestBed } from '../support/test-bed.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
-let browser: Browser;
-const opened: OpenConsole[] = [];
+const { open } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
-  [bed, browser] = await Promise.all([TestBed.startPaired(), startBrowser()]);
-});
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
+  bed = await TestBed.startPaired();
 });
 afterAll(async () => {
-  await browser?.close();
   await bed?.close();
 });
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
-}
 
 /** Counts of the last three hours: two messages a minute, and one failure in it. */
 async function addCounts(): Promise<void> {

@@ -1,44 +1,21 @@
-import type { Browser } from 'playwright-core';
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
-import {
-  type ConsoleOptions,
-  expectAccessible,
-  type OpenConsole,
-  openConsole,
-  startBrowser,
-} from './browser.ts';
+import { expectAccessible } from './browser.ts';
+import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
-let browser: Browser;
 let receiver: WebhookReceiver;
-const opened: OpenConsole[] = [];
+const { open } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
-  [bed, browser, receiver] = await Promise.all([
-    TestBed.startPaired(),
-    startBrowser(),
-    WebhookReceiver.start(),
-  ]);
-});
-afterEach(async () => {
-  const shown = opened.splice(0);
-  await Promise.all(shown.map((each) => each.close()));
-  expect(shown.flatMap(({ complaints }) => complaints)).toEqual([]);
+  [bed, receiver] = await Promise.all([TestBed.startPaired(), WebhookReceiver.start()]);
 });
 afterAll(async () => {
-  await browser?.close();
   await receiver?.stop();
   await bed?.close();
 });
-
-async function open(options?: ConsoleOptions): Promise<OpenConsole> {
-  const shown = await openConsole(browser, bed.service.url, options);
-  opened.push(shown);
-  return shown;
-}
 
 describe('the page Webhooks', () => {
   it('adds a webhook, shows its secret once, tests it, edits it and switches it off', async () => {
