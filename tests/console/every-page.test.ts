@@ -73,6 +73,7 @@ describe('the console in short', () => {
     await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor();
     await tabTo(/^Add account$/);
     await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });

@@ -12,6 +12,7 @@ import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import type { AgentTools, ToolInput } from '../../router/src/infra/agents/agent-tools.ts';
 import type { Inspection } from '../../router/src/infra/agents/inspection.ts';
 import { kindNamed, routeConfigField } from '../../router/src/infra/agents/route-config.ts';
+import { RouteProbe } from '../../router/src/infra/agents/route-probe.ts';
 import { maskedConfig } from '../../router/src/infra/agents/route-secrets.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
@@ -223,12 +224,13 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
   });
 
   it('tells what it says about itself, where the kind asks for it, and nothing when nothing listens', async () => {
-    await setup();
-    const signal = new AbortController().signal;
-    const about = () => kind.about?.(server.url, settings, { transport: new AgentTransport(), signal });
+    const { route } = await setup();
+    const probe = new RouteProbe({ clock: holdingClock, transport: new AgentTransport() });
+    const about = async () => (await probe.test(route)).about;
     const asks = ['adk', 'npc', 'a2a', 'openai'].includes(name);
-    expect(kind.about !== undefined).toBe(asks);
-    if (asks) expect((await about())?.capabilities).not.toEqual([]);
+    const said = await about();
+    expect(said !== undefined).toBe(asks);
+    if (asks) expect(said?.capabilities).not.toEqual([]);
     await server.close();
     opened.delete(server);
     expect(await about()).toBeUndefined();

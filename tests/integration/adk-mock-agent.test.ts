@@ -88,8 +88,7 @@ describe('an agent that misbehaves', () => {
   it.each([
     ['bad-json', AgentProtocolError, 'the answer is not JSON'],
     ['html', AgentProtocolError, 'the answer is not JSON'],
-    ['huge', AgentProtocolError, 'the answer is larger than 2097152 bytes'],
-    ['flood', AgentProtocolError, 'the answer is larger than 2097152 bytes'],
+    ['flood', AgentProtocolError, 'the answer is larger than 16777216 bytes'],
     ['never-ending', AgentTimeoutError, 'Request to agent timed out after 300ms'],
     ['hang', AgentTimeoutError, 'Request to agent timed out after 300ms'],
     ['reset', AgentUnavailableError, 'Failed to send message to ADK agent: other side closed'],

@@ -18,6 +18,9 @@ import { storageRetryMs } from '../retry.ts';
 import type { CircuitBreakers, CircuitSettings } from './circuit-breaker.ts';
 
 /** How many attempts one turn makes, and how long it waits between them. */
+/** A longer answer would be hundreds of messages: it is a mistake of the agent, such as a file as a text. */
+export const MAX_ANSWER_CHARS = 1_000_000;
+
 export interface AttemptPolicy {
   /** Minimum number of attempts when the agent rejects the message, from 1. */
   attempts: number;
@@ -234,8 +237,12 @@ async function attemptOnce(
       ...(onText && { onText }),
       ...(store && { store }),
     });
-    if (response.success) return { response };
-    return { error: new AgentProtocolError('The agent reported a failure without saying which.') };
+    const { length } = response.response ?? '';
+    if (response.success && length <= MAX_ANSWER_CHARS) return { response };
+    const problem = response.success
+      ? `The agent answered with ${length} characters; at most ${MAX_ANSWER_CHARS} are sent.`
+      : 'The agent reported a failure without saying which.';
+    return { error: new AgentProtocolError(problem) };
   } catch (caught) {
     stopping.throwIfAborted();
     // The turn continues on the node of the agent.

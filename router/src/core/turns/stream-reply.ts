@@ -8,6 +8,7 @@ import type { ChatClaim, Inbox, StoredPart } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { FormatReply } from '../ports/reply-formatter.ts';
 import { storageRetryMs } from '../retry.ts';
+import { MAX_ANSWER_CHARS } from './ask-agent.ts';
 import type { NewReply, PendingTurn, QueuedReply } from './turn.ts';
 import { addressOf } from './turn-talk.ts';
 
@@ -130,7 +131,7 @@ export abstract class ReplyStream {
         if (waitMs > 0) await clock.sleep(waitMs, signal);
         const text = this.#latest();
         this.#latest = undefined;
-        await this.show(text);
+        if (text.length <= MAX_ANSWER_CHARS) await this.show(text);
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'answer not shown while it is written');

@@ -59,7 +59,6 @@ const CASES = {
     ...say({ text: 'counted' }),
     usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1 },
   }),
-  huge: () => say({ text: 'x'.repeat(10 * 1024 * 1024) }),
 };
 
 function call(name, args) {

@@ -9,7 +9,7 @@ import {
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
 import type { CountOptions } from '../../../../router/src/core/ports/inbox.ts';
-import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
+import { askAgent, MAX_ANSWER_CHARS } from '../../../../router/src/core/turns/ask-agent.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
@@ -81,6 +81,16 @@ describe('askAgent', () => {
     const client = agent({ success: true, response: 'hello' });
     const outcome = await askAgent(deps(), client, 'http://agent', message);
     expect(outcome).toMatchObject({ kind: 'answer', attempts: 1, response: { response: 'hello' } });
+  });
+
+  it('refuses an answer that would be hundreds of messages', async () => {
+    const answerOf = async (chars: number) =>
+      askAgent(deps(1), agent({ success: true, response: 'x'.repeat(chars) }), 'http://agent', message);
+    expect(await answerOf(MAX_ANSWER_CHARS)).toMatchObject({ kind: 'answer' });
+    expect(await answerOf(MAX_ANSWER_CHARS + 1)).toMatchObject({
+      kind: 'failed',
+      error: { code: 'AGENT_PROTOCOL', message: expect.stringContaining('1000001 characters') },
+    });
   });
 
   it('repeats the request after the wait that the agent named', async () => {
