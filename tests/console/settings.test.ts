@@ -50,7 +50,7 @@ describe('the page Settings', () => {
       access: { list: ['+34 600 000 001', '34600000002'] },
       when: { days: ['mon'] },
     });
-    await page.getByRole('button', { name: 'Reset to default: reply' }).click();
+    await page.getByRole('button', { name: 'Reset to default: Replies' }).click();
     await page.getByText('There are changes that are not saved.').waitFor();
     await save.click();
     await expect.poll(async () => (await stored('conversation')).reply).toBeUndefined();

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { SelectField, TextField } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
-import type { JsonSchema } from './json-schema.ts';
+import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import { isObject, type Json, kindOf, mistakeAt, withField, withKind } from './route-draft.ts';
 import type { DraftProps } from './route-fields.tsx';
 import { SchemaFields } from './schema-field.tsx';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
-import { fieldKindOf, type JsonSchema } from './json-schema.ts';
+import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import { isObject } from './route-draft.ts';
 import { PlainField, type SchemaFieldProps, SecretField, useCommon } from './schema-inputs.tsx';
 import { useText } from './texts.ts';

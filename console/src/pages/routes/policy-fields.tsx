@@ -1,5 +1,5 @@
 import { Card } from '../../components/page.tsx';
-import { fieldKindOf, type JsonSchema } from './json-schema.ts';
+import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import { withField } from './route-draft.ts';
 import type { DraftProps } from './route-fields.tsx';
 import { SchemaField, SchemaFields } from './schema-field.tsx';
@@ -29,7 +29,7 @@ export function PolicyFields({ schema, draft, mistakes, onChange }: DraftProps &
         />
       ))}
       <details class="section" open={Object.keys(others.properties).some((name) => name in config)}>
-        <summary>{text.sections.more}</summary>
+        <summary>{text.moreSettings}</summary>
         <SchemaFields
           path="config"
           schema={others}

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { fieldKindOf, labelOf } from './json-schema.ts';
+import { fieldKindOf } from '../../schema-form/json-schema.ts';
+import { useSectionTitle } from '../../schema-form/section-titles.ts';
 import { MapField } from './map-field.tsx';
 import { isObject, mistakeAt, withField } from './route-draft.ts';
 import {
@@ -39,6 +40,7 @@ export function SchemaField(props: SchemaFieldProps) {
     case 'switch-or-text':
       return <SwitchOrTextField {...props} />;
     case 'json':
+    case 'record':
       return <JsonField {...props} />;
     default:
       return <PlainField {...props} />;
@@ -72,7 +74,7 @@ function Section(props: SchemaFieldProps) {
   const text = useText();
   const hasMistake = mistakeAt(mistakes, path) !== undefined;
   const [isOpen, setOpen] = useState(false);
-  const titles: Record<string, string> = text.sections;
+  const titleOf = useSectionTitle();
   const count = isObject(value) ? Object.keys(value).length : 0;
   const change = (next: unknown) =>
     onChange(isObject(next) && Object.keys(next).length > 0 ? next : undefined);
@@ -83,7 +85,7 @@ function Section(props: SchemaFieldProps) {
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
       <summary>
-        {titles[name] ?? labelOf(name)}
+        {titleOf(name)}
         {count > 0 && <span class="badge good">{text.set.replace('{count}', String(count))}</span>}
       </summary>
       {schema.description && <p class="hint">{plain(schema.description)}</p>}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea, TextField } from '../../components/form.tsx';
-import { type JsonSchema, labelOf } from './json-schema.ts';
+import { type JsonSchema, labelOf } from '../../schema-form/json-schema.ts';
 import { MASK, mistakeAt, type mistakesOf } from './route-draft.ts';
 import { useText } from './texts.ts';
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
+import { labelOf } from '../../schema-form/json-schema.ts';
 import { meaningOf } from './meaning.ts';
 import { type FieldsProps, SchemaFields } from './schema-fields.tsx';
 import { useText } from './texts.ts';
@@ -18,7 +19,7 @@ export function RecordFields(props: FieldsProps & { name: string }) {
   if (typeof inside !== 'object') return null;
   return (
     <fieldset class="wide">
-      <legend>{name}</legend>
+      <legend>{labelOf(name)}</legend>
       <p class="faint" lang="en">
         {meaningOf(schema)}
       </p>

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { useQuery } from '../../api/use-query.ts';
 import { CheckField, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { fieldKindOf, type JsonSchema, labelOf } from '../../schema-form/json-schema.ts';
 import { meaningOf } from './meaning.ts';
-import { kindOf, type Schema } from './schema.ts';
 import type { FieldsProps } from './schema-fields.tsx';
 import { useText } from './texts.ts';
 import { valueAt } from './values.ts';
@@ -11,7 +11,7 @@ interface FieldProps {
   label: string;
   hint?: string;
   error?: string;
-  schema: Schema;
+  schema: JsonSchema;
   value: unknown;
   /** What applies without an own value. */
   fallback: unknown;
@@ -26,7 +26,7 @@ export function SchemaField(props: FieldsProps & { name: string; isRequired: boo
   const at = path.join('.');
   const error = details.find(({ field }) => field === at || field.startsWith(`${at}.`))?.message;
   const field: FieldProps = {
-    label: name,
+    label: labelOf(name),
     ...(hint && { hint }),
     ...(error && { error }),
     schema,
@@ -43,15 +43,15 @@ export function SchemaField(props: FieldsProps & { name: string; isRequired: boo
 
 function Editor({ isRequired, ...field }: FieldProps & { isRequired: boolean }) {
   const { label, schema, value, set } = field;
-  const kind = kindOf(schema);
-  if (kind === 'switch' && isRequired)
+  const kind = fieldKindOf(schema);
+  if (kind === 'boolean' && isRequired)
     return <CheckField {...shown(field)} value={value === true} onInput={set} />;
-  if (kind === 'choice' || kind === 'switch') return <Choice {...field} />;
+  if (kind === 'choice' || kind === 'boolean') return <Choice {...field} />;
   if (kind === 'switch-or-text') return <SwitchOrText {...field} />;
   if (kind === 'choices') return <Choices {...field} />;
   if (kind === 'lines') return <Lines {...field} />;
-  if (kind === 'json') return <Json {...field} />;
-  if (/routeId$/i.test(label)) return <RouteChoice {...field} />;
+  if (kind === 'json' || kind === 'map') return <Json {...field} />;
+  if (/\broute id$/i.test(label)) return <RouteChoice {...field} />;
   const isNumber = kind === 'number';
   return (
     <TextField
@@ -110,7 +110,7 @@ function SwitchOrText(field: FieldProps) {
 function Choices(field: FieldProps) {
   const { label, hint, error, schema, value, set } = field;
   const chosen = Array.isArray(value) ? (value as string[]) : [];
-  const all = schema.items?.enum ?? [];
+  const all = (schema.items?.enum ?? []).map(String);
   return (
     <fieldset class="choices">
       <legend>{label}</legend>

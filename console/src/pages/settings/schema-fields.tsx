@@ -1,11 +1,11 @@
 import type { Problem } from '../../api/problem.ts';
+import { fieldKindOf, type JsonSchema, labelOf } from '../../schema-form/json-schema.ts';
 import { RecordFields } from './record-fields.tsx';
-import { kindOf, type Schema } from './schema.ts';
 import { SchemaField } from './schema-field.tsx';
 import type { Path } from './values.ts';
 
 export interface FieldsProps {
-  schema: Schema;
+  schema: JsonSchema;
   path: Path;
   /** Of the whole form. */
   values: Record<string, unknown>;
@@ -23,15 +23,15 @@ export function SchemaFields(props: FieldsProps) {
     <div class="fields">
       {parts.map(([key, schema]) => {
         const inside = { ...props, schema, path: [...props.path, key] };
-        const kind = kindOf(schema);
+        const kind = fieldKindOf(schema);
         if (kind === 'record') return <RecordFields key={key} name={key} {...inside} />;
-        if (kind !== 'group') {
+        if (kind !== 'section') {
           const isRequired = props.schema.required?.includes(key) ?? false;
           return <SchemaField key={key} name={key} isRequired={isRequired} {...inside} />;
         }
         return (
           <fieldset key={key} class="wide">
-            <legend>{key}</legend>
+            <legend>{labelOf(key)}</legend>
             <SchemaFields {...inside} />
           </fieldset>
         );

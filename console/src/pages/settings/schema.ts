@@ -1,30 +1,16 @@
 import { callAny } from '../../api/call.ts';
+import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import type { FormName } from './texts.ts';
 
-/** The part of a JSON schema that the forms use. */
-export interface Schema {
-  $ref?: string;
-  type?: string;
-  description?: string;
-  enum?: string[];
-  anyOf?: Schema[];
-  items?: Schema;
-  minimum?: number;
-  maximum?: number;
-  properties?: Record<string, Schema>;
-  additionalProperties?: boolean | Schema;
-  required?: string[];
-}
-
 interface Document {
-  paths: Record<string, { put: { requestBody: { content: Record<string, { schema: Schema }> } } }>;
-  components: { schemas: Record<string, Schema> };
+  paths: Record<string, { put: { requestBody: { content: Record<string, { schema: JsonSchema }> } } }>;
+  components: { schemas: Record<string, JsonSchema> };
 }
 
 let document: Promise<Document> | undefined;
 
 /** The schema of the body that stores these settings, from the OpenAPI document of the service. @throws {Problem} */
-export async function schemaOf(name: FormName): Promise<Schema> {
+export async function schemaOf(name: FormName): Promise<JsonSchema> {
   document ??= callAny('GET /openapi.json') as Promise<Document>;
   // a failed request is made again by the next form
   document.catch(() => {
@@ -35,10 +21,10 @@ export async function schemaOf(name: FormName): Promise<Schema> {
   return withoutReferences(body, components.schemas);
 }
 
-function withoutReferences(schema: Schema, named: Record<string, Schema>): Schema {
+function withoutReferences(schema: JsonSchema, named: Record<string, JsonSchema>): JsonSchema {
   const { $ref } = schema;
   const found = $ref === undefined ? schema : (named[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {});
-  const inside = (part: Schema) => withoutReferences(part, named);
+  const inside = (part: JsonSchema) => withoutReferences(part, named);
   const { properties, items, anyOf, additionalProperties: others } = found;
   return {
     ...found,
@@ -49,37 +35,4 @@ function withoutReferences(schema: Schema, named: Record<string, Schema>): Schem
     ...(anyOf && { anyOf: anyOf.map(inside) }),
     ...(typeof others === 'object' && { additionalProperties: inside(others) }),
   };
-}
-
-/** How a value is edited. */
-export type FieldKind =
-  | 'choice'
-  | 'switch'
-  | 'number'
-  | 'text'
-  | 'switch-or-text'
-  | 'choices'
-  | 'lines'
-  | 'group'
-  | 'record'
-  | 'json';
-
-export function kindOf({
-  type,
-  enum: values,
-  items,
-  anyOf,
-  properties,
-  additionalProperties,
-}: Schema): FieldKind {
-  if (values) return 'choice';
-  if (anyOf?.every((each) => each.type === 'boolean' || each.type === 'string')) return 'switch-or-text';
-  if (type === 'boolean') return 'switch';
-  if (type === 'integer' || type === 'number') return 'number';
-  if (type === 'string') return 'text';
-  if (type === 'array' && items?.enum) return 'choices';
-  if (type === 'array' && items?.type === 'string') return 'lines';
-  if (properties) return 'group';
-  if (typeof additionalProperties === 'object' && additionalProperties.properties) return 'record';
-  return 'json';
 }

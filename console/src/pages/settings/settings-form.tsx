@@ -7,14 +7,16 @@ import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Card } from '../../components/page.tsx';
 import { ErrorState, Loading } from '../../components/states.tsx';
+import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
+import { useSectionTitle } from '../../schema-form/section-titles.ts';
 import { meaningOf } from './meaning.ts';
-import { kindOf, type Schema, schemaOf } from './schema.ts';
+import { schemaOf } from './schema.ts';
 import { SchemaFields } from './schema-fields.tsx';
 import { type FormName, useText } from './texts.ts';
 import { isRecord, withoutEmpty, withValue } from './values.ts';
 
 interface Known {
-  schema: Schema;
+  schema: JsonSchema;
   /** What is stored: absent values are the defaults. */
   stored: Record<string, unknown>;
   /** What applies, with the defaults. */
@@ -24,6 +26,7 @@ interface Known {
 /** Shows and changes the settings under `/api/settings/NAME` by the schema of its body. */
 export function SettingsForm({ name }: { name: FormName }) {
   const text = useText();
+  const titleOf = useSectionTitle();
   const [known, setKnown] = useState<Known>();
   const [problem, setProblem] = useState<Problem>();
   const [draft, setDraft] = useState<Record<string, unknown>>();
@@ -68,7 +71,7 @@ export function SettingsForm({ name }: { name: FormName }) {
         void store.run(withoutEmpty(values) ?? {});
       }}
     >
-      {sectionsOf(schema, text.general).map(({ key, title, section }) => (
+      {sectionsOf(schema, text.general, titleOf).map(({ key, title, section }) => (
         <Card
           key={title}
           title={title}
@@ -133,7 +136,7 @@ export function SettingsForm({ name }: { name: FormName }) {
 }
 
 /** Some endpoints show the stored settings beside those in use, others the settings in use only. */
-function knownOf(schema: Schema, data: Record<string, unknown>): Known {
+function knownOf(schema: JsonSchema, data: Record<string, unknown>): Known {
   if (isRecord(data.stored) && isRecord(data.inUse)) {
     return { schema, stored: data.stored, inUse: data.inUse };
   }
@@ -144,17 +147,21 @@ function knownOf(schema: Schema, data: Record<string, unknown>): Known {
 
 /** Single values stand together, each group in its own card; groups by name come last. */
 function sectionsOf(
-  schema: Schema,
+  schema: JsonSchema,
   general: string,
-): Array<{ key?: string; title: string; section: Schema }> {
+  titleOf: (name: string) => string,
+): Array<{ key?: string; title: string; section: JsonSchema }> {
   const parts = Object.entries(schema.properties ?? {});
-  const only = (wanted: Array<[string, Schema]>) => ({ ...schema, properties: Object.fromEntries(wanted) });
-  const groups = parts.filter(([, part]) => kindOf(part) === 'group');
-  const records = parts.filter(([, part]) => kindOf(part) === 'record');
+  const only = (wanted: Array<[string, JsonSchema]>) => ({
+    ...schema,
+    properties: Object.fromEntries(wanted),
+  });
+  const groups = parts.filter(([, part]) => fieldKindOf(part) === 'section');
+  const records = parts.filter(([, part]) => fieldKindOf(part) === 'record');
   const single = parts.filter((part) => !groups.includes(part) && !records.includes(part));
   return [
     ...(single.length > 0 ? [{ title: general, section: only(single) }] : []),
-    ...groups.map(([key, section]) => ({ key, title: key, section })),
-    ...records.map((part) => ({ title: part[0], section: only([part]) })),
+    ...groups.map(([key, section]) => ({ key, title: titleOf(key), section })),
+    ...records.map((part) => ({ title: titleOf(part[0]), section: only([part]) })),
   ];
 }

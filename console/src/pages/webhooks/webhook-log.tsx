@@ -125,7 +125,7 @@ function Result({ delivery: { state, status, error, dueAt } }: { delivery: Deliv
       {error !== undefined && state !== 'delivered' && <p class="faint">{error}</p>}
       {state === 'pending' && dueAt !== undefined && (
         <p class="faint">
-          {text.next}: <Time at={dueAt} />
+          {text.next}: {Date.parse(dueAt) > Date.now() ? <Time at={dueAt} /> : text.now}
         </p>
       )}
     </div>

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  fieldKindOf,
-  type JsonSchema,
-  labelOf,
-} from '../../../../../console/src/pages/routes/json-schema.ts';
-import { agentKinds } from '../../../../../router/src/infra/agents/agent-kinds.ts';
-import { agentKindsApi } from '../../../../../router/src/infra/faces/rest/resources/agent-kinds-api.ts';
+import { fieldKindOf, type JsonSchema, labelOf } from '../../../../console/src/schema-form/json-schema.ts';
+import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
+import { agentKindsApi } from '../../../../router/src/infra/faces/rest/resources/agent-kinds-api.ts';
 
 describe('fieldKindOf', () => {
   it.each<[string, JsonSchema]>([
@@ -18,6 +14,7 @@ describe('fieldKindOf', () => {
     ['choices', { type: 'array', items: { type: 'string', enum: ['a'] } }],
     ['lines', { type: 'array', items: { type: 'string' } }],
     ['map', { type: 'object', additionalProperties: { type: 'string' } }],
+    ['record', { type: 'object', additionalProperties: { type: 'object', properties: { a: {} } } }],
     ['section', { type: 'object', properties: { a: {} } }],
     ['switch-or-text', { anyOf: [{ type: 'boolean' }, { type: 'string' }] }],
     ['json', { anyOf: [{ type: 'array' }, { type: 'string' }] }],

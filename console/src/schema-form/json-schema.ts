@@ -1,5 +1,6 @@
 /** The parts of a JSON Schema that a form needs. */
 export interface JsonSchema {
+  $ref?: string;
   type?: string;
   description?: string;
   format?: string;
@@ -21,6 +22,7 @@ export type FieldKind =
   | 'choices'
   | 'lines'
   | 'map'
+  | 'record'
   | 'switch-or-text'
   | 'section'
   | 'json';
@@ -46,8 +48,8 @@ export function fieldKindOf(schema: JsonSchema): FieldKind {
       return items?.type === 'string' ? 'lines' : 'json';
     case 'object': {
       if (schema.properties) return 'section';
-      const isTexts = typeof additionalProperties === 'object' && additionalProperties.type === 'string';
-      return isTexts ? 'map' : 'json';
+      const entry = typeof additionalProperties === 'object' ? additionalProperties : {};
+      return entry.properties ? 'record' : entry.type === 'string' ? 'map' : 'json';
     }
     default:
       return 'json';
