@@ -46,7 +46,7 @@ describe('the page Accounts', () => {
     await card.getByText('Quiet hours: 00:00 to 00:01 (UTC).').waitFor();
     await expectAccessible(page);
     await card.getByRole('link', { name: 'Change the limits' }).click();
-    await page.getByRole('heading', { level: 2, name: 'firstContacts' }).waitFor();
+    await page.getByRole('heading', { level: 2, name: 'First contacts' }).waitFor();
   });
 
   it('links a phone by code', async () => {
