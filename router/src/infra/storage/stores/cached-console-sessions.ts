@@ -7,38 +7,29 @@ import type {
   SessionLookup,
   StoredSession,
 } from '../../../core/ports/console-sessions.ts';
-import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
-
-/** An ended session works no longer than this, also on a node that missed the notification. */
-const MAX_AGE_MS = 1_000;
-/** `markSeen` writes less often than this for one session. */
-const MARK_EVERY_MS = 60_000;
+import { CachedTable } from './cached-table.ts';
+import type { NotifyingTransport } from './notified-cache.ts';
 
 /**
- * Finds sessions in a copy of the whole table, as CachedApiKeyStore does with keys: a request with an invented cookie costs
- * no statement. Every change of a session or a user makes all nodes read it again.
+ * Finds sessions in a copy of the table. Every change of a session or a user makes all nodes read it again; a node that
+ * missed the notification refuses an ended session after at most a second.
  */
 export class CachedConsoleSessions implements ConsoleSessions, SessionLookup {
   readonly #table: ConsoleSessions;
-  readonly #clock: Clock;
-  readonly #cache: NotifiedCache<ReadonlyMap<string, StoredSession>>;
-  /** When a use was last written, on the monotonic clock. */
-  readonly #markedAtMs = new Map<string, number>();
+  /** By the hash of the token. */
+  readonly #copy: CachedTable<StoredSession>;
 
   constructor(table: ConsoleSessions, bus: NodeBus<NotifyingTransport>, clock: Clock) {
     this.#table = table;
-    this.#clock = clock;
-    // One entry: the table.
-    this.#cache = new NotifiedCache(bus.transport, clock, {
-      maxSize: 1,
-      sizeOf: () => 1,
-      maxAgeMs: MAX_AGE_MS,
+    this.#copy = new CachedTable(bus, clock, {
+      changed: 'users-changed',
+      all: () => table.all(),
+      keyOf: ({ tokenHash }) => hex(tokenHash),
     });
-    bus.on('users-changed', () => this.#cache.clear());
   }
 
   create(session: NewSession): Promise<ConsoleSession | undefined> {
-    return this.#cache.change(() => this.#table.create(session));
+    return this.#copy.change(() => this.#table.create(session));
   }
 
   all(): Promise<StoredSession[]> {
@@ -46,39 +37,26 @@ export class CachedConsoleSessions implements ConsoleSessions, SessionLookup {
   }
 
   async find(tokenHash: Uint8Array): Promise<StoredSession | undefined> {
-    return (await this.#copy()).get(nameOf(tokenHash));
+    return (await this.#copy.rows()).get(hex(tokenHash));
   }
 
   async byId(id: string): Promise<StoredSession | undefined> {
-    return [...(await this.#copy()).values()].find((session) => session.id === id);
+    return [...(await this.#copy.rows()).values()].find((session) => session.id === id);
   }
 
   end(id: string): Promise<boolean> {
-    return this.#cache.change(() => this.#table.end(id));
+    return this.#copy.change(() => this.#table.end(id));
   }
 
   endAllOf(userName: string | undefined, exceptId?: string): Promise<number> {
-    return this.#cache.change(() => this.#table.endAllOf(userName, exceptId));
+    return this.#copy.change(() => this.#table.endAllOf(userName, exceptId));
   }
 
-  async markSeen(id: string): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
-    const lastMs = this.#markedAtMs.get(id);
-    if (lastMs !== undefined && nowMs - lastMs < MARK_EVERY_MS) return;
-    this.#markedAtMs.set(id, nowMs);
-    await this.#table.markSeen(id);
-  }
-
-  #copy(): Promise<ReadonlyMap<string, StoredSession>> {
-    return this.#cache.read('all', async () => {
-      const sessions = await this.#table.all();
-      const ids = new Set(sessions.map(({ id }) => id));
-      for (const id of this.#markedAtMs.keys()) if (!ids.has(id)) this.#markedAtMs.delete(id);
-      return new Map(sessions.map((session) => [nameOf(session.tokenHash), session]));
-    });
+  markSeen(id: string): Promise<void> {
+    return this.#copy.markUsed(id, () => this.#table.markSeen(id));
   }
 }
 
-function nameOf(tokenHash: Uint8Array): string {
+function hex(tokenHash: Uint8Array): string {
   return Buffer.from(tokenHash).toString('hex');
 }
