@@ -54,7 +54,9 @@ function sourceFolders() {
 }
 
 function sourceHash() {
-  const scripts = ['bundle.mjs', 'slim-proto.mjs', 'console-types.mjs'].map((name) => join('scripts', name));
+  const scripts = ['bundle.mjs', 'slim-proto.mjs', 'code-cache.mjs', 'console-types.mjs'].map((name) =>
+    join('scripts', name),
+  );
   const files = ['tsconfig.json', 'package-lock.json', ...scripts];
   return hashOf(
     [...sourceFolders(), join(root, 'runtime-server'), config, ...files.map((file) => join(root, file))],

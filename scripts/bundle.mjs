@@ -3,6 +3,7 @@
 // only the bundle needs may be a development package, such as viem: a production install is smaller without it.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cacheCode } from './code-cache.mjs';
 import { slimProto } from './slim-proto.mjs';
 import { root } from './steps.mjs';
 
@@ -71,6 +72,13 @@ export async function bundleService() {
     // loads only the packages of its command
     codeSplitting: {
       groups: [
+        // before all packages, because the code of these is cached for its flags
+        { name: 'heap-flags', test: /heap-flags/ },
+        // what the database needs, which starts before the other packages are loaded
+        {
+          name: 'packages-first',
+          test: /node_modules.*[\\/](zod|pg|pg-[a-z-]+|postgres-[a-z]+|sql-template-tag)[\\/]/,
+        },
         {
           name: 'packages',
           test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode)\/)/,
@@ -81,6 +89,7 @@ export async function bundleService() {
   await bundle.close();
   refuseDevelopmentPackages(output);
   slimPackages();
+  cacheCode(service, (name) => name.startsWith('packages'));
   copyFileSync(join(programs, 'infra', 'matching', 'regex-worker.mjs'), join(service, 'regex-worker.mjs'));
 }
 

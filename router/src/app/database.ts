@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { StorageTroubleError } from '../core/errors.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
-import { openDatabase } from '../infra/storage/database.ts';
+import type { Database } from '../infra/storage/database.ts';
 import { Postgres } from '../infra/storage/postgres.ts';
 import { FileUpkeep } from '../infra/storage/upkeep/file-upkeep.ts';
 import { Retention } from '../infra/storage/upkeep/retention.ts';
@@ -25,9 +25,8 @@ export interface DatabaseParts {
   abandon(): void;
 }
 
-/** Opens and migrates the database; started, checks it and removes old rows. @throws {DatabaseError} */
-export async function openStorage(config: Config, log: Logger): Promise<Part<DatabaseParts>> {
-  const database = await openDatabase(config, log);
+/** What uses the open database; started, checks it and removes old rows; stopped, closes it. */
+export function openStorage(config: Config, log: Logger, database: Database): Part<DatabaseParts> {
   const { nodeId } = database;
   const { stores, files } = mediaStores(config, log.child({ mod: 'media' }));
   const postgres = new Postgres(database.url, { secrets: database.secrets, files });

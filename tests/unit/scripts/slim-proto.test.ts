@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { slimProto } from '../../../scripts/slim-proto.mjs';
+import { repositoryRoot } from '../../support/repository.ts';
+
+const { slimProto } = await import(pathToFileURL(join(repositoryRoot, 'scripts/slim-proto.mjs')).href);
 
 interface Kind {
   new (): Record<string, unknown>;

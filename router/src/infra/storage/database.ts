@@ -43,15 +43,21 @@ export interface Database {
 
 /**
  * Opens the database of the settings and brings it up to date.
+ * @param onServerStart called when the server starts, or answers, without further work of this process
  * @throws {DatabaseError} with a sentence for the operator; nothing that this call started is left running
  */
-export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  onServerStart?: () => void,
+): Promise<Database> {
   if (config.databaseUrl) {
+    onServerStart?.();
     const nodeId = await nodeIdFrom(config);
     const database = await connectExternalPostgres({ url: config.databaseUrl, nodeId, log });
     return prepare(config, database, log);
   }
-  const database = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  const database = await startEmbeddedPostgres({ dataDir: config.dataDir, log, onServerStart });
   return prepare(config, database, log).catch(async (error: unknown) => {
     throw await orFullDisk(error, config.dataDir);
   });
