@@ -22,6 +22,8 @@ async function main(): Promise<void> {
     beginning = begin(config);
     // Loading the rest takes as long as the start of a database server.
     await beginning.untilServerStarts;
+    const { useFastVerification } = await import('./providers/baileys/signal/verify-signature.ts');
+    useFastVerification();
     const { checkBaileys } = await import('./providers/baileys/connection/check-surface.ts');
     checkBaileys();
     const { useFastAgreement } = await import('./providers/baileys/signal/key-agreement.ts');

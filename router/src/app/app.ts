@@ -47,8 +47,14 @@ export async function createApp(config: Config, { log, logRing, ...beginning }: 
 
   try {
     const database = await started(openStorage(config, log, await beginning.database));
-    const cluster = await started(createCluster(config, database, log));
-    const hosting = await started(createHosting(config, { ...database, ...cluster }, log));
+    const clusterPart = createCluster(config, database, log);
+    const hostingPart = createHosting(config, { ...database, ...clusterPart.parts }, log);
+    // Both wait for the database only. A failure waits for the other one: it is stopped after its start.
+    const [clusterStart, hostingStart] = await Promise.allSettled([
+      started(clusterPart),
+      started(hostingPart),
+    ]);
+    const [cluster, hosting] = [resultOf(clusterStart), resultOf(hostingStart)];
     const turns = await started(createTurns(config, { ...database, ...cluster, ...hosting }, faults, log));
     const answering = { ...database, ...cluster, ...hosting, ...turns };
     const common = { ...answering, ...createHostedAgents(answering, log) };
@@ -73,4 +79,9 @@ export async function createApp(config: Config, { log, logRing, ...beginning }: 
     await stop();
     throw error;
   }
+}
+
+function valueOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
 }

@@ -24,7 +24,7 @@ export function begin(config: Config): Beginning {
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ring: logRing });
   for (const name of unknownVariables(process.env))
     log.warn({ variable: name }, 'unknown variable is ignored');
-  let onServerStart = () => undefined as void;
+  let onServerStart: () => void = () => undefined;
   const serverStart = new Promise<void>((resolve) => {
     onServerStart = resolve;
   });

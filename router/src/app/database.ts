@@ -11,6 +11,8 @@ import { mediaStores } from './media-stores.ts';
 import type { Part } from './part.ts';
 
 const CHECK_EVERY_MS = 5_000;
+/** Statements of the start that run at the same time. */
+const CONNECTIONS_OF_START = 2;
 
 export interface DatabaseParts {
   /** Contains a password: never log it. */
@@ -38,6 +40,7 @@ export function openStorage(config: Config, log: Logger, database: Database): Pa
     log: log.child({ mod: 'database' }),
   });
   postgres.onError((error) => storage.reportError(error));
+  postgres.connectAhead(CONNECTIONS_OF_START);
   const retention = new Retention({
     postgres,
     limits: config.retention,

@@ -9,7 +9,7 @@ import { openSecrets } from './encryption/open-secrets.ts';
 import type { SecretCipher } from './encryption/secret-cipher.ts';
 import { nodeIdOf } from './node-id.ts';
 import { orFullDisk } from './upkeep/full-disk.ts';
-import { applyMigrations, migrationNames } from './upkeep/migrations.ts';
+import { migrate, migrationNames } from './upkeep/migrations.ts';
 
 /** The settings that choose the database. */
 export interface DatabaseConfig {
@@ -72,16 +72,16 @@ async function prepare(config: DatabaseConfig, database: RunningPostgres, log: L
   try {
     const folder = join(projectFolder(), 'prisma');
     const nodeId = await nodeIdFrom(config);
-    const applied = await applyMigrations(url, folder);
-    if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
-    const secrets = await withConnection(url, 'keys', (client) =>
-      openSecrets(client, {
+    const secrets = await withConnection(url, 'migrations', async (client) => {
+      const applied = await migrate(client, folder);
+      if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
+      return openSecrets(client, {
         keyFile: config.dataKeyFile,
         dataDir: config.databaseUrl === undefined ? config.dataDir : undefined,
         nodeId,
         log: log.child({ mod: 'database' }),
-      }),
-    );
+      });
+    });
     return {
       url,
       nodeId,
