@@ -81,7 +81,7 @@ export async function createApp(config: Config, { log, logRing, ...beginning }: 
   }
 }
 
-function valueOf<T>(settled: PromiseSettledResult<T>): T {
+function resultOf<T>(settled: PromiseSettledResult<T>): T {
   if (settled.status === 'rejected') throw settled.reason;
   return settled.value;
 }
