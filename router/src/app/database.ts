@@ -77,7 +77,7 @@ async function checkUntilOutdated(storage: StorageCheck, stopping: AbortSignal):
   for (;;) {
     try {
       await systemClock.sleep(CHECK_EVERY_MS, stopping);
-      await storage.check();
+      await storage.look();
     } catch (error) {
       if (stopping.aborted) return new Promise(() => undefined);
       if (error instanceof StorageTroubleError && error.trouble === 'newer') return error.message;
