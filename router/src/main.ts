@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { App } from './app/app.ts';
 import type { Beginning } from './app/beginning.ts';
+import { setHeapFlags } from './config/heap-flags.ts';
 import { Wa2aiError } from './core/errors.ts';
-import { setHeapFlags } from './heap-flags.ts';
 
 /** Exit codes: 0 stopped by a signal, 1 cannot start or continue, 2 a setting is wrong. */
 async function main(): Promise<void> {

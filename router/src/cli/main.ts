@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
-import { setHeapFlags } from '../heap-flags.ts';
+import { setHeapFlags } from '../config/heap-flags.ts';
 
 setHeapFlags();
 const args = process.argv.slice(2);
