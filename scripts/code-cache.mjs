@@ -10,6 +10,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const IMPORT = /^import(?:([^"]*?)from)?"([^"]+)";/;
+/** The script has no `import()`: V8 does not keep its loader in cached code. */
+const DYNAMIC_IMPORT = /(?<![.\w$])import(?=\()/g;
 const EXPORTS = /export\{([^{}]*)\};\s*$/;
 
 /** The module in `folder` that loads the others. */
@@ -25,7 +27,6 @@ export function cachedScript(module) {
   const script = new vm.Script(readFileSync(file, 'latin1'), {
     filename: file,
     ...(existsSync(cache) && { cachedData: readFileSync(cache) }),
-    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   return { run: script.runInThisContext(), script };
 }
@@ -47,8 +48,8 @@ export function splitChunk(code) {
   const exported = EXPORTS.exec(body);
   if (!exported || /\bimport\.meta\b/.test(body))
     throw new Error('The chunk has another form than code-cache.mjs knows.');
-  body = body.slice(0, exported.index);
-  const parameters = imports.flatMap(([, names = '']) => importedNames(names));
+  body = body.slice(0, exported.index).replace(DYNAMIC_IMPORT, '$import');
+  const parameters = [...imports.flatMap(([, names = '']) => importedNames(names)), '$import'];
   const exports = exported[1].split(',').map((each) => {
     const [local, name = local] = each.trim().split(' as ');
     return { local, name };
@@ -57,6 +58,7 @@ export function splitChunk(code) {
     `import{cachedScript}from"./${LOADER}";`,
     ...imports.map(([text]) => text),
     'export const{run:$run,script:$script}=cachedScript(import.meta.url);',
+    'const $import=(name)=>import(name);',
     `const[${exports.map((_, index) => `$${index}`)}]=$run(${parameters});`,
     `export{${exports.map(({ name }, index) => `$${index} as ${name}`)}};`,
   ].join('\n');

@@ -18,7 +18,8 @@ describe('splitChunk', () => {
       'import*as all from"two";',
       'import"three";',
       'export const{run:$run,script:$script}=cachedScript(import.meta.url);',
-      'const[$0,$1]=$run(first,other,all);',
+      'const $import=(name)=>import(name);',
+      'const[$0,$1]=$run(first,other,all,$import);',
       'export{$0 as a,$1 as twice};',
       '',
     ]);
@@ -31,6 +32,12 @@ describe('splitChunk', () => {
     const [f] = runInThisContext(script)();
     // strict, as in a module
     expect(f()).toBeUndefined();
+  });
+
+  it('leaves dynamic imports to the module, because cached code has no loader', () => {
+    const { script } = splitChunk('const load=async()=>await import("one");export{load};');
+    const [load] = runInThisContext(script)((name: string) => `loaded ${name}`);
+    return expect(load()).resolves.toBe('loaded one');
   });
 
   it.each([
