@@ -9,6 +9,12 @@ export const consoleFolder = join(root, 'dist', 'console');
 /** The hash of the sources of `consoleFolder`. */
 export const consoleStamp = join(root, 'dist', '.console-hash');
 const sources = join(root, 'console');
+/** What the build of the console depends on. */
+export const consoleSources = [
+  sources,
+  join(root, 'package-lock.json'),
+  join(root, 'scripts', 'build-console.mjs'),
+];
 
 /** Whether dist/console is that of the sources. */
 export function isConsoleBuilt() {
@@ -28,8 +34,7 @@ export async function buildConsole() {
 }
 
 function consoleHash() {
-  const own = [join(root, 'package-lock.json'), join(root, 'scripts', 'build-console.mjs')];
-  return hashOf([sources, ...own], (file) => !file.includes('generated'));
+  return hashOf(consoleSources, (file) => !file.includes('generated'));
 }
 
 function compress(file) {

@@ -3,6 +3,8 @@
 // only the bundle needs may be a development package, such as viem: a production install is smaller without it.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cacheCode } from './code-cache.mjs';
+import { slimProto } from './slim-proto.mjs';
 import { root } from './steps.mjs';
 
 const programs = join(root, 'dist', 'router', 'src');
@@ -50,6 +52,11 @@ export async function bundleService() {
     external: EXTERNAL,
     platform: 'node',
     logLevel: 'silent',
+    resolve: {
+      // 0.7 MB of WebAssembly, of which Baileys uses four functions: 13 MB of memory
+      alias: { 'whatsapp-rust-bridge': join(programs, 'providers/baileys/signal/whatsapp-hashes.js') },
+    },
+    plugins: [slimBaileys],
   });
   const { output } = await bundle.write({
     dir: service,
@@ -65,6 +72,13 @@ export async function bundleService() {
     // loads only the packages of its command
     codeSplitting: {
       groups: [
+        // before all packages, because the code of these is cached for its flags
+        { name: 'heap-flags', test: /heap-flags/ },
+        // what the database needs, which starts before the other packages are loaded
+        {
+          name: 'packages-first',
+          test: /node_modules.*[\\/](zod|pg|pg-[a-z-]+|postgres-[a-z]+|sql-template-tag)[\\/]/,
+        },
         {
           name: 'packages',
           test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode)\/)/,
@@ -75,8 +89,15 @@ export async function bundleService() {
   await bundle.close();
   refuseDevelopmentPackages(output);
   slimPackages();
+  cacheCode(service, (name) => name.startsWith('packages'));
   copyFileSync(join(programs, 'infra', 'matching', 'regex-worker.mjs'), join(service, 'regex-worker.mjs'));
 }
+
+/** Baileys' messages, each made when it is first used. */
+const slimBaileys = {
+  name: 'slim-baileys',
+  transform: { filter: { id: /[\\/]WAProto[\\/]index\.js$/ }, handler: (code) => slimProto(code) },
+};
 
 /** A production install has none of them: they would be missing at run time. */
 function refuseDevelopmentPackages(output) {

@@ -25,9 +25,14 @@ export function hasProductionDeps() {
   return isInstalled(root, ({ dev }) => dev !== true);
 }
 
+/** Npm's record of the installed packages. */
+export function installedRecord(folder = root) {
+  return join(folder, 'node_modules', '.package-lock.json');
+}
+
 /** Whether npm's record of installed packages agrees with the lock file. Packages of other platforms may be absent. */
 function isInstalled(folder, isNeeded = () => true) {
-  const record = readIfThere(join(folder, 'node_modules', '.package-lock.json'));
+  const record = readIfThere(installedRecord(folder));
   if (record === undefined) return false;
   const installed = JSON.parse(record).packages;
   const locked = JSON.parse(readIfThere(join(folder, 'package-lock.json'))).packages;

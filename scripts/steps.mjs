@@ -2,7 +2,7 @@
 // first thing some of them do is to install it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -79,6 +79,16 @@ export function hashOf(paths, keep = () => true) {
       .update(`${relative(root, file)}\0`)
       .update(readFileSync(file))
       .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+/** sha256 over names, sizes and times of files, without reading them; folders are read through. */
+export function looksOf(paths) {
+  const hash = createHash('sha256');
+  for (const file of paths.flatMap(filesIn).sort()) {
+    const { size, mtimeMs } = statSync(file);
+    hash.update(`${relative(root, file)}\0${size}\0${mtimeMs}\0`);
   }
   return hash.digest('hex');
 }

@@ -1,37 +1,44 @@
 import { existsSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
 import type { App } from './app/app.ts';
-import { ConfigError, loadConfig } from './config/config.ts';
+import type { Beginning } from './app/beginning.ts';
+import { setHeapFlags } from './config/heap-flags.ts';
 import { Wa2aiError } from './core/errors.ts';
-import { checkBaileys } from './providers/baileys/connection/check-surface.ts';
-import { useFastAgreement } from './providers/baileys/signal/key-agreement.ts';
-
-// V8 lets a heap grow to a multiple of what is in use before it collects; nearly all of it is garbage of answered messages.
-// With 30 % the process has 250 MB after 6,000 messages instead of 416, for the same processor time (docs/performance.md).
-setFlagsFromString('--heap-growing-percent=30');
 
 /** Exit codes: 0 stopped by a signal, 1 cannot start or continue, 2 a setting is wrong. */
 async function main(): Promise<void> {
+  setHeapFlags();
   const stop = stopOnSignals();
   const ofProcess = new Set(Object.keys(process.env));
   // A variable of the process has priority.
   if (existsSync('.env')) process.loadEnvFile('.env');
   const fromFile = new Set(Object.keys(process.env).filter((name) => !ofProcess.has(name)));
+  let beginning: Beginning | undefined;
   try {
     // Node's warnings are not for the operator; once there is a logger they are logged.
     process.removeAllListeners('warning');
+    const { loadConfig } = await import('./config/config.ts');
     const config = loadConfig(process.env, undefined, fromFile);
+    const { begin } = await import('./app/beginning.ts');
+    beginning = begin(config);
+    // Loading the rest takes as long as the start of a database server.
+    await beginning.untilServerStarts;
+    const { useFastVerification } = await import('./providers/baileys/signal/verify-signature.ts');
+    useFastVerification();
+    const { checkBaileys } = await import('./providers/baileys/connection/check-surface.ts');
     checkBaileys();
+    const { useFastAgreement } = await import('./providers/baileys/signal/key-agreement.ts');
     useFastAgreement();
     // Not imported before the check: a missing export of Baileys would be a SyntaxError without a sentence.
     const { createApp } = await import('./app/app.ts');
-    const app = await createApp(config);
+    const app = await createApp(config, beginning);
     reportWarnings(app);
     stop.ready(app);
     stopWhenOutdated(app);
   } catch (error) {
+    await beginning?.stop();
     console.error(sentenceOf(error));
-    process.exit(error instanceof ConfigError ? 2 : 1);
+    const isConfigError = error instanceof Wa2aiError && error.code === 'CONFIG';
+    process.exit(isConfigError ? 2 : 1);
   }
 }
 

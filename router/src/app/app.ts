@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { unknownVariables } from '../config/unknown-variables.ts';
-import { LogRing } from '../infra/logging/log-ring.ts';
-import { createLogger } from '../infra/logging/logger.ts';
 import { createA2a } from './a2a.ts';
 import { createAccounts } from './accounts.ts';
 import { openApi } from './api.ts';
+import type { Beginning } from './beginning.ts';
 import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
 import { createDelivery } from './delivery.ts';
@@ -36,11 +33,7 @@ export interface App {
  * Starts the service part by part, each with the parts before it; they stop in reverse order.
  * @throws {Wa2aiError} with an operator's sentence when it cannot start; what was opened before is closed again
  */
-export async function createApp(config: Config): Promise<App> {
-  const logRing = new LogRing(randomUUID().replaceAll('-', ''));
-  const log = createLogger({ level: config.logLevel, format: config.logFormat, ring: logRing });
-  for (const name of unknownVariables(process.env))
-    log.warn({ variable: name }, 'unknown variable is ignored');
+export async function createApp(config: Config, { log, logRing, ...beginning }: Beginning): Promise<App> {
   const faults = new FaultPoints(config.faultPoint);
   const stops: Array<() => Promise<void>> = [];
   const stop = async () => {
@@ -53,9 +46,15 @@ export async function createApp(config: Config): Promise<App> {
   };
 
   try {
-    const database = await started(await openStorage(config, log));
-    const cluster = await started(createCluster(config, database, log));
-    const hosting = await started(createHosting(config, { ...database, ...cluster }, log));
+    const database = await started(openStorage(config, log, await beginning.database));
+    const clusterPart = createCluster(config, database, log);
+    const hostingPart = createHosting(config, { ...database, ...clusterPart.parts }, log);
+    // Both wait for the database only. A failure waits for the other one: it is stopped after its start.
+    const [clusterStart, hostingStart] = await Promise.allSettled([
+      started(clusterPart),
+      started(hostingPart),
+    ]);
+    const [cluster, hosting] = [resultOf(clusterStart), resultOf(hostingStart)];
     const turns = await started(createTurns(config, { ...database, ...cluster, ...hosting }, faults, log));
     const answering = { ...database, ...cluster, ...hosting, ...turns };
     const common = { ...answering, ...createHostedAgents(answering, log) };
@@ -80,4 +79,9 @@ export async function createApp(config: Config): Promise<App> {
     await stop();
     throw error;
   }
+}
+
+function resultOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
 }

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { StorageTroubleError } from '../core/errors.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
-import { openDatabase } from '../infra/storage/database.ts';
+import type { Database } from '../infra/storage/database.ts';
 import { Postgres } from '../infra/storage/postgres.ts';
 import { FileUpkeep } from '../infra/storage/upkeep/file-upkeep.ts';
 import { Retention } from '../infra/storage/upkeep/retention.ts';
@@ -11,6 +11,8 @@ import { mediaStores } from './media-stores.ts';
 import type { Part } from './part.ts';
 
 const CHECK_EVERY_MS = 5_000;
+/** Statements of the start that run at the same time. */
+const CONNECTIONS_OF_START = 2;
 
 export interface DatabaseParts {
   /** Contains a password: never log it. */
@@ -25,9 +27,8 @@ export interface DatabaseParts {
   abandon(): void;
 }
 
-/** Opens and migrates the database; started, checks it and removes old rows. @throws {DatabaseError} */
-export async function openStorage(config: Config, log: Logger): Promise<Part<DatabaseParts>> {
-  const database = await openDatabase(config, log);
+/** What uses the open database; started, checks it and removes old rows; stopped, closes it. */
+export function openStorage(config: Config, log: Logger, database: Database): Part<DatabaseParts> {
   const { nodeId } = database;
   const { stores, files } = mediaStores(config, log.child({ mod: 'media' }));
   const postgres = new Postgres(database.url, { secrets: database.secrets, files });
@@ -39,6 +40,7 @@ export async function openStorage(config: Config, log: Logger): Promise<Part<Dat
     log: log.child({ mod: 'database' }),
   });
   postgres.onError((error) => storage.reportError(error));
+  postgres.connectAhead(CONNECTIONS_OF_START);
   const retention = new Retention({
     postgres,
     limits: config.retention,
@@ -75,7 +77,7 @@ async function checkUntilOutdated(storage: StorageCheck, stopping: AbortSignal):
   for (;;) {
     try {
       await systemClock.sleep(CHECK_EVERY_MS, stopping);
-      await storage.check();
+      await storage.look();
     } catch (error) {
       if (stopping.aborted) return new Promise(() => undefined);
       if (error instanceof StorageTroubleError && error.trouble === 'newer') return error.message;

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
-import { runCli } from './run-cli.ts';
+import { setHeapFlags } from '../config/heap-flags.ts';
 
+setHeapFlags();
 const args = process.argv.slice(2);
 // The settings of the service in this folder. `start` reads them as the service does; `agent` needs none.
 if (existsSync('.env') && args[0] !== 'start' && args[0] !== 'agent') process.loadEnvFile('.env');
@@ -12,6 +13,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+const { runCli } = await import('./run-cli.ts');
 process.exitCode = await runCli(args, {
   env: process.env,
   write: (text) => void process.stdout.write(text),

@@ -111,6 +111,37 @@ describe('the check of a database', () => {
     expect((await found())?.message).toMatch(/"dbos.workflow_status"/);
   });
 
+  it('looks for missing rights now and then, and at once after a statement failed', async () => {
+    const revoke = `REVOKE SELECT ON outbox FROM ${role.name}`;
+    const grant = `GRANT SELECT ON outbox TO ${role.name}`;
+    await check.look();
+    await asOwner(database, revoke);
+    await check.look();
+    expect(check.trouble).toBeUndefined();
+    check.reportError(new Error('of any statement'));
+    await expect(check.look()).rejects.toThrow(StorageTroubleError);
+    await expect(check.look()).rejects.toThrow(StorageTroubleError);
+    await asOwner(database, grant);
+    await check.look();
+    expect(check.trouble).toBeUndefined();
+
+    await asOwner(database, revoke);
+    const twelveLooks = async () => {
+      for (let look = 0; look < 12; look++) await check.look();
+    };
+    await expect(twelveLooks()).rejects.toThrow(StorageTroubleError);
+  });
+
+  it('looks for a newer version each time', async () => {
+    await check.look();
+    await check.look();
+    await asOwner(
+      database,
+      "INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ('9', '', '99990101000000_newer')",
+    );
+    await expect(check.look()).rejects.toThrow('A newer wa2ai has migrated the database');
+  });
+
   it('reports a read-only database', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await asOwner(database, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);

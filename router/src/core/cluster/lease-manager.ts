@@ -39,6 +39,7 @@ export interface LeaseManagerDeps {
 const CHECK_EVERY_MS = 300;
 /** The same while an account can be taken. */
 const CHECK_SOON_MS = 100;
+/** Between looks at leases whose renewal is due, or runs. */
 const WATCH_EVERY_MS = 250;
 /** After its connection breaks, this node takes over no account for this long, in milliseconds: every node may have lost its connection. */
 const SETTLED_AFTER_MS = 2_000;
@@ -126,17 +127,28 @@ export class LeaseManager {
   }
 
   async #keepWatching(): Promise<void> {
-    const { clock, ttlMs } = this.#deps;
+    const { clock } = this.#deps;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await clock.sleep(Math.min(WATCH_EVERY_MS, ttlMs / 12), signal).catch(() => undefined);
+      await clock.sleep(this.#untilLookMs(), signal).catch(() => undefined);
       for (const { lease } of this.#owned.values()) {
         if (!lease.isHeld()) lease.lose('the lease could not be renewed in time');
       }
-      this.#renewing ??= this.#renewWhenDue().finally(() => {
+      if (this.#untilRenewalMs() > 0) continue;
+      this.#renewing ??= this.#renew().finally(() => {
         this.#renewing = undefined;
       });
     }
+  }
+
+  /** No lease ends before its renewal is due. */
+  #untilLookMs(): number {
+    const everyMs = Math.min(WATCH_EVERY_MS, this.#deps.ttlMs / 12);
+    return this.#renewing === undefined ? Math.max(everyMs, this.#untilRenewalMs()) : everyMs;
+  }
+
+  #untilRenewalMs(): number {
+    return this.#renewedAtMs + this.#heartbeatMs() - this.#deps.monotonicMs();
   }
 
   #heartbeatMs(): number {
@@ -164,9 +176,8 @@ export class LeaseManager {
     }
   }
 
-  async #renewWhenDue(): Promise<void> {
+  async #renew(): Promise<void> {
     const askedAtMs = this.#deps.monotonicMs();
-    if (askedAtMs - this.#renewedAtMs < this.#heartbeatMs()) return;
     const leases = [...this.#releasing, ...[...this.#owned.values()].map(({ lease }) => lease)];
     if (leases.length === 0) return;
     let kept: Set<string>;

@@ -9,7 +9,7 @@ import { openSecrets } from './encryption/open-secrets.ts';
 import type { SecretCipher } from './encryption/secret-cipher.ts';
 import { nodeIdOf } from './node-id.ts';
 import { orFullDisk } from './upkeep/full-disk.ts';
-import { applyMigrations, migrationNames } from './upkeep/migrations.ts';
+import { migrate, migrationNames } from './upkeep/migrations.ts';
 
 /** The settings that choose the database. */
 export interface DatabaseConfig {
@@ -43,15 +43,21 @@ export interface Database {
 
 /**
  * Opens the database of the settings and brings it up to date.
+ * @param onServerStart called when the server starts, or answers, without further work of this process
  * @throws {DatabaseError} with a sentence for the operator; nothing that this call started is left running
  */
-export async function openDatabase(config: DatabaseConfig, log: Logger): Promise<Database> {
+export async function openDatabase(
+  config: DatabaseConfig,
+  log: Logger,
+  onServerStart?: () => void,
+): Promise<Database> {
   if (config.databaseUrl) {
+    onServerStart?.();
     const nodeId = await nodeIdFrom(config);
     const database = await connectExternalPostgres({ url: config.databaseUrl, nodeId, log });
     return prepare(config, database, log);
   }
-  const database = await startEmbeddedPostgres({ dataDir: config.dataDir, log });
+  const database = await startEmbeddedPostgres({ dataDir: config.dataDir, log, onServerStart });
   return prepare(config, database, log).catch(async (error: unknown) => {
     throw await orFullDisk(error, config.dataDir);
   });
@@ -66,16 +72,16 @@ async function prepare(config: DatabaseConfig, database: RunningPostgres, log: L
   try {
     const folder = join(projectFolder(), 'prisma');
     const nodeId = await nodeIdFrom(config);
-    const applied = await applyMigrations(url, folder);
-    if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
-    const secrets = await withConnection(url, 'keys', (client) =>
-      openSecrets(client, {
+    const secrets = await withConnection(url, 'migrations', async (client) => {
+      const applied = await migrate(client, folder);
+      if (applied.length > 0) log.info({ mod: 'database', migrations: applied }, 'database migrated');
+      return openSecrets(client, {
         keyFile: config.dataKeyFile,
         dataDir: config.databaseUrl === undefined ? config.dataDir : undefined,
         nodeId,
         log: log.child({ mod: 'database' }),
-      }),
-    );
+      });
+    });
     return {
       url,
       nodeId,

@@ -74,6 +74,13 @@ export class Postgres implements Statements {
     this.#onError = listener;
   }
 
+  /** Opens connections before statements need them. Their errors appear with the statements. */
+  connectAhead(connections: number): void {
+    for (let number = 0; number < connections; number++) {
+      this.#pool.connect().then((client) => client.release(), ignore);
+    }
+  }
+
   async query<Row = unknown>(statement: Sql): Promise<Row[]> {
     return (await this.#run(this.#pool, statement)).rows as Row[];
   }

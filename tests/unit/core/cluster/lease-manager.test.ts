@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ConnectedAccount, LeaseManager } from '../../../../router/src/core/cluster/lease-manager.ts';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { Fence } from '../../../../router/src/core/ports/account-lease.ts';
@@ -160,6 +160,17 @@ describe('a node', () => {
     await cluster.advanceMs(120_000);
     expect(n1.owner.owned().get('a')).toBe(1n);
     expect(n1.open.get('a')?.isHeld()).toBe(true);
+  });
+
+  it('waits for the next renewal of its leases instead of looking at them', async () => {
+    cluster.accounts.push('a');
+    const sleep = vi.spyOn(cluster.clock, 'sleep');
+    const n1 = cluster.node('n1');
+    await n1.owner.start();
+    await cluster.advanceMs(60_000);
+    const renewals = 60_000 / (TTL_MS / 5);
+    // a heartbeat, a renewal, and a look at whether it has ended
+    expect(sleep.mock.calls.length).toBeLessThan(renewals * 4);
   });
 
   it('acquires at once the accounts of its former process, under a new epoch', async () => {

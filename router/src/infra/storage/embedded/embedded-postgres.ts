@@ -41,6 +41,8 @@ export interface EmbeddedPostgresOptions {
   log: Logger;
   /** PostgreSQL settings that replace wa2ai's, for tests. */
   settings?: Record<string, string>;
+  /** Called once the process of the server runs, or answers. */
+  onServerStart?: (() => void) | undefined;
 }
 
 /** A running database that only this process uses under its node's name; an external server is never stopped. */
@@ -88,6 +90,7 @@ class PostgresSupervisor implements RunningPostgres {
   private launched: LaunchedServer | undefined;
   private recovery: Promise<void> | undefined;
   private stopping: Promise<void> | undefined;
+  private readonly onServerStart: () => void;
   private readonly stopSignal = new AbortController();
 
   constructor(prepared: PreparedPostgres, options: EmbeddedPostgresOptions) {
@@ -95,6 +98,7 @@ class PostgresSupervisor implements RunningPostgres {
     this.prepared = prepared;
     this.log = options.log.child({ mod: 'postgres' });
     this.settings = options.settings ?? {};
+    this.onServerStart = options.onServerStart ?? (() => undefined);
   }
 
   async start(): Promise<void> {
@@ -140,6 +144,7 @@ class PostgresSupervisor implements RunningPostgres {
       const pidFile = await readPidFile(this.prepared.folder);
       const reply = pidFile?.port === undefined ? 'silent' : await this.connect(pidFile.port);
       if (typeof reply === 'object') return reply;
+      if (reply === 'starting') this.onServerStart();
       const failure = this.launched?.ended();
       const isOurs = this.launched !== undefined && failure === undefined;
       if (reply === 'starting' || isOurs) {
@@ -161,6 +166,7 @@ class PostgresSupervisor implements RunningPostgres {
         if (launches === 0) this.log.info({}, 'starting the database');
         launches += 1;
         await this.launch(mayMovePort);
+        this.onServerStart();
       }
       await wait(POLL_MS);
     }

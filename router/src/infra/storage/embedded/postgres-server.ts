@@ -31,6 +31,9 @@ const SETTINGS: Record<string, string> = {
   fsync: 'on',
   synchronous_commit: 'on',
   max_wal_size: '256MB',
+  // an idle server wakes up less often; commits that a message waits for are written at once
+  bgwriter_delay: '2s',
+  wal_writer_delay: '1s',
   max_wal_senders: '0',
   max_logical_replication_workers: '0',
   max_parallel_workers_per_gather: '0',

@@ -51,18 +51,20 @@ interface AppliedMigration {
  *   DATABASE_UNREACHABLE: there is no connection
  */
 export async function applyMigrations(url: string, prismaFolder: string): Promise<string[]> {
+  return withConnection(url, 'migrations', (client) => migrate(client, prismaFolder));
+}
+
+/** The same on a connection of withConnection; other nodes wait until it ends. */
+export async function migrate(client: pg.Client, prismaFolder: string): Promise<string[]> {
   const migrations = await readMigrations(prismaFolder);
-  return withConnection(url, 'migrations', async (client) => {
-    await lockMigrations(client);
-    await client.query('SET client_min_messages = warning');
-    // Without the privilege to create tables, CREATE TABLE IF NOT EXISTS fails even if the table exists.
-    if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
-    const pending = findPending(migrations, await readApplied(client));
-    for (const migration of pending) await apply(client, migration);
-    await applyFunctions(client, join(prismaFolder, 'functions'));
-    await refuseMissingRights(client);
-    return pending.map((migration) => migration.name);
-  });
+  await lockMigrations(client);
+  // Without the privilege to create tables, CREATE TABLE IF NOT EXISTS fails even if the table exists.
+  if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
+  const pending = findPending(migrations, await readApplied(client));
+  for (const migration of pending) await apply(client, migration);
+  await applyFunctions(client, join(prismaFolder, 'functions'));
+  await refuseMissingRights(client);
+  return pending.map((migration) => migration.name);
 }
 
 /**
@@ -128,9 +130,10 @@ async function readMigrations(prismaFolder: string): Promise<Migration[]> {
  * @throws {DatabaseError} DATABASE_MIGRATION: another node has been migrating for two minutes
  */
 export async function lockMigrations(client: pg.Client): Promise<void> {
-  await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
   try {
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await client.query(
+      `SET lock_timeout = ${LOCK_TIMEOUT_MS}; SELECT pg_advisory_lock(${MIGRATION_LOCK}); SET lock_timeout = 0; SET client_min_messages = warning`,
+    );
   } catch (error) {
     if (errorCode(error) !== '55P03') throw error;
     throw new DatabaseError(
@@ -139,7 +142,6 @@ export async function lockMigrations(client: pg.Client): Promise<void> {
       { cause: error },
     );
   }
-  await client.query('SET lock_timeout = 0');
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {

@@ -22,6 +22,9 @@ export interface StorageCheckDeps {
   log: Logger;
 }
 
+/** How many looks rely on the last check, while no statement fails. */
+const LOOKS_PER_CHECK = 12;
+
 /** One sentence for all connection errors, which differ from check to check. */
 const NO_ANSWER = 'The database does not answer.';
 
@@ -38,6 +41,8 @@ export class StorageCheck implements StorageHealth {
   readonly #deps: StorageCheckDeps;
   /** A statement found the disk full, and no probe has fitted since. */
   #wasFull = false;
+  #hasFailed = false;
+  #looks = 0;
   #reported: string | undefined;
   #running: Promise<void> | undefined;
 
@@ -51,22 +56,39 @@ export class StorageCheck implements StorageHealth {
 
   /** Receives every error of a statement. */
   reportError(error: unknown): void {
+    this.#hasFailed = true;
     if (troubleOf(codeOf(error), error)?.kind === 'full') this.#wasFull = true;
+  }
+
+  /**
+   * For calls in short intervals: only whether the database answers, is writable and was not migrated by a newer version. The whole
+   * check now and then, while there is trouble, and after a statement failed.
+   */
+  look(): Promise<void> {
+    if (this.#hasFailed || this.#reported !== undefined || this.#looks++ % LOOKS_PER_CHECK === 0)
+      return this.check();
+    return this.#judge(async () => {
+      await this.#checkWritable();
+      await this.#refuseNewer();
+    });
   }
 
   /** Concurrent calls share one check. */
   check(): Promise<void> {
-    this.#running ??= this.#check().finally(() => {
+    this.#running ??= this.#judge(async () => {
+      this.#hasFailed = false;
+      await this.#checkTables();
+      await this.#refuseNewer();
+      await this.#probe();
+    }).finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
-  async #check(): Promise<void> {
+  async #judge(work: () => Promise<void>): Promise<void> {
     try {
-      await this.#checkTables();
-      await this.#refuseNewer();
-      await this.#probe();
+      await work();
       this.#report(undefined);
     } catch (caught) {
       const isNamed = caught instanceof StorageTroubleError;
@@ -76,17 +98,20 @@ export class StorageCheck implements StorageHealth {
     }
   }
 
-  async #checkTables(): Promise<void> {
-    const { postgres } = this.#deps;
+  async #checkWritable(): Promise<Finding | undefined> {
     const [finding] = await withStorage('checking it', () =>
-      postgres.query<Finding>(sql`
+      this.#deps.postgres.query<Finding>(sql`
         SELECT current_setting('transaction_read_only') = 'on' AS is_read_only,
           to_regclass('_prisma_migrations') IS NOT NULL
             AND has_table_privilege(to_regclass('_prisma_migrations'), 'SELECT') AS has_migrations`),
     );
-    if (finding?.is_read_only) {
-      throw new StorageTroubleError('read-only', TROUBLE_SENTENCES['read-only']);
-    }
+    if (!finding?.is_read_only) return finding;
+    throw new StorageTroubleError('read-only', TROUBLE_SENTENCES['read-only']);
+  }
+
+  async #checkTables(): Promise<void> {
+    const { postgres } = this.#deps;
+    const finding = await this.#checkWritable();
     const missing = await withStorage('checking its privileges', () =>
       postgres.query<MissingRight>(missingRightsSql(TABLES)),
     );

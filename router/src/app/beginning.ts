@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger as PinoLogger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { unknownVariables } from '../config/unknown-variables.ts';
+import { LogRing } from '../infra/logging/log-ring.ts';
+import { createLogger } from '../infra/logging/logger.ts';
+import { type Database, openDatabase } from '../infra/storage/database.ts';
+
+/** What starts while the rest of the service is loaded. */
+export interface Beginning {
+  readonly log: PinoLogger;
+  readonly logRing: LogRing;
+  /** Rejects with a {DatabaseError}. */
+  readonly database: Promise<Database>;
+  /** Resolves when the database server starts by itself, so that this process may be busy; also when it cannot start. */
+  readonly untilServerStarts: Promise<void>;
+  /** Stops the database, for a start that fails. Idempotent, never rejects. */
+  stop(): Promise<void>;
+}
+
+/** Creates the log and opens the database of the settings. */
+export function begin(config: Config): Beginning {
+  const logRing = new LogRing(randomUUID().replaceAll('-', ''));
+  const log = createLogger({ level: config.logLevel, format: config.logFormat, ring: logRing });
+  for (const name of unknownVariables(process.env))
+    log.warn({ variable: name }, 'unknown variable is ignored');
+  let onServerStart: () => void = () => undefined;
+  const serverStart = new Promise<void>((resolve) => {
+    onServerStart = resolve;
+  });
+  const database = openDatabase(config, log, onServerStart);
+  const opened = database.then(
+    () => undefined,
+    () => undefined,
+  );
+  return {
+    log,
+    logRing,
+    database,
+    untilServerStarts: Promise.race([serverStart, opened]),
+    stop: () =>
+      database.then(
+        (open) => open.stop(),
+        () => undefined,
+      ),
+  };
+}
