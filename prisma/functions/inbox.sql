@@ -97,11 +97,12 @@ BEGIN
     UPDATE chat SET timer_seconds = p_timer WHERE id = c.id;
   END IF;
 
-  IF v_owner IS NOT NULL AND EXISTS (
-      SELECT 1 FROM outbox o WHERE o.account_id = p_account AND o.wa_message_id = p_wa_id) THEN
-    v_owner := NULL;
-    v_text := '';
-    v_reason := 'own-message';
+  IF v_owner IS NOT NULL THEN
+    IF EXISTS (SELECT 1 FROM outbox o WHERE o.account_id = p_account AND o.wa_message_id = p_wa_id) THEN
+      v_owner := NULL;
+      v_text := '';
+      v_reason := 'own-message';
+    END IF;
   END IF;
   IF p_edit_of IS NOT NULL AND v_reason IS NULL AND NOT v_is_known THEN
     -- An edit of an unanswered message replaces its text; the turn that runs with the former text cannot end (`edits`). An
@@ -149,7 +150,7 @@ BEGIN
       CASE WHEN v_reason IS NULL THEN 'received' ELSE 'ignored' END, v_reason,
       p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
       CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END,
-      CASE WHEN v_reason IS NULL THEN named_mentions(p_account, c.id, p_mentions) END, p_to_us, v_details, p_view_once
+      CASE WHEN v_reason IS NULL AND p_mentions IS NOT NULL THEN named_mentions(p_account, c.id, p_mentions) END, p_to_us, v_details, p_view_once
     ) RETURNING id, received_at INTO message_id, v_received_at;
   ELSE
     message_id := known.id;
@@ -162,7 +163,7 @@ BEGIN
           finished_at = CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
           media = CASE WHEN v_reason IS NULL THEN p_media END,
           media_ref = CASE WHEN v_reason IS NULL THEN p_media_ref END,
-          mentions = CASE WHEN v_reason IS NULL THEN named_mentions(p_account, c.id, p_mentions) END, details = v_details
+          mentions = CASE WHEN v_reason IS NULL AND p_mentions IS NOT NULL THEN named_mentions(p_account, c.id, p_mentions) END, details = v_details
         WHERE id = known.id;
     END IF;
   END IF;
@@ -268,11 +269,13 @@ BEGIN
     -- Before the messages: inbox_add locks in this order too.
     PERFORM 1 FROM chat WHERE id = (SELECT m.chat_id FROM message m WHERE m.id = p_message) FOR NO KEY UPDATE;
   END IF;
-  IF EXISTS (
-      SELECT 1 FROM unnest(p_merged, p_merged_edits) AS line (id, edits) JOIN message m ON m.id = line.id
-      WHERE m.state <> 'received' OR m.edits <> line.edits)
-    AND EXISTS (SELECT 1 FROM message m WHERE m.id = p_message AND m.state = 'received') THEN
-    RETURN;
+  IF p_merged IS NOT NULL THEN
+    IF EXISTS (
+        SELECT 1 FROM unnest(p_merged, p_merged_edits) AS line (id, edits) JOIN message m ON m.id = line.id
+        WHERE m.state <> 'received' OR m.edits <> line.edits)
+      AND EXISTS (SELECT 1 FROM message m WHERE m.id = p_message AND m.state = 'received') THEN
+      RETURN;
+    END IF;
   END IF;
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
       attempts = coalesce(p_attempts, m.attempts), agent_ms = p_agent_ms, trace = p_trace, finished_at = now(),

@@ -267,7 +267,8 @@ export class AccountConnection {
     this.#opened = undefined;
     this.#endedForStorage = undefined;
     this.#sender.connectionClosed();
-    await this.#parts.account.auth?.flush();
+    // The next connection sends again what is not acknowledged.
+    await Promise.all([this.#receipts.flush(), this.#parts.account.auth?.flush()]);
   }
 
   #onPhase(phase: ConnectionPhase): void {

@@ -69,7 +69,8 @@ function timeOf(seconds: string | undefined, nowMs: number): number {
   return atMs > 0 ? atMs : nowMs;
 }
 
-const GATHER_MS = 25;
+/** Nobody waits for a receipt, and the ack and the delivery of one message then need one write. */
+const GATHER_MS = 250;
 /** Wait before another attempt. It is short: a message without a stored ack is sent again. */
 const RETRY_MS = 5_000;
 /** Beyond this the oldest receipts are dropped: nothing waits for them. */
@@ -100,11 +101,16 @@ export class ReceiptBatch {
     this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref();
   }
 
-  /** Resolves when all receipts are stored, or could not be. */
-  async finish(): Promise<void> {
-    this.#isFinished = true;
+  /** Stores all receipts so far at once. Resolves when they are stored, or could not be. */
+  async flush(): Promise<void> {
     this.#flush();
     await this.#working;
+  }
+
+  /** As `flush`; receipts that could not be stored are not stored later. */
+  async finish(): Promise<void> {
+    this.#isFinished = true;
+    await this.flush();
   }
 
   #flush(): void {

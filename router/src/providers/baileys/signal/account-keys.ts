@@ -3,13 +3,21 @@ import { LRUCache } from 'lru-cache';
 import type { KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
 import type { GroupCommit, StoredWrite } from './group-commit.ts';
 import { decodeKey, encodeKey, isReadableKey } from './key-encoding.ts';
-import type { Unit } from './unit.ts';
+import { type SendingPosition, sendingPosition, withReserve } from './sending-reserve.ts';
+import type { KeyWrite, Unit } from './unit.ts';
 
 const CACHE_MAX_CHARS = 32 * 1024 * 1024;
+/**
+ * Messages that a session can encrypt without another write. A reply to what was just received needs one or a few; an own
+ * device, which writes seldom, needs one for each message that is sent. The recipient computes that many keys after a crash.
+ */
+const RESERVED = { afterDecryption: 8, afterEncryption: 32 };
 
-/** A key's stored form; `text` is undefined for an absent key. */
+/** A key's text; undefined for an absent key. */
 interface Known {
   text: string | undefined;
+  /** Of a session: up to here the store knows its sending chain as used. */
+  reserve?: SendingPosition | undefined;
 }
 
 export interface AccountKeysOptions {
@@ -81,20 +89,38 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
   }
 
   /**
-   * Appends the unit's writes and journal row to the group commit, in the order of calls.
-   * @returns the unit's number
+   * Appends the unit's writes and journal row to the group commit, in the order of calls. A session is stored with its sending
+   * chain advanced, so that the next encryptions need no write: a process that reads it skips their keys.
+   * @returns the unit's number; 0 when nothing must be stored
    * @throws {StorageUnavailableError} an earlier unit could not be stored, so this one is void
    */
   append(unit: Unit): number {
-    const writes: StoredWrite[] = [];
-    for (const { category, keyId, value } of unit.writes) {
-      writes.push({ category, keyId, value: value === undefined ? undefined : encodeKey(category, value) });
+    const stored: StoredWrite[] = [];
+    const known: Array<[name: string, known: Known]> = [];
+    for (const write of unit.writes) {
+      if (unit.isEncryption && this.#isReserved(write)) continue;
+      const { category, keyId, value } = write;
+      const text = value === undefined ? undefined : encodeKey(category, value);
+      const count = unit.isEncryption ? RESERVED.afterEncryption : RESERVED.afterDecryption;
+      const reserved = category === 'session' && value !== undefined ? withReserve(value, count) : undefined;
+      stored.push({ category, keyId, value: reserved ? encodeKey(category, reserved.record) : text });
+      known.push([nameOf(write), { text, reserve: reserved?.reserve }]);
     }
-    const number = this.#options.commits.append(writes, unit.journal);
-    for (const { category, keyId, value } of writes) {
-      this.#pending.set(nameOf({ category, keyId }), { text: value, unit: number });
-    }
+    if (stored.length === 0 && !unit.journal) return 0;
+    const number = this.#options.commits.append(stored, unit.journal);
+    for (const [name, { text, reserve }] of known) this.#pending.set(name, { text, reserve, unit: number });
     return number;
+  }
+
+  /** Whether the store knows the session's sending chain as used up to its new position; the write is then visible at once. */
+  #isReserved(write: KeyWrite): boolean {
+    const { category, value } = write;
+    const known = this.#known(write);
+    const position = known?.reserve && sendingPosition(value);
+    if (!known?.reserve || position?.chain !== known.reserve.chain) return false;
+    if (position.counter > known.reserve.counter) return false;
+    known.text = encodeKey(category, value);
+    return true;
   }
 
   #known(name: KeyName): Known | undefined {
@@ -105,7 +131,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
     for (const [name, known] of this.#pending) {
       if (known.unit > unit) continue;
       this.#pending.delete(name);
-      this.#cache.set(name, { text: known.text });
+      this.#cache.set(name, { text: known.text, reserve: known.reserve });
     }
   }
 

@@ -69,7 +69,11 @@ export function createAccountSignal(
     lidMapping: lidMappingsOver(inner.lidMapping, { steps, learn, queryWhatsApp, withoutLid }),
     decryptMessage: (options) => steps.step(() => inner.decryptMessage(options)),
     decryptGroupMessage: (options) => steps.step(() => inner.decryptGroupMessage(options)),
-    encryptMessage: (options) => steps.step(() => inner.encryptMessage(options)),
+    encryptMessage: (options) =>
+      steps.step((unit) => {
+        unit.isEncryption = true;
+        return inner.encryptMessage(options);
+      }),
     encryptGroupMessage: (options) => steps.step(() => inner.encryptGroupMessage(options)),
     processSenderKeyDistributionMessage: (options) =>
       steps.step(() => inner.processSenderKeyDistributionMessage(options)),

@@ -51,7 +51,7 @@ export class SignalSteps {
 
   /**
    * Runs `work` alone, after all earlier steps. Do not call it inside a step: it would wait for itself.
-   * @returns the result, and the number of the step's unit; 0 when it wrote nothing
+   * @returns the result, and the number of the step's unit; 0 when it has nothing to store
    * @throws {StorageUnavailableError} a key could not be read, even if `work` catches that, or the unit cannot be stored
    */
   run<T>(work: (unit: Unit) => Promise<T>): Promise<{ result: T; unit: number }> {
@@ -69,7 +69,7 @@ export class SignalSteps {
   }
 
   /** As `run`, without the number of the unit. */
-  async step<T>(work: () => Promise<T>): Promise<T> {
+  async step<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
     return (await this.run(work)).result;
   }
 

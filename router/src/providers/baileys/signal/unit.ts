@@ -14,6 +14,8 @@ export class Unit {
   journal: JournalEntry | undefined;
   /** Set when a key could not be read: the unit is void, because the step may depend on that key. */
   storageError: unknown;
+  /** The step encrypts: what it changes in a session is the position of the sending chain. */
+  isEncryption = false;
   #writes = new Map<string, KeyWrite>();
 
   get writes(): Iterable<KeyWrite> {

@@ -86,8 +86,21 @@ describe('passing on receipts', () => {
     }, recordingLog());
     batch.add([item('A')]);
     batch.add([item('B'), item('C')]);
-    await vi.advanceTimersByTimeAsync(30);
+    await vi.advanceTimersByTimeAsync(300);
     expect(stored).toEqual([['A', 'B', 'C']]);
+  });
+
+  it('stores what was gathered at once when a connection has ended', async () => {
+    const stored: string[] = [];
+    const batch = new ReceiptBatch(async (receipts) => {
+      stored.push(...receipts.map((r) => r.waMessageId));
+    }, recordingLog());
+    batch.add([item('A')]);
+    await batch.flush();
+    expect(stored).toEqual(['A']);
+    batch.add([item('B')]);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(stored).toEqual(['A', 'B']);
   });
 
   it('retries receipts that could not be stored until it is closed', async () => {
@@ -100,7 +113,7 @@ describe('passing on receipts', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(attempts).toBe(3);
     batch.add([item('B')]);
-    await vi.advanceTimersByTimeAsync(30);
+    await vi.advanceTimersByTimeAsync(300);
     await batch.finish();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(attempts).toBe(5);
@@ -114,7 +127,7 @@ describe('passing on receipts', () => {
       stored.push(...receipts.map((r) => r.waMessageId));
     }, recordingLog());
     batch.add([item('A')]);
-    await vi.advanceTimersByTimeAsync(30);
+    await vi.advanceTimersByTimeAsync(300);
     isDown = false;
     batch.add([item('B')]);
     await batch.finish();

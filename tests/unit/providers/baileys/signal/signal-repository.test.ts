@@ -307,6 +307,65 @@ describe('a late message of an old session', () => {
   });
 });
 
+describe('the position of a sending chain', () => {
+  /** As the write gate: the message leaves when everything that was appended is durable. */
+  async function send(account: Account, peer: SignalPeer): Promise<void> {
+    const { type, ciphertext } = await account.repository.encryptMessage({ jid: ANA, data: HI });
+    await account.auth.commits.flush();
+    await peer.decryptFrom(ME, type, ciphertext);
+  }
+
+  it('needs no commit for the first replies to a message', async () => {
+    const account = await openAccount(true);
+    const { commits } = account.auth;
+    const peer = new SignalPeer('34600000002');
+    await accountReads(account, await anaWrites(peer, account, 'hello'));
+    await commits.flush();
+    const before = commits.appended;
+    for (let reply = 1; reply <= 8; reply++) await send(account, peer);
+    expect(commits.appended).toBe(before);
+    await send(account, peer);
+    expect(commits.appended).toBe(before + 1);
+    for (let reply = 1; reply <= 32; reply++) await send(account, peer);
+    expect(commits.appended).toBe(before + 1);
+  });
+
+  it('is never used twice, however many messages a process sent before it was killed', async () => {
+    const peer = new SignalPeer('34600000002');
+    const account = await openAccount(true);
+    account.auth.saveCreds();
+    await accountReads(account, await anaWrites(peer, account, 'hello'));
+    await account.auth.commits.flush();
+    for (const sent of [0, 1, 7, 8, 9, 1, 40, 41, 42, 0]) {
+      const killed = await openAccount(true);
+      // A repeated message key would make `decryptFrom` reject.
+      for (let message = 0; message < sent; message++) await send(killed, peer);
+    }
+    const last = await openAccount(true);
+    await send(last, peer);
+    await accountReads(last, await anaWrites(peer, last, 'a new chain'));
+    await send(last, peer);
+  });
+
+  it('is not used twice after a failed commit', async () => {
+    const account = await openAccount(true);
+    const peer = new SignalPeer('34600000002');
+    await accountReads(account, await anaWrites(peer, account, 'hello'));
+    await account.auth.commits.flush();
+    for (let message = 0; message < 5; message++) await send(account, peer);
+    const question = await anaWrites(peer, account, 'again');
+    const commit = store.commit.bind(store);
+    store.commit = () => Promise.reject(new Error('no database'));
+    await accountReads(account, question);
+    await expect(account.auth.commits.flush()).rejects.toThrow('no database');
+    store.commit = commit;
+    await account.auth.prepare();
+    await send(account, peer);
+    await accountReads(account, question);
+    await send(account, peer);
+  });
+});
+
 describe('a long session', () => {
   it('does not grow', async () => {
     const account = await openAccount(true);
