@@ -11,7 +11,6 @@ import { DockerDeployment } from '../../hosting/swe-rex/docker-deployment.ts';
 import { RemoteRuntime } from '../../hosting/swe-rex/remote-runtime.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
-import type { AgentTransport } from '../transport/agent-transport.ts';
 import { mayUseShell } from './shell-people.ts';
 import { needsYes, ShellQuestion } from './shell-question.ts';
 import { ShellSession } from './shell-session.ts';
@@ -35,11 +34,6 @@ const SLOW_START =
   'Your shell is being set up for the first time, which takes a while. The command runs as soon as it is ready.';
 const EDITED = 'An edited message is not run. Send the command as a new message.';
 
-export interface ShellAgentDeps extends AgentDeps {
-  /** Sends requests to the containers of routes with an image, whatever the egress policy says. */
-  containers: AgentTransport;
-}
-
 type Sender = Pick<IncomingMessage, 'from' | 'channelId'>;
 
 /**
@@ -47,11 +41,11 @@ type Sender = Pick<IncomingMessage, 'from' | 'channelId'>;
  * request id is that of the message, and a repeat after a crash only asks for the result.
  */
 export class ShellAgentClient implements AgentClient {
-  readonly #deps: ShellAgentDeps;
+  readonly #deps: AgentDeps;
   readonly #settings: ShellSettings;
   readonly #route: Pick<Route, 'id' | 'accountId'>;
 
-  constructor(deps: ShellAgentDeps, settings: ShellSettings, route: Pick<Route, 'id' | 'accountId'>) {
+  constructor(deps: AgentDeps, settings: ShellSettings, route: Pick<Route, 'id' | 'accountId'>) {
     this.#deps = deps;
     this.#settings = settings;
     this.#route = route;
@@ -90,6 +84,10 @@ export class ShellAgentClient implements AgentClient {
     );
     if (wish.kind === 'reset') await this.#deployment(message)?.stop();
     return response;
+  }
+
+  agentIdFor(message: IncomingMessage): string | undefined {
+    return this.#settings.image === undefined ? undefined : this.#agentIdOf(message);
   }
 
   async takesFile(message: IncomingMessage): Promise<boolean> {
@@ -273,22 +271,27 @@ export class ShellAgentClient implements AgentClient {
   }
 
   /** The container of this person in this chat; undefined when the route has a runtime. */
-  #deployment({ from, channelId }: Sender): DockerDeployment | undefined {
+  #deployment(sender: Sender): DockerDeployment | undefined {
     const { image, env = {}, idleMinutes = DEFAULT_IDLE_MINUTES } = this.#settings;
     if (image === undefined) return undefined;
-    const { hosting: host, containers: transport, clock } = this.#deps;
+    const { hosting: host, transport, clock } = this.#deps;
     if (!host) throw new AgentProtocolError('This program does not run containers; the service does.');
     const { id, accountId } = this.#route;
-    const hash = createHash('sha256')
-      .update(JSON.stringify([id, from, channelId]))
-      .digest('hex');
     return new DockerDeployment({
       ...{ host, transport, clock, image, env, startMs: this.#startMs() },
       container: {
-        agentId: `shell-${id.slice(0, 8)}-${hash.slice(0, 12)}`.toLowerCase(),
+        agentId: this.#agentIdOf(sender),
         ...{ accountId, routeId: id, idleMs: idleMinutes * 60_000 },
       },
     });
+  }
+
+  #agentIdOf({ from, channelId }: Sender): string {
+    const { id } = this.#route;
+    const hash = createHash('sha256')
+      .update(JSON.stringify([id, from, channelId]))
+      .digest('hex');
+    return `shell-${id.slice(0, 8)}-${hash.slice(0, 12)}`.toLowerCase();
   }
 
   #session(runtime: ShellRuntime, { from, channelId }: Sender): ShellSession {

@@ -78,7 +78,7 @@ function setup(
       stored = session;
     },
   };
-  const transports = { transport: new AgentTransport(), containers: new AgentTransport() };
+  const transports = { transport: new AgentTransport() };
   const client = new ShellAgentClient(
     { defaultTimeoutMs: 30_000, log: quietLog, clock, audit, ...transports, ...(hosting && { hosting }) },
     { allow: [PERSON], ...settings },
