@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import type { AgentClient, AttemptOptions, FollowedTask, TaskReport } from '../../../core/agent-client.ts';
 import { jidHash } from '../../../core/chat-hash.ts';
 import { contractSessionId } from '../../../core/chat-id.ts';
-import { AgentProtocolError, AgentTaskError, AgentUncertainError, MediaError } from '../../../core/errors.ts';
+import {
+  AgentProtocolError,
+  AgentTaskError,
+  AgentUncertainError,
+  MediaError,
+  Wa2aiError,
+} from '../../../core/errors.ts';
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
 import type { ShellRuntime } from '../../../core/ports/shell-runtime.ts';
@@ -135,16 +141,21 @@ export class ShellAgentClient implements AgentClient {
   ): Promise<AgentResponse> {
     const id = requestIdOf(message);
     await options.beforeRequest?.();
-    await this.#audit(`shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`, 'begun', message);
+    const action = `shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`;
+    await this.#audit(action, 'begun', message);
     try {
       if (wish.kind === 'reset') {
         await session.close();
+        await this.#audit(action, 'ok', message);
         return { success: true, response: 'The session has ended. The next command starts a new one.' };
       }
       const { canReplay } = await session.open(id, options.signal);
       if (wish.kind === 'command') return await this.#run(wish.command, session, canReplay, message, options);
-      return { success: true, ...(await this.#side(wish, session, id, options)) };
+      const shown = await this.#side(wish, session, id, options);
+      await this.#audit(action, 'ok', message);
+      return { success: true, ...shown };
     } catch (error) {
+      await this.#audit(action, outcomeOf(error), message);
       if (!(error instanceof ShellError)) throw error;
       attemptLog(this.#deps.log, message, options)?.info({ fault: error.fault }, 'shell reported an error');
       return { success: true, response: monospace(error.forPerson.trim()) };
@@ -323,6 +334,11 @@ export class ShellAgentClient implements AgentClient {
       },
     ]);
   }
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof ShellError) return error.fault;
+  return error instanceof Wa2aiError ? error.code : 'failed';
 }
 
 function requestIdOf({ id, accountId = '', from }: IncomingMessage): string {
