@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DockerEngine } from '../../router/src/infra/hosting/docker/docker-engine.ts';
 import { TestBed } from '../support/test-bed.ts';
+import type { LogLine } from '../support/wa2ai-process.ts';
 import { engineUnderTest } from './engine-under-test.ts';
 
 const { kind, address } = engineUnderTest();
@@ -53,5 +54,59 @@ describe(`a person who writes to an agent that wa2ai runs with ${kind}`, () => {
     await bo.say('who am I', { to: bed.phone });
     expect((await bo.nextReply(60_000)).text).toBe('You are Bo.');
     expect(await containers()).toEqual(before);
+  });
+});
+
+/** A person with a route to the image of an example, which stops after 3 seconds without work. */
+async function personWith(hosted: { image: string; profile?: string }) {
+  const person = bed.person();
+  const config = { adk: undefined, hosted: { ...hosted, idleMinutes: 0.05 } };
+  await bed.service.addRoute(person.phone, undefined, { config });
+  return async (text: string) => {
+    await person.say(text, { to: bed.phone });
+    return (await person.nextReply(60_000)).text;
+  };
+}
+
+/** Resolves when the agent that answered last has stopped; returns its id. */
+async function untilStopped(): Promise<string> {
+  const { lines } = bed.service;
+  const at = lines.findLastIndex(({ msg }) => msg === 'hosted agent ready');
+  const agentId = String(lines[at]?.agentId);
+  const isStop = (line: LogLine) => line.msg === 'hosted agent stopped' && line.agentId === agentId;
+  await bed.service.untilLog(isStop, 60_000, at);
+  return agentId;
+}
+
+describe(`the images of the examples, which wa2ai runs with ${kind}`, () => {
+  it('adk keeps the session of its person while its container does not run', async () => {
+    const say = await personWith({ image: 'adk:test', profile: 'adk' });
+    expect(await say('good morning')).toMatch(/^Hello.*! You said: good morning$/);
+    await untilStopped();
+    expect(await say('and again')).toMatch(/^Message 2.*: and again$/);
+  });
+
+  it('abi is called on port 80 by the functions of its manifest', async () => {
+    const say = await personWith({ image: 'abi:test', profile: 'abi' });
+    expect(await say('/convert 3 km m')).toBe('3 km = 3000 m');
+    await untilStopped();
+    expect(await say('/convert 2 m cm')).toBe('2 m = 200 cm');
+  });
+
+  it('strands-python remembers its person after it idled out, and shows no calls of tools', async () => {
+    const say = await personWith({ image: 'strands-python:test' });
+    expect(await say('my name is Zoë')).toBe('Nice to meet you, Zoë.');
+    expect(await say('use a tool')).toBe('You said: use a tool');
+    const agentId = await untilStopped();
+    expect(await say('who am I')).toBe('You are Zoë.');
+    // programs have a conversation of their own with it
+    const path = `/api/agents/${agentId}/messages`;
+    const sent = await bed.service.api('POST', path, { message: 'use a tool', waitSeconds: 60 });
+    expect(sent.body).toMatchObject({ data: { response: 'You said: use a tool' } });
+    const { body } = await bed.service.api('GET', `${path}?count=9`);
+    expect(body.data).toEqual([
+      { role: 'user', content: 'use a tool' },
+      { role: 'assistant', content: 'You said: use a tool' },
+    ]);
   });
 });

@@ -6,6 +6,8 @@
 #   agent-base:test   busybox, this machine's Node and the example agent
 #   chat-node:test    the same, running the agent
 #   wa2ai-shell:test  runtime-server/Dockerfile, built on a Debian that has its packages already
+#   adk:test, abi:test, strands-python:test  the Dockerfiles of examples/agents, built on the same Debian under the names of
+#     their base images, with npm and its packages for abi; Strands is a stand-in, beside FastAPI and uvicorn of Debian
 # The command gets DOCKER_HOST, and ENGINE_COMMAND, ENGINE_PID_FILE and ENGINE_LOG to restart the engine. Removes the engine,
 # its containers and its files when the command ends. Exit code 97: it did not start. BASE_ROOT names a folder that keeps the
 # Debian for the next run; it takes a minute or two to make.
@@ -42,13 +44,20 @@ if [ "${1:-}" != --inside ]; then
     tools=$(sed -n 's/.*--no-install-recommends \(.*\) \\$/\1/p' "$here/../../runtime-server/Dockerfile")
     # the mirror that apt uses on this machine
     mirror=$(apt-get indextargets --format '$(SITE)' 'Codename: bookworm' | head -n 1)
-    debootstrap --variant=minbase --include="libatomic1,${tools// /,}" bookworm "$base/root" "$mirror" >"$base/log" ||
+    debootstrap --variant=minbase --include="libatomic1,python3-fastapi,python3-uvicorn,${tools// /,}" bookworm "$base/root" "$mirror" >"$base/log" ||
       { tail -20 "$base/log" >&2; exit 97; }
     rm -rf "$base"/root/usr/share/{doc,man,locale} "$base"/root/var/{cache/apt,lib/apt/lists}/*
     touch "$base/complete"
   fi
   mkdir "$work/context"
   node "$here/../../scripts/bundle-shell-runtime.mjs" "$work/context"
+  # the packages of the example abi, for an npm that sees no network
+  mkdir "$work/abi"
+  cp "$here/../../examples/agents/abi/package.json" "$work/abi/"
+  npm install --omit=dev --no-audit --no-fund --cache "$work/npm-cache" --prefix "$work/abi" >"$work/npm.log" 2>&1 ||
+    { tail -20 "$work/npm.log" >&2; exit 97; }
+  NPM_REGISTRY=$(npm config get registry)
+  export NPM_REGISTRY
   code=0
   WORK=$work DEBIAN=$base/root ENGINE_KIND=$kind unshare --mount --net --pid --cgroup --fork --kill-child --mount-proc \
     bash "$(realpath "$0")" --inside "$@" || code=$?
@@ -131,7 +140,7 @@ make_image "$root" agent-base:test 'ENV PATH=/usr/bin:/bin'
 make_image "$root" chat-node:test 'ENV PATH=/usr/bin:/bin' 'WORKDIR /app' 'CMD ["node","server.js"]'
 rm -rf "$root"
 
-# the image of runtime-server, built on a Debian that is named like the base image
+# a Debian that is named like the base image of each Dockerfile
 cp -a "$DEBIAN" "$root"
 copy_node "$root"
 echo 'node:x:1000:1000::/home/node:/bin/bash' >>"$root/etc/passwd"
@@ -139,16 +148,38 @@ echo 'node:x:1000:' >>"$root/etc/group"
 install -d -o 1000 -g 1000 "$root/home/node"
 # the packages are there, so that the lists of packages need not be
 echo 'Acquire::Retries "0";' >"$root/etc/apt/apt.conf.d/99-no-network"
-make_image "$root" node:20-bookworm-slim 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+npm=$(readlink -f "$(command -v npm)")
+mkdir -p "$root/usr/lib/node_modules"
+cp -a "${npm%/bin/*}" "$root/usr/lib/node_modules/npm"
+ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/bin/npm"
+cp -a "$WORK/npm-cache" "$root/opt/npm-cache"
+# Alpine's wget is that of busybox
+cp "$(command -v busybox)" "$root/usr/bin/busybox"
+ln -s busybox "$root/usr/bin/wget"
+ln -s python3 "$root/usr/bin/python"
+cp -a "$here"/../fixtures/strands/. "$root/usr/local/lib/python3.11/dist-packages/"
+printf '#!/bin/sh\necho "pip: the packages of Python are those of the base image"\n' >"$root/usr/bin/pip"
+chmod 755 "$root/usr/bin/pip"
+make_image "$root" node:20-bookworm-slim 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+  'ENV npm_config_offline=true' 'ENV npm_config_cache=/opt/npm-cache' "ENV npm_config_registry=$NPM_REGISTRY"
 rm -rf "$root"
+for name in 'node 20-alpine' 'python 3.11-slim'; do
+  curl -sS --fail-with-body --unix-socket "$socket" -X POST \
+    "http://engine/images/node:20-bookworm-slim/tag?repo=${name% *}&tag=${name#* }"
+done
+# build FOLDER NAME: an image of the Dockerfile in a folder
+build() {
+  tar -C "$1" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
+    -H 'Content-Type: application/x-tar' "http://engine/build?t=$2&networkmode=host" >"$WORK/build.log" || true
+  if ! curl -sf --unix-socket "$socket" "http://engine/images/$2/json" >/dev/null; then
+    echo "the image $2 was not built:" >&2
+    tail -20 "$WORK/build.log" >&2
+    exit 97
+  fi
+}
 cp "$here/../../runtime-server/Dockerfile" "$WORK/context/Dockerfile"
-tar -C "$WORK/context" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
-  -H 'Content-Type: application/x-tar' 'http://engine/build?t=wa2ai-shell:test&networkmode=host' >"$WORK/build.log" || true
-if ! curl -sf --unix-socket "$socket" http://engine/images/wa2ai-shell:test/json >/dev/null; then
-  echo 'the image of runtime-server was not built:' >&2
-  tail -20 "$WORK/build.log" >&2
-  exit 97
-fi
+build "$WORK/context" wa2ai-shell:test
+for example in adk abi strands-python; do build "$here/../../examples/agents/$example" "$example:test"; done
 
 export DOCKER_HOST=unix://$socket ENGINE_KIND ENGINE_COMMAND=$command
 export ENGINE_PID_FILE=$WORK/engine.pid ENGINE_LOG=$WORK/engine.log

@@ -15,7 +15,7 @@ import { type RunningRuntime, startRuntime } from '../support/shell-runtime.ts';
 
 const PERSON = '5493777239922';
 
-const transports = { transport: new AgentTransport(), containers: new AgentTransport() };
+const transports = { transport: new AgentTransport() };
 
 let runtime: RunningRuntime;
 let folder: string;

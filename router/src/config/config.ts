@@ -184,7 +184,7 @@ const agents = group('Agents', {
     .enum(['private', 'public', 'any'], { error: 'must be private, public or any' })
     .prefault('private')
     .describe(
-      'Addresses that agents may be at. `private`: all except cloud metadata and link-local addresses. `public`: only public addresses. `any`: every address. Names are checked after they are resolved.',
+      'Addresses that agents may be at. `private`: all except cloud metadata and link-local addresses. `public`: only public addresses. `any`: every address. Names are checked after they are resolved. Hosted agents, which wa2ai itself starts, are always reached.',
     )
     .meta({ values: '`private`, `public`, `any`' }),
   WA2AI_NPC_WALLET_KEY_FILE: z

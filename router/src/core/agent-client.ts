@@ -117,6 +117,11 @@ export interface TaskNow {
  */
 export interface AgentClient {
   sendMessage(endpoint: string, message: IncomingMessage, options?: AttemptOptions): Promise<AgentResponse>;
+  /**
+   * The id of the agent that works on this message, when wa2ai itself runs one for each person or chat: each has its own
+   * circuit breaker. Absent: the endpoint of the route has one.
+   */
+  agentIdFor?(message: IncomingMessage): string | undefined;
   /** Whether this agent accepts a file without text. Absent: it does not. */
   takesFile?(message: IncomingMessage, endpoint: string): Promise<boolean>;
   /** Whether the agent gets the description of a location, a contact and the like as the text. Absent: it does. */
@@ -155,6 +160,6 @@ export interface AgentClients {
    * @throws {AgentProtocolError} the route names no known agent kind
    */
   clientFor(route: Route): AgentClient;
-  /** The URL that requests of a route go to. */
+  /** The URL that requests of a route go to: routes with the same one share a circuit breaker. */
   endpointOf(route: Route): string;
 }

@@ -18,6 +18,7 @@ export function addAgents(parent: Command, cli: Cli): void {
         {
           AGENT: ({ id }) => textOf(id),
           STATUS: ({ status }) => textOf(status),
+          ISOLATION: ({ isolation }) => (isolation === 'none' ? 'no isolation' : textOf(isolation)),
           NODE: ({ node }) => textOf(node),
           PROBLEM: ({ problem }) => textOf(problem),
         },

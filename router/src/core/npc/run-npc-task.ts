@@ -89,10 +89,13 @@ async function social(
     const context = await contextOf(deps, task, name);
     const message = await askNpcAgent(deps, task, routeId, context, steps.stopping);
     const accountId = (await deps.routes.get(routeId))?.accountId;
-    return { success: true, message, ...(accountId !== undefined && { accountId }) };
+    const { to = null } = task.params;
+    return { success: true, message, to, ...(accountId !== undefined && { accountId }) };
   });
   if ('error' in asked) return asked;
-  const { accountId, ...result } = asked.result;
+  const { accountId, to: chat, ...result } = asked.result;
+  // A step without an effect would only cost its statements. Tasks of earlier versions stored no `to` here.
+  if (chat === null) return { result };
   const said = await step('say', async ({ taskId, params: { to } }) => {
     if (typeof to !== 'string' || typeof accountId !== 'string' || result.message === '') return {};
     const text = String(result.message);

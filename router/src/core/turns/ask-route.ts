@@ -168,18 +168,18 @@ async function ask(
   attemptsBefore: number,
   policy: AttemptPolicy,
 ): Promise<AskOutcome> {
-  const settings = route.config.failure?.circuit;
-  const circuit = settings && {
-    breakers: deps.circuits,
-    endpoint: deps.agents.endpointOf(route),
-    settings,
-  };
   const client = clientOf(deps, route);
   if (client instanceof Wa2aiError) {
     deps.log.error({ err: client, routeId: route.id }, 'route cannot be used');
     return { kind: 'failed', error: client, attempts: attemptsBefore, agentMs: 0, trace: [] };
   }
   const { messageId, message, mayHaveRun, edits, merged } = turn;
+  const settings = route.config.failure?.circuit;
+  const circuit = settings && {
+    breakers: deps.circuits,
+    endpoint: client.agentIdFor?.(message) ?? deps.agents.endpointOf(route),
+    settings,
+  };
   const countAttempt: AskDeps['countAttempt'] = (attempt, note) =>
     deps.inbox.countAttempt(messageId, attempt, { ...note, edits, ...(merged && { merged }) });
   const store = deps.remoteTasks && attemptStore(deps.remoteTasks, route, turn, deps.onTask);

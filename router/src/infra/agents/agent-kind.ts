@@ -65,10 +65,14 @@ export interface AgentDeps {
   clientOf?(kind: string): ClientMaker | undefined;
 }
 
-/** Makes a client from settings of a kind, for a route. All clients of the kind share the state of that function. */
+/**
+ * Makes a client from settings of a kind, for a route. All clients of the kind share the state of that function.
+ * `transport` sends the requests of this client; default: that of `AgentDeps`.
+ */
 export type ClientMaker<Settings = unknown> = (
   settings: Settings,
   route: Pick<Route, 'id' | 'accountId'>,
+  transport?: AgentTransport,
 ) => AgentClient;
 
 /**
@@ -97,7 +101,10 @@ export interface AgentKind<Settings = unknown> {
   readonly isForOneChat?: boolean;
   /** What a key needs besides `routes:write` to write such a route: it makes wa2ai run programs. */
   readonly scope?: Scope;
-  /** The URL that requests of a route go to. Routes with the same one share a circuit breaker. */
+  /**
+   * The URL that requests of a route go to. Routes with the same one share a circuit breaker, unless their clients name the
+   * agent of each message (`agentIdFor`).
+   */
   endpointOf(agentEndpoint: string, settings: Settings): string;
   /**
    * Checks whether the agent responds, without running it. Ends when the signal aborts; never throws for an agent's failure.

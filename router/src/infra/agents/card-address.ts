@@ -3,20 +3,21 @@ import { AgentProtocolError } from '../../core/errors.ts';
 /**
  * An address that an agent's card names, as wa2ai calls it: relative to the card, and with the card's own host when the card
  * names a loopback address although it came from another host, as cards that were written for development do.
+ * @param isHosted wa2ai runs the agent: a loopback address in its card is the agent itself, as its container sees it
  * @throws {AgentProtocolError} it is no http:// or https:// URL
  */
-export function cardAddress(url: string, cardUrl: string): string {
+export function cardAddress(url: string, cardUrl: string, isHosted = false): string {
   const absolute = URL.canParse(url, cardUrl) ? new URL(url, cardUrl) : undefined;
   if (absolute?.protocol !== 'http:' && absolute?.protocol !== 'https:') {
     throw new AgentProtocolError('The agent card names an address that is not an http:// or https:// URL.');
   }
   const card = new URL(cardUrl);
-  const isForeignLoopback = isLoopback(absolute.hostname) && !isLoopback(card.hostname);
+  const isForeignLoopback = isLoopback(absolute.hostname) && (isHosted || !isLoopback(card.hostname));
   return `${isForeignLoopback ? card.origin : absolute.origin}${absolute.pathname}${absolute.search}`;
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
+  return ['localhost', '[::1]', '[::]', '0.0.0.0'].includes(hostname) || /^127\./.test(hostname);
 }
 
 /** Origin and path of an endpoint, without a trailing slash, query or fragment. */

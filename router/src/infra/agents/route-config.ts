@@ -51,7 +51,9 @@ const failureField = z
           .describe('How long the circuit then stays open, in milliseconds.'),
       })
       .optional()
-      .describe('Stops calling an endpoint that keeps failing. Default: every message is an attempt.'),
+      .describe(
+        'Stops calling an endpoint that keeps failing; each agent that wa2ai runs counts for itself. Default: every message is an attempt.',
+      ),
     fallbackRouteId: z
       .uuid({ error: 'must be the id of a route' })
       .optional()

@@ -99,6 +99,24 @@ describe('runNpcTask', () => {
     ]);
   });
 
+  it('has a step that says the answer only when a chat gets it', async () => {
+    const { open, run } = await setup();
+    const steps = new DirectSteps();
+    await run(await open('social', { action: 'greet' }), steps);
+    expect([...steps.results.keys()]).toEqual(['begin', 'type', 'ask', 'finish']);
+  });
+
+  it('continues a task of an earlier version, whose first steps did not store the chat', async () => {
+    const { open, run, sent } = await setup();
+    const steps = new DirectSteps();
+    const asked = { result: { success: true, message: 'hello', accountId: 'default' } };
+    steps.results.set('ask', JSON.stringify(asked));
+    const task = await run(await open('social', { action: 'greet', to: '5493777239922' }), steps);
+    expect(task?.result).toMatchObject({ to: '5493777239922', messageId: '7' });
+    expect(sent).toHaveLength(1);
+    expect([...steps.results.keys()]).toContain('say');
+  });
+
   it('continues after a crash with the steps that had ended, and says nothing twice', async () => {
     const { deps, open, run, asked, sent } = await setup();
     const taskId = await open('social', { action: 'greet', to: '5493777239922' });

@@ -26,7 +26,12 @@ const hello: AgentResponse = { success: true, response: 'hello' };
 const busy = (retryAfterMs?: number) => new AgentUnavailableError('The agent is busy.', { retryAfterMs });
 
 /** Agents by route id, each with its outcomes in order; the last one repeats. */
-function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 0) {
+function deps(
+  agents: Record<string, End[]>,
+  routes: Route[] = [],
+  patienceMs = 0,
+  more: Partial<AgentClient> = {},
+) {
   const asked: string[] = [];
   const given: Array<AttemptOptions['uncertain']> = [];
   const clock = new FakeClock();
@@ -40,6 +45,7 @@ function deps(agents: Record<string, End[]>, routes: Route[] = [], patienceMs = 
       if (end === undefined || end instanceof Error) throw end;
       return end;
     },
+    ...more,
   });
   const made: AskRouteDeps = {
     inbox: {
@@ -245,6 +251,18 @@ describe('askRoute', () => {
     expect(asked).toEqual([route.id, route.id, other.id]);
     await clock.advanceMs(60_000);
     expect(await ask(sibling)).toMatchObject({ kind: 'answer' });
+  });
+
+  it('pauses only the agent that failed, where each person has one', async () => {
+    const route = aRoute({ config: { failure: { attempts: 1, circuit: { failures: 2, openMs: 60_000 } } } });
+    const ends = { [route.id]: [busy(), busy(), hello] };
+    const { ask, asked } = deps(ends, [], 0, { agentIdFor: ({ from }) => from });
+    const from = (person: string) => ({ message: { ...turn.message, from: person } });
+    await ask(route, from('ana'));
+    await ask(route, from('ana'));
+    expect(await ask(route, from('ana'))).toMatchObject({ error: { code: 'AGENT_CIRCUIT_OPEN' } });
+    expect(await ask(route, from('bo'))).toMatchObject({ kind: 'answer' });
+    expect(asked).toHaveLength(3);
   });
 
   it('ends with the last error when the circuit opens between two attempts of one message', async () => {

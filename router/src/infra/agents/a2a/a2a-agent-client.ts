@@ -54,6 +54,20 @@ export interface A2aAgentClientConfig {
   transport: AgentTransport;
   /** Cache of cards. Clients that share one fetch a card once. */
   cards: A2aCards;
+  /** Messages that an attempt of this process may have delivered. Clients of one route share it. Default: an own one. */
+  attempted?: Attempted;
+  /** The route; its clients have the same messages. Default: none. */
+  routeId?: string;
+  /** wa2ai runs the agent: a loopback address in its card is the agent itself. Default false. */
+  isHosted?: boolean;
+}
+
+/** Keys of messages, each of a route, a chat and an id. */
+export type Attempted = LRUCache<string, true>;
+
+/** An empty one; the least recently used message of 10,000 is removed first. */
+export function noneAttempted(): Attempted {
+  return new LRUCache({ max: 10_000 });
 }
 
 /** One message at one agent. */
@@ -86,8 +100,9 @@ export class A2aAgentClient implements AgentClient {
   readonly #output: JsonTemplate | undefined;
   /** The interface of each card, as long as the card is used. */
   readonly #servers = new WeakMap<A2aCardAnswer, A2aServer>();
-  /** Messages that an attempt of this process may have delivered. */
-  readonly #attempted = new LRUCache<string, true>({ max: 10_000 });
+  readonly #attempted: Attempted;
+  readonly #routeId: string;
+  readonly #isHosted: boolean;
 
   constructor(config: A2aAgentClientConfig) {
     this.#a2a = config.a2a;
@@ -96,6 +111,9 @@ export class A2aAgentClient implements AgentClient {
     this.#clock = config.clock;
     this.#transport = config.transport;
     this.#cards = config.cards;
+    this.#attempted = config.attempted ?? noneAttempted();
+    this.#routeId = config.routeId ?? '';
+    this.#isHosted = config.isHosted ?? false;
     this.#output = config.a2a.output === undefined ? undefined : parseJsonTemplate(config.a2a.output);
   }
 
@@ -205,7 +223,7 @@ export class A2aAgentClient implements AgentClient {
     signal: AbortSignal | undefined,
   ): Promise<A2aConnection> {
     const found = await withLimit(this.#clock, this.#timeoutMs, signal, (limited) =>
-      this.#cards.cardOf(endpoint, this.#a2a, limited).catch((error: unknown) => {
+      this.#cards.cardOf(endpoint, this.#a2a, limited, this.#transport).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (!limited.aborted) throw error;
         throw new AgentUnavailableError(`The A2A agent did not send its card within ${this.#timeoutMs} ms.`);
@@ -234,17 +252,18 @@ export class A2aAgentClient implements AgentClient {
   #serverOf(endpoint: string, found: A2aCardAnswer): A2aServer {
     const known = this.#servers.get(found);
     if (known) return known;
-    const server = a2aServer(endpoint, this.#a2a, found);
+    const server = a2aServer(endpoint, this.#a2a, found, this.#isHosted);
     this.#servers.set(found, server);
     return server;
   }
 
   async #ask(exchange: Exchange): Promise<AgentResponse> {
     const { message, options, log } = exchange;
-    const key = [message.accountId, message.channelId, message.from, message.id].join(' ');
+    const own = [message.accountId, message.channelId, message.from, message.id].join(' ');
+    const key = `${this.#routeId} ${own}`;
     const isAgain = options.isRepeat || this.#attempted.has(key);
     const stored = isAgain && options.store ? await options.store.tasks() : [];
-    const messageId = uuidOf(`message ${key} ${stored.length}`);
+    const messageId = uuidOf(`message ${own} ${stored.length}`);
     if (isAgain) {
       const earlier = await earlierTask(exchange, stored, messageId);
       if (earlier) {

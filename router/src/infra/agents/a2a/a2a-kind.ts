@@ -1,5 +1,5 @@
 import { agentKind } from '../agent-kind.ts';
-import { A2aAgentClient } from './a2a-agent-client.ts';
+import { A2aAgentClient, noneAttempted } from './a2a-agent-client.ts';
 import { a2aFindings } from './a2a-probe.ts';
 import { type A2aSettings, a2aSettings } from './a2a-settings.ts';
 import { a2aSettingsProblems } from './a2a-settings-check.ts';
@@ -19,6 +19,15 @@ export const a2aKind = agentKind<A2aSettings>({
   tools: a2aTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new A2aCards(clock, transport);
-    return (a2a) => new A2aAgentClient({ a2a, timeoutMs: defaultTimeoutMs, log, clock, transport, cards });
+    // A hosted agent gets a new client for each attempt.
+    const shared = { timeoutMs: defaultTimeoutMs, log, clock, cards, attempted: noneAttempted() };
+    return (a2a, { id: routeId }, own) =>
+      new A2aAgentClient({
+        ...shared,
+        a2a,
+        routeId,
+        transport: own ?? transport,
+        isHosted: own !== undefined,
+      });
   },
 });

@@ -199,7 +199,9 @@ export class AbiAgentClient implements AgentClient {
   async #rulesNow(signal: AbortSignal): Promise<AbiRules> {
     const { functions } = this.#config;
     const entries =
-      typeof functions === 'string' ? await this.#manifests.entriesOf(functions, signal) : functions;
+      typeof functions === 'string'
+        ? await this.#manifests.entriesOf(functions, signal, this.#transport)
+        : functions;
     if (this.#rules?.entries !== entries) {
       const rules = rulesOf(entries, this.#config).then((result) => {
         if (result.ok) return result.rules;

@@ -17,7 +17,7 @@ export const abiKind = agentKind<AbiSettings>({
   tools: abiTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const manifests = new Manifests(clock, transport);
-    return (abi) =>
-      new AbiAgentClient({ abi, timeoutMs: defaultTimeoutMs, log, clock, manifests, transport });
+    return (abi, _route, own = transport) =>
+      new AbiAgentClient({ abi, timeoutMs: defaultTimeoutMs, log, clock, manifests, transport: own });
   },
 });

@@ -16,8 +16,8 @@ export const adkKind = agentKind<AdkSettings>({
   tools: adkTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const state = new AdkState();
-    const shared = { log, clock, state, transport, readsSessionFirst: true };
-    return ({ timeoutMs, ...adk }) =>
-      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, ...shared });
+    const shared = { log, clock, state, readsSessionFirst: true };
+    return ({ timeoutMs, ...adk }, _route, own = transport) =>
+      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, ...shared, transport: own });
   },
 });

@@ -62,6 +62,10 @@ export class HostedAgentClient implements AgentClient {
     );
   }
 
+  agentIdFor(message: IncomingMessage): string {
+    return this.#agentOf(message).agentId;
+  }
+
   async takesFile(message: IncomingMessage): Promise<boolean> {
     const { profile = 'chat' } = this.#config.settings;
     const agent = this.#agentOf(message);

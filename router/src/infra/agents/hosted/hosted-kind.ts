@@ -10,6 +10,7 @@ export const hostedKind = agentKind<HostedSettings>({
   hasNoEndpoint: () => true,
   scope: 'agents:manage',
   check: async (settings) => hostedProblems(settings),
+  // compared by settings of routes only: requests go to the address of the agent of each message
   endpointOf: (_, { image, command = [] }) => `hosted:${[image, ...command].join(' ').trim()}`,
   client: (deps) => (settings, route) => new HostedAgentClient({ ...deps, settings, route }),
 });

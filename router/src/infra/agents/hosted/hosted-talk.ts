@@ -16,7 +16,10 @@ import { chatAnswer, chatRequest, historyOf } from './chat-wire.ts';
 /** Largest answer, in bytes. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** `chat` and `agentcore` over HTTP; `adk`, `abi` and `a2a` as the agent kind of that name, with the agent's token. */
+/**
+ * `chat` and `agentcore` over HTTP; `adk`, `abi` and `a2a` as the agent kind of that name, with the agent's token. The egress
+ * policy allows the address of the agent, and nothing more than to agents of routes: not what its card or its files name.
+ */
 export class HostedTalk implements AgentTalk {
   readonly #deps: Omit<AgentDeps, 'hosting'>;
 
@@ -86,7 +89,7 @@ export class HostedTalk implements AgentTalk {
       settings.functions = `${running.url}/agent.json#${agentId}`;
     const make = this.#deps.clientOf?.(profile);
     if (!make) throw new AgentProtocolError(`There is no agent kind for the profile "${profile}".`);
-    return make(settings, { id: routeId ?? agentId, accountId });
+    return make(settings, { id: routeId ?? agentId, accountId }, this.#deps.transport.alsoTo(running.url));
   }
 
   /** One request whose repeat may run the turn twice: every request of a message has the same `Idempotency-Key`. */
@@ -99,9 +102,10 @@ export class HostedTalk implements AgentTalk {
     if (options.uncertain === 'dead-letter') throw new AgentUncertainError();
     const { clock, transport } = this.#deps;
     const { path, headers, body } = chatRequest(profile, message);
+    const toAgent = transport.alsoTo(running.url);
     await options.beforeRequest?.();
     return await withLimit(clock, this.#timeoutOf(agent), options.signal, async (signal) => {
-      const fetched = await transport.fetch(`${running.url}${path}`, {
+      const fetched = await toAgent.fetch(`${running.url}${path}`, {
         method: 'POST',
         headers: new Headers({
           ...headers,
@@ -155,7 +159,7 @@ export class HostedTalk implements AgentTalk {
 
   #get({ url, token }: RunningAgent, path: string, signal: AbortSignal): Promise<Fetched> {
     const headers = new Headers(tokenHeaders(token));
-    return this.#deps.transport.fetch(`${url}${path}`, {
+    return this.#deps.transport.alsoTo(url).fetch(`${url}${path}`, {
       method: 'GET',
       headers,
       signal,

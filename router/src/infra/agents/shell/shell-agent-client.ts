@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import type { AgentClient, AttemptOptions, FollowedTask, TaskReport } from '../../../core/agent-client.ts';
 import { jidHash } from '../../../core/chat-hash.ts';
 import { contractSessionId } from '../../../core/chat-id.ts';
-import { AgentProtocolError, AgentTaskError, AgentUncertainError, MediaError } from '../../../core/errors.ts';
+import {
+  AgentProtocolError,
+  AgentTaskError,
+  AgentUncertainError,
+  MediaError,
+  Wa2aiError,
+} from '../../../core/errors.ts';
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
 import type { ShellRuntime } from '../../../core/ports/shell-runtime.ts';
@@ -11,7 +17,6 @@ import { DockerDeployment } from '../../hosting/swe-rex/docker-deployment.ts';
 import { RemoteRuntime } from '../../hosting/swe-rex/remote-runtime.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
-import type { AgentTransport } from '../transport/agent-transport.ts';
 import { mayUseShell } from './shell-people.ts';
 import { needsYes, ShellQuestion } from './shell-question.ts';
 import { ShellSession } from './shell-session.ts';
@@ -35,11 +40,6 @@ const SLOW_START =
   'Your shell is being set up for the first time, which takes a while. The command runs as soon as it is ready.';
 const EDITED = 'An edited message is not run. Send the command as a new message.';
 
-export interface ShellAgentDeps extends AgentDeps {
-  /** Sends requests to the containers of routes with an image, whatever the egress policy says. */
-  containers: AgentTransport;
-}
-
 type Sender = Pick<IncomingMessage, 'from' | 'channelId'>;
 
 /**
@@ -47,11 +47,11 @@ type Sender = Pick<IncomingMessage, 'from' | 'channelId'>;
  * request id is that of the message, and a repeat after a crash only asks for the result.
  */
 export class ShellAgentClient implements AgentClient {
-  readonly #deps: ShellAgentDeps;
+  readonly #deps: AgentDeps;
   readonly #settings: ShellSettings;
   readonly #route: Pick<Route, 'id' | 'accountId'>;
 
-  constructor(deps: ShellAgentDeps, settings: ShellSettings, route: Pick<Route, 'id' | 'accountId'>) {
+  constructor(deps: AgentDeps, settings: ShellSettings, route: Pick<Route, 'id' | 'accountId'>) {
     this.#deps = deps;
     this.#settings = settings;
     this.#route = route;
@@ -90,6 +90,10 @@ export class ShellAgentClient implements AgentClient {
     );
     if (wish.kind === 'reset') await this.#deployment(message)?.stop();
     return response;
+  }
+
+  agentIdFor(message: IncomingMessage): string | undefined {
+    return this.#settings.image === undefined ? undefined : this.#agentIdOf(message);
   }
 
   async takesFile(message: IncomingMessage): Promise<boolean> {
@@ -137,16 +141,21 @@ export class ShellAgentClient implements AgentClient {
   ): Promise<AgentResponse> {
     const id = requestIdOf(message);
     await options.beforeRequest?.();
-    await this.#audit(`shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`, 'begun', message);
+    const action = `shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`;
+    await this.#audit(action, 'begun', message);
     try {
       if (wish.kind === 'reset') {
         await session.close();
+        await this.#audit(action, 'ok', message);
         return { success: true, response: 'The session has ended. The next command starts a new one.' };
       }
       const { canReplay } = await session.open(id, options.signal);
       if (wish.kind === 'command') return await this.#run(wish.command, session, canReplay, message, options);
-      return { success: true, ...(await this.#side(wish, session, id, options)) };
+      const shown = await this.#side(wish, session, id, options);
+      await this.#audit(action, 'ok', message);
+      return { success: true, ...shown };
     } catch (error) {
+      await this.#audit(action, outcomeOf(error), message);
       if (!(error instanceof ShellError)) throw error;
       attemptLog(this.#deps.log, message, options)?.info({ fault: error.fault }, 'shell reported an error');
       return { success: true, response: monospace(error.forPerson.trim()) };
@@ -273,22 +282,27 @@ export class ShellAgentClient implements AgentClient {
   }
 
   /** The container of this person in this chat; undefined when the route has a runtime. */
-  #deployment({ from, channelId }: Sender): DockerDeployment | undefined {
+  #deployment(sender: Sender): DockerDeployment | undefined {
     const { image, env = {}, idleMinutes = DEFAULT_IDLE_MINUTES } = this.#settings;
     if (image === undefined) return undefined;
-    const { hosting: host, containers: transport, clock } = this.#deps;
+    const { hosting: host, transport, clock } = this.#deps;
     if (!host) throw new AgentProtocolError('This program does not run containers; the service does.');
     const { id, accountId } = this.#route;
-    const hash = createHash('sha256')
-      .update(JSON.stringify([id, from, channelId]))
-      .digest('hex');
     return new DockerDeployment({
       ...{ host, transport, clock, image, env, startMs: this.#startMs() },
       container: {
-        agentId: `shell-${id.slice(0, 8)}-${hash.slice(0, 12)}`.toLowerCase(),
+        agentId: this.#agentIdOf(sender),
         ...{ accountId, routeId: id, idleMs: idleMinutes * 60_000 },
       },
     });
+  }
+
+  #agentIdOf({ from, channelId }: Sender): string {
+    const { id } = this.#route;
+    const hash = createHash('sha256')
+      .update(JSON.stringify([id, from, channelId]))
+      .digest('hex');
+    return `shell-${id.slice(0, 8)}-${hash.slice(0, 12)}`.toLowerCase();
   }
 
   #session(runtime: ShellRuntime, { from, channelId }: Sender): ShellSession {
@@ -320,6 +334,11 @@ export class ShellAgentClient implements AgentClient {
       },
     ]);
   }
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof ShellError) return error.fault;
+  return error instanceof Wa2aiError ? error.code : 'failed';
 }
 
 function requestIdOf({ id, accountId = '', from }: IncomingMessage): string {

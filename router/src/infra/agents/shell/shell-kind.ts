@@ -1,6 +1,4 @@
 import { agentKind } from '../agent-kind.ts';
-import { AgentTransport } from '../transport/agent-transport.ts';
-import { Egress } from '../transport/egress.ts';
 import { ShellAgentClient } from './shell-agent-client.ts';
 import { shellFindings } from './shell-probe.ts';
 import { type ShellSettings, shellProblems, shellSettings } from './shell-settings.ts';
@@ -18,9 +16,5 @@ export const shellKind = agentKind<ShellSettings>({
   endpointOf: (agentEndpoint, { image }) => (image === undefined ? agentEndpoint : `shell:${image}`),
   probe: shellFindings,
   tools: shellTools,
-  client: (deps) => {
-    // the engine chooses the address of a container; the egress policy is for addresses that people write
-    const containers = new AgentTransport(new Egress('any'));
-    return (settings, route) => new ShellAgentClient({ ...deps, containers }, settings, route);
-  },
+  client: (deps) => (settings, route) => new ShellAgentClient(deps, settings, route),
 });

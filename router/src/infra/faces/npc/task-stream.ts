@@ -32,17 +32,18 @@ export function streamTask(
   let newest = task;
   let missed = 0;
   let hasStopped = false;
-  const end = () => {
+  const end = (last = '') => {
     hasStopped = true;
-    response.end();
+    // in one write: many readers get the end at the same time
+    if (last === '') response.end();
+    else response.end(last);
   };
   const write = () => {
     if (hasStopped || response.writableNeedDrain) return;
-    if (newest.version > sent) {
-      sent = newest.version;
-      response.write(taskEvent(newest));
-    }
-    if (hasEnded(newest)) end();
+    const text = newest.version > sent ? taskEvent(newest) : '';
+    sent = Math.max(sent, newest.version);
+    if (hasEnded(newest)) end(text);
+    else if (text !== '') response.write(text);
   };
   const unwatch = feed.watch(task.taskId, {
     onTask: (state) => {
@@ -55,7 +56,7 @@ export function streamTask(
       if (missed >= MAX_MISSED) response.destroy();
       else if (missed === 0) response.write(': heartbeat\n\n');
     },
-    onStop: end,
+    onStop: () => end(),
   });
   response.on('drain', write);
   response.on('close', () => {
@@ -72,5 +73,5 @@ export function streamTask(
   write();
   // It may have changed since it was read.
   if (!hasStopped) feed.changed(task.taskId);
-  return end;
+  return () => end();
 }

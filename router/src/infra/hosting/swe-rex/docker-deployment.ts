@@ -68,7 +68,7 @@ export class DockerDeployment {
       ({ url, token }) =>
         work(
           new RemoteRuntime({
-            ...{ url, token, transport, clock },
+            ...{ url, token, clock, transport: transport.alsoTo(url) },
             ...(startMs !== undefined && { startMs }),
           }),
         ),

@@ -78,7 +78,7 @@ function setup(
       stored = session;
     },
   };
-  const transports = { transport: new AgentTransport(), containers: new AgentTransport() };
+  const transports = { transport: new AgentTransport() };
   const client = new ShellAgentClient(
     { defaultTimeoutMs: 30_000, log: quietLog, clock, audit, ...transports, ...(hosting && { hosting }) },
     { allow: [PERSON], ...settings },
@@ -130,21 +130,27 @@ describe('ShellAgentClient', () => {
     ['/reset', 'shellReset'],
     ['/files', 'shellFiles'],
     ['/get a', 'shellGet'],
-  ])('records %s', async (text, action) => {
+  ])('records %s and its end', async (text, action) => {
     const { say, events } = setup(
       {},
       { '/execute': () => [200, { stdout: 'eA==', stderr: '', exit_code: 0 }] },
     );
     await say(text);
-    expect(events).toMatchObject([{ face: 'shell', caller: 'person', action, outcome: 'begun' }]);
+    const common = { face: 'shell', caller: 'person', action };
+    expect(events).toMatchObject([
+      { ...common, outcome: 'begun' },
+      { ...common, outcome: 'ok' },
+    ]);
   });
 
   it('records an upload, and refuses one whose file cannot be loaded', async () => {
     const { say, events } = setup();
     const media = { kind: 'document' as const, mimeType: 'text/plain', fileName: 'a' };
     await say('/data/a', { media }, { loadMedia: async () => new Uint8Array(2) });
-    expect(events).toMatchObject([{ action: 'shellUpload' }]);
     await expect(say('/data/a', { media })).rejects.toMatchObject({ code: 'MEDIA_GONE' });
+    const recorded = events.map(({ action, outcome }) => `${action} ${outcome}`);
+    const begun = 'shellUpload begun';
+    expect(recorded).toEqual([begun, 'shellUpload ok', begun, 'shellUpload MEDIA_GONE']);
   });
 
   it('gives a command the same request id in each attempt, and another one to each message and person', async () => {

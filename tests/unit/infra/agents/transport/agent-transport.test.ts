@@ -42,6 +42,23 @@ describe('AgentTransport', () => {
   });
 });
 
+describe('AgentTransport.alsoTo', () => {
+  it('reaches the server that it names whatever the policy says, and nothing else', async () => {
+    const own = await serverOf((_request, response) => response.end('own'));
+    const other = await serverOf((_request, response) => response.end('other'));
+    const transport = new AgentTransport(new Egress('public'));
+    const toOwn = transport.alsoTo(`${own.url}/health`);
+    const answer = await get(toOwn, `${own.url}/chat`);
+    expect(answer).toMatchObject({ kind: 'answer', body: Buffer.from('own') });
+    expect(toOwn.refusalOf(own.url)).toBeUndefined();
+    const refused = { kind: 'fault', fault: 'refused' };
+    expect(await get(toOwn, other.url)).toMatchObject(refused);
+    expect(await get(toOwn, own.url.replace('127.0.0.1', 'localhost'))).toMatchObject(refused);
+    expect(await get(toOwn, 'http://169.254.169.254/')).toMatchObject(refused);
+    expect(await get(transport, own.url)).toMatchObject(refused);
+  });
+});
+
 describe('AgentTransport.open', () => {
   it('returns the answer when its headers are there, without following a redirect', async () => {
     const { url } = await serverOf((_request, response) => {

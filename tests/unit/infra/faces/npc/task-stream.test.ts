@@ -17,7 +17,8 @@ function setup(task: NpcTask, lastVersion = 0) {
       reader.text += text;
       return !reader.isSlow;
     },
-    end: () => {
+    end: (text = '') => {
+      reader.text += text;
       reader.isEnded = true;
       if (!reader.isSlow) events.emit('close');
       return response;

@@ -140,13 +140,21 @@ export class A2aCards {
     this.#transport = transport;
   }
 
-  /** @throws the reason of `signal` when it aborts */
-  async cardOf(agentEndpoint: string, settings: A2aSettings, signal: AbortSignal): Promise<A2aCardAnswer> {
+  /**
+   * @param transport sends the request; default: that of all cards
+   * @throws the reason of `signal` when it aborts
+   */
+  async cardOf(
+    agentEndpoint: string,
+    settings: A2aSettings,
+    signal: AbortSignal,
+    transport = this.#transport,
+  ): Promise<A2aCardAnswer> {
     const key = JSON.stringify([agentEndpoint, settings.cardUrl, settings.version]);
     const known = this.#cards.get(key);
     const nowMs = this.#clock.monotonicMs();
     if (known && nowMs < known.untilMs) return known.answer;
-    let answer = await findA2aCard(agentEndpoint, settings, { transport: this.#transport, signal });
+    let answer = await findA2aCard(agentEndpoint, settings, { transport, signal });
     signal.throwIfAborted();
     if (!answer.card && known?.answer.card) answer = known.answer;
     this.#cards.set(key, { answer, untilMs: nowMs + (answer.card ? FRESH_MS : ABSENT_MS) });

@@ -33,12 +33,14 @@ export function a2aHeaders(
 /**
  * Chooses the interface of a card by the settings of the route. Without a card, settings that name version and transport
  * are enough: agentEndpoint is then the address of the calls.
+ * @param isHosted wa2ai runs the agent
  * @throws {AgentProtocolError} the card has no such interface
  */
 export function a2aServer(
   agentEndpoint: string,
   settings: A2aSettings,
   found: { card?: AgentCard; cardUrl: string; keyHeader?: string },
+  isHosted = false,
 ): A2aServer {
   const { version = 'auto', transport = 'auto' } = settings;
   const card = found.card ?? cardBySettings(agentEndpoint, settings);
@@ -64,7 +66,7 @@ export function a2aServer(
       `The card of the A2A agent has no interface for version ${version} and transport ${transport}. It has: ${has.slice(0, 300)}.`,
     );
   }
-  const url = cardAddress(chosen.url, found.cardUrl);
+  const url = cardAddress(chosen.url, found.cardUrl, isHosted);
   const used: AgentInterface = { ...chosen, url };
   return {
     ...a2aHeaders(agentEndpoint, settings, found.keyHeader),

@@ -35,14 +35,16 @@ export class Manifests {
   /**
    * The entries of the ABI at the URL: a JSON ABI, or an object with one under `abi`. The same array as long as it is
    * fresh; concurrent callers share one request.
+   * @param transport sends the request; default: that of all manifests
    * @throws {AgentUnavailableError} it cannot be fetched now, or not before `signal` aborts
    * @throws {AgentProtocolError} the URL has no ABI, or its address is refused
    */
-  async entriesOf(url: string, signal: AbortSignal): Promise<unknown[]> {
+  async entriesOf(url: string, signal: AbortSignal, transport = this.#transport): Promise<unknown[]> {
     const cached = this.#cache.get(url);
     if (cached && this.#clock.monotonicMs() < cached.freshUntilMs) return cached.entries;
     try {
-      return await orAbort(this.#fetchEntries(url, cached ? REFRESH_LIMIT_MS : FETCH_LIMIT_MS), signal);
+      const limitMs = cached ? REFRESH_LIMIT_MS : FETCH_LIMIT_MS;
+      return await orAbort(this.#fetchEntries(url, limitMs, transport), signal);
     } catch (error) {
       if (signal.aborted) throw new AgentUnavailableError(LATE);
       if (!cached || !(error instanceof AgentUnavailableError)) throw error;
@@ -51,10 +53,10 @@ export class Manifests {
     }
   }
 
-  #fetchEntries(url: string, limitMs: number): Promise<unknown[]> {
+  #fetchEntries(url: string, limitMs: number, transport: AgentTransport): Promise<unknown[]> {
     const pending = this.#pending.get(url);
     if (pending) return pending;
-    const fetching = fetchText(this.#transport, url, AbortSignal.timeout(limitMs))
+    const fetching = fetchText(transport, url, AbortSignal.timeout(limitMs))
       .then((text) => {
         const entries = entriesIn(text);
         this.#cache.set(url, { entries, freshUntilMs: this.#clock.monotonicMs() + FRESH_MS });
