@@ -1,5 +1,4 @@
 import { agentKind } from '../agent-kind.ts';
-import { AgentTransport } from '../transport/agent-transport.ts';
 import { Egress } from '../transport/egress.ts';
 import { ShellAgentClient } from './shell-agent-client.ts';
 import { shellFindings } from './shell-probe.ts';
@@ -20,7 +19,7 @@ export const shellKind = agentKind<ShellSettings>({
   tools: shellTools,
   client: (deps) => {
     // the engine chooses the address of a container; the egress policy is for addresses that people write
-    const containers = new AgentTransport(new Egress('any'));
+    const containers = deps.transport.with(new Egress('any'));
     return (settings, route) => new ShellAgentClient({ ...deps, containers }, settings, route);
   },
 });

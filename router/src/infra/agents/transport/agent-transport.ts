@@ -8,6 +8,7 @@ import {
   streamedFetch,
 } from './bounded-fetch.ts';
 import { Egress } from './egress.ts';
+import type { TransportRecorder } from './transport-recorder.ts';
 
 /**
  * Sends every request to an agent: with limits, without redirects, only to addresses that the egress policy allows, and
@@ -16,10 +17,18 @@ import { Egress } from './egress.ts';
 export class AgentTransport {
   readonly #egress: Egress;
   readonly #userAgent: string;
+  readonly #recorder: TransportRecorder | undefined;
 
-  constructor(egress = new Egress()) {
+  /** @param recorder gets the exchanges of attempts; absent: they are not recorded */
+  constructor(egress = new Egress(), recorder?: TransportRecorder) {
     this.#egress = egress;
+    this.#recorder = recorder;
     this.#userAgent = `wa2ai/${packageVersion()}`;
+  }
+
+  /** One with another egress policy, whose exchanges the same recorder gets. */
+  with(egress: Egress): AgentTransport {
+    return new AgentTransport(egress, this.#recorder);
   }
 
   /** Why the egress policy refuses this URL, when its host is an IP address. */
@@ -28,18 +37,33 @@ export class AgentTransport {
   }
 
   /** One exchange; see `boundedFetch`. A `user-agent` in the headers of the route is kept. */
-  fetch(url: string, options: FetchOptions): Promise<Fetched> {
-    return boundedFetch(url, this.#named(options), this.#egress);
+  async fetch(url: string, options: FetchOptions): Promise<Fetched> {
+    const named = this.#named(options);
+    const record = this.#recorder?.begin(url, named);
+    const fetched = await boundedFetch(url, named, this.#egress);
+    record?.ended(fetched);
+    return fetched;
   }
 
   /** One exchange whose answer is a stream of events; see `streamedFetch`. */
-  fetchEvents(url: string, options: FetchOptions, onEvent: (data: string) => void): Promise<Fetched> {
-    return streamedFetch(url, this.#named(options), this.#egress, onEvent);
+  async fetchEvents(url: string, options: FetchOptions, onEvent: (data: string) => void): Promise<Fetched> {
+    const named = this.#named(options);
+    const record = this.#recorder?.begin(url, named);
+    const onBoth = (data: string) => {
+      record?.event(data);
+      onEvent(data);
+    };
+    const fetched = await streamedFetch(url, named, this.#egress, record ? onBoth : onEvent);
+    record?.ended(fetched);
+    return fetched;
   }
 
   /** As `fetch`, up to the headers of the answer: the caller reads the body, and limits what it reads. */
-  open(url: string, options: Omit<FetchOptions, 'maxBytes'>): Promise<Opened> {
-    return openFetch(url, this.#named(options), this.#egress);
+  async open(url: string, options: Omit<FetchOptions, 'maxBytes'>): Promise<Opened> {
+    const named = this.#named(options);
+    const record = this.#recorder?.begin(url, named);
+    const opened = await openFetch(url, named, this.#egress);
+    return record?.opened(opened) ?? opened;
   }
 
   #named<Options extends { headers: Headers }>(options: Options): Options {
