@@ -28,6 +28,17 @@ BEGIN
   END IF;
   FOREACH v_table IN ARRAY ARRAY['auth_key', 'journal', 'remote_task', 'agent_session', 'person_question', 'person_session', 'served_task', 'dead_letter',
                                  'outbox', 'message', 'playground_input', 'playground_file', 'playground_event', 'playground_chat', 'chat', 'webhook', 'webhook_delivery', 'lid_mapping', 'account_limit', 'account_state_change', 'route', 'route_version_change', 'stat'] LOOP
+    IF v_table = 'message' THEN
+      WITH gone AS (
+        DELETE FROM message WHERE ctid = ANY (ARRAY(SELECT ctid FROM message WHERE account_id = p_account LIMIT p_limit))
+        RETURNING id),
+      exchanges AS (DELETE FROM agent_exchange e USING gone WHERE e.message_id = gone.id)
+      SELECT count(*)::integer INTO v_rows FROM gone;
+      IF v_rows > 0 THEN
+        RETURN v_rows;
+      END IF;
+      CONTINUE;
+    END IF;
     EXECUTE format('DELETE FROM %I WHERE ctid = ANY (ARRAY(SELECT ctid FROM %1$I WHERE account_id = $1 LIMIT $2))', v_table)
       USING p_account, p_limit;
     GET DIAGNOSTICS v_rows = ROW_COUNT;

@@ -30,6 +30,7 @@ BEGIN
   DELETE FROM remote_task WHERE message_id IN (SELECT id FROM message WHERE chat_id = p_chat);
   DELETE FROM dead_letter WHERE chat_id = p_chat;
   DELETE FROM outbox WHERE chat_id = p_chat;
+  DELETE FROM agent_exchange WHERE message_id IN (SELECT id FROM message WHERE chat_id = p_chat);
   DELETE FROM message WHERE chat_id = p_chat;
   DELETE FROM chat WHERE id = p_chat;
   RETURN true;

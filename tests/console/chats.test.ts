@@ -96,7 +96,12 @@ describe('the page Chats', () => {
     await page.getByRole('button', { name: 'Trace' }).first().click();
     const panel = page.getByRole('complementary', { name: 'Trace' });
     await panel.getByText('answered', { exact: true }).first().waitFor();
-    await panel.getByText('Show the request').click();
+    await panel.getByText('What was sent, and what came back').click();
+    const exchanges = panel.locator('.exchanges');
+    await exchanges.getByText('Sent').first().waitFor();
+    await exchanges.getByText('hello').first().waitFor();
+    await exchanges.getByText('200', { exact: true }).first().waitFor();
+    await panel.getByText('The request by the routes of now').click();
     await panel.getByText('takes the message to').waitFor();
     await page.getByRole('button', { name: 'Details' }).click();
     await page.getByLabel('Tags').fill('VIP, madrid');

@@ -61,7 +61,7 @@ describe('the page Playground', () => {
     // Beside it, what wa2ai did.
     const trace = traceOf(page);
     await trace.getByText('answered', { exact: true }).first().waitFor();
-    await trace.getByText('Show the request').click();
+    await trace.getByText('The request by the routes of now').click();
     await page.getByRole('button', { name: 'Close', exact: true }).click();
     await expect.poll(() => trace.count()).toBe(0);
     await own(page, 'hello from nowhere').getByRole('button', { name: 'Trace' }).click();

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AttemptOptions } from '../../router/src/core/agent-client.ts';
+import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import {
   AgentProtocolError,
   AgentUnavailableError,
@@ -16,6 +17,7 @@ import { RouteProbe } from '../../router/src/infra/agents/route-probe.ts';
 import { maskedConfig } from '../../router/src/infra/agents/route-secrets.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
+import { TransportRecorder } from '../../router/src/infra/agents/transport/transport-recorder.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 import { MISBEHAVIOURS, type Misbehaviour, type StandInServer } from '../doubles/stand-in-server.ts';
 import { AGENT_KIND_SUBJECTS, SECRET } from '../support/agent-kind-subjects.ts';
@@ -110,6 +112,25 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
     expect(answer.success).toBe(true);
     expect(answer.response).toContain('hello, how are you today?');
     expect(counted).toBe(1);
+  });
+
+  it('has its exchanges recorded, without secrets', async () => {
+    const recorder = new TransportRecorder({ now: () => 0 });
+    const { send } = await setup(undefined, { transport: new AgentTransport(new Egress(), recorder) });
+    const exchanges: AgentExchange[] = [];
+    const answer = await recorder.during(
+      (exchange) => exchanges.push(exchange),
+      () => send(),
+    );
+    expect(answer.success).toBe(true);
+    // An ABI agent gets the text as call data, and answers so.
+    const has = (body = '', text: string) =>
+      body.includes(text) || body.includes(Buffer.from(text).toString('hex'));
+    const asked = exchanges.find(({ request }) => has(request.body, 'hello, how are you today?'));
+    expect(asked).toMatchObject({ request: { method: 'POST' }, response: { status: 200 } });
+    expect(exchanges.some(({ response }) => has(response?.body, 'hello'))).toBe(true);
+    const shown = JSON.stringify(exchanges);
+    for (const secret of [SECRET, 'a-reply-token']) expect(shown).not.toContain(secret);
   });
 
   it('waits for a slow agent', async () => {

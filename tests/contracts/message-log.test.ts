@@ -1,5 +1,6 @@
 import sql, { raw } from 'sql-template-tag';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -49,6 +50,31 @@ describeStores('message log in $name', (stores) => {
       replies.map((reply) => [reply.text, 'queued', reply.waMessageId]),
     );
     expect(await stores.log.messages({ accountId, limit: 5 })).toEqual([row]);
+  });
+
+  it('keeps the exchanges with agents of each turn, once', async () => {
+    const { messageId } = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+    const exchange: AgentExchange = {
+      attempt: 1,
+      at: '2026-01-31T12:00:00.000Z',
+      ms: 12,
+      request: {
+        method: 'POST',
+        url: 'http://agent/run',
+        headers: { accept: '*/*' },
+        body: '{"a":1}',
+        bytes: 7,
+      },
+      response: { status: 503, headers: {} },
+      fault: 'broken: reset',
+    };
+    const result = { ...answered([]), exchanges: [exchange, { ...exchange, attempt: 2 }] };
+    await stores.inbox.finishTurn(messageId, result);
+    await stores.inbox.finishTurn(messageId, result);
+    expect(await stores.log.exchanges(messageId)).toEqual(result.exchanges);
+    const other = await add();
+    await stores.inbox.finishTurn(other, answered([]));
+    expect(await stores.log.exchanges(other)).toEqual([]);
   });
 
   it('shows reactions, deletions and edits with the message that they are about', async () => {

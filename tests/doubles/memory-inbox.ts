@@ -261,6 +261,9 @@ export class MemoryInbox implements Inbox {
     let isSending = false;
     const isForOwner = result.state === 'ignored' && ACCESS_REASONS.includes(result.reason ?? '');
     const isApproved = message && state.chats.get(message.chatId)?.access?.state === 'approved';
+    if (message?.state === 'received' && result.exchanges) {
+      message.exchanges = [...(message.exchanges ?? []), ...result.exchanges];
+    }
     if (message?.state === 'received' && turn && !this.#isCurrent(message, turn)) {
       return { replies: [], isClaimed: claim !== undefined && this.#oldestOrRelease(claim) !== undefined };
     }

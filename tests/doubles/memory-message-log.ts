@@ -1,3 +1,4 @@
+import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import { canonicalChannelId, lidJid, parseJid } from '../../router/src/core/chat-id.ts';
 import { specialView } from '../../router/src/core/delivery/special-message.ts';
 import { channelIdsOf, personJid } from '../../router/src/core/messages/chat-identity.ts';
@@ -48,6 +49,10 @@ export class MemoryMessageLog implements MessageLog {
   async message(id: string): Promise<ReceivedMessage | undefined> {
     const row = this.#state.messages.get(Number(id));
     return row && this.#messageRow(row);
+  }
+
+  async exchanges(id: string): Promise<AgentExchange[]> {
+    return this.#state.messages.get(Number(id))?.exchanges ?? [];
   }
 
   async messagesToRoute({ accountId, limit }: Parameters<MessageLog['messagesToRoute']>[0]) {

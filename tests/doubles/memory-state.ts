@@ -1,3 +1,4 @@
+import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import type { SpecialMessage } from '../../router/src/core/delivery/special-message.ts';
 import type { StoredDetails, StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type { MessageState, ToUs } from '../../router/src/core/messages/inbound-message.ts';
@@ -74,6 +75,7 @@ export interface MemoryMessage {
   clearedAttempts: number;
   agentMs?: number;
   trace?: unknown;
+  exchanges?: AgentExchange[];
   stanzaOrder: bigint;
   sentAtMs: number;
   receivedAt: Date;

@@ -63,6 +63,7 @@ it('a log is intact after retention, which removes entries up to the first one t
     text: 0,
     outbox: 0,
     files: 0,
+    exchanges: 0,
     deadLetters: 0,
     workflows: 0,
     journal: 0,

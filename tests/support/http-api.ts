@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { loadConfig } from '../../router/src/config/config.ts';
 import type { Role } from '../../router/src/core/access/roles.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
+import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
@@ -202,6 +203,11 @@ export class FakeMessageLog implements MessageLog {
 
   async message(id: string): Promise<ReceivedMessage | undefined> {
     return this.rows.find((row) => row.id === id);
+  }
+
+  readonly exchangesOf = new Map<string, AgentExchange[]>();
+  async exchanges(id: string): Promise<AgentExchange[]> {
+    return this.exchangesOf.get(id) ?? [];
   }
 
   toRoute: StoredMessageToRoute[] = [];

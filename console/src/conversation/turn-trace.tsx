@@ -3,6 +3,7 @@ import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import { hrefOf } from '../app/location.ts';
 import type { Chat, Message, Received, Sent } from './chat-types.ts';
+import { Exchanges } from './exchanges.tsx';
 import { kindKey, type TextKey, useText } from './texts.ts';
 import { routeNameIn, type TraceStep, traceSteps } from './trace-steps.ts';
 
@@ -63,6 +64,7 @@ export function TurnTrace({
           </ul>
         </>
       )}
+      <Exchanges key={`exchanges ${turn.id}`} messageId={turn.id} />
       <Request key={turn.id} chat={chat} turn={turn} />
     </div>
   );

@@ -35,6 +35,7 @@ import { createAgentClients } from '../infra/agents/agent-clients.ts';
 import { HostedTalk } from '../infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../infra/agents/transport/egress.ts';
+import { TransportRecorder } from '../infra/agents/transport/transport-recorder.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
 import { diskSpace } from '../infra/faces/rest/metrics/disk-space.ts';
@@ -147,7 +148,8 @@ export function createTurns(
   });
   const stats = new PostgresStats(postgres);
   const recorder = new StatsRecorder({ stats, clock, log: log.child({ mod: 'stats' }) });
-  const transport = new AgentTransport(new Egress(config.egress));
+  const exchanges = config.hasExchanges ? new TransportRecorder(clock) : undefined;
+  const transport = new AgentTransport(new Egress(config.egress), exchanges);
   const publicTransport = new AgentTransport(new Egress(config.egress === 'any' ? 'any' : 'public'));
   const agentDeps = {
     defaultTimeoutMs: config.agentTimeoutMs,
@@ -249,6 +251,7 @@ export function createTurns(
       matcher,
       environment: config.environment,
       agents: faults.agents(agents),
+      ...(exchanges && { recorder: exchanges }),
       media,
       transcripts: new HttpTranscripts({ media, transport, clock }),
       history,

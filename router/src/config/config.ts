@@ -187,6 +187,14 @@ const agents = group('Agents', {
       'Addresses that agents may be at. `private`: all except cloud metadata and link-local addresses. `public`: only public addresses. `any`: every address. Names are checked after they are resolved. Hosted agents, which wa2ai itself starts, are always reached.',
     )
     .meta({ values: '`private`, `public`, `any`' }),
+  WA2AI_EXCHANGES: z
+    .enum(['on', 'off'], { error: 'must be on or off' })
+    .transform((value) => value === 'on')
+    .prefault('on')
+    .describe(
+      'Whether the requests to agents and their answers are stored, for the trace of a message: without secrets, at most 8,192 characters of each body. Costs about 1 KB of disk for each message.',
+    )
+    .meta({ values: '`on`, `off`' }),
   WA2AI_NPC_WALLET_KEY_FILE: z
     .string()
     .optional()
@@ -264,6 +272,10 @@ const retention = group('Retention', {
   WA2AI_RETENTION_FILES_DAYS: retentionDays(
     'Days to keep the files of replies that WhatsApp acknowledged, in every store.',
     30,
+  ),
+  WA2AI_RETENTION_EXCHANGES_DAYS: retentionDays(
+    'Days to keep the requests to agents and their answers; see `WA2AI_EXCHANGES`.',
+    7,
   ),
   WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('Days to keep dead letters.', 90),
   WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('Days to keep records of finished work of the engine.', 1),
@@ -424,6 +436,7 @@ function configOf(
       ownContainer: values.WA2AI_AGENTS_OWN_CONTAINER,
     },
     npcWalletKey: walletKey,
+    hasExchanges: values.WA2AI_EXCHANGES,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
@@ -432,6 +445,7 @@ function configOf(
       text: values.WA2AI_RETENTION_TEXT_DAYS,
       outbox: values.WA2AI_RETENTION_OUTBOX_DAYS,
       files: values.WA2AI_RETENTION_FILES_DAYS,
+      exchanges: values.WA2AI_RETENTION_EXCHANGES_DAYS,
       deadLetters: values.WA2AI_RETENTION_DEAD_LETTERS_DAYS,
       workflows: values.WA2AI_RETENTION_WORKFLOWS_DAYS,
       journal: values.WA2AI_RETENTION_JOURNAL_DAYS,

@@ -28,6 +28,7 @@ const limits: RetentionDays = {
   text: 90,
   outbox: 30,
   files: 20,
+  exchanges: 7,
   deadLetters: 60,
   workflows: 1,
   journal: 7,

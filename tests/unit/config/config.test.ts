@@ -34,6 +34,7 @@ describe('loadConfig', () => {
       agentAttempts: 3,
       agentPatienceMs: 120_000,
       egress: 'private',
+      hasExchanges: true,
       hosting: {
         ...{ maxRunning: 20, diskMb: 1_024, startMs: 60_000, stopsOnExit: false },
         ...{ subnet: '10.213', selinux: 'none' },
@@ -46,6 +47,7 @@ describe('loadConfig', () => {
         text: 90,
         outbox: 30,
         files: 30,
+        exchanges: 7,
         deadLetters: 90,
         workflows: 1,
         journal: 7,
@@ -82,6 +84,7 @@ describe('loadConfig', () => {
       WA2AI_PUBLIC_URL: 'https://wa2ai.example.com/behind/',
       WA2AI_AGENT_PATIENCE_MS: '0',
       WA2AI_EGRESS: 'public',
+      WA2AI_EXCHANGES: 'off',
       WA2AI_CONTAINER_ENGINE: 'unix:///run/podman/podman.sock',
       WA2AI_AGENTS_MAX_RUNNING: '5',
       WA2AI_AGENT_DISK_MB: '100',
@@ -98,6 +101,7 @@ describe('loadConfig', () => {
       WA2AI_RETENTION_TEXT_DAYS: '1',
       WA2AI_RETENTION_OUTBOX_DAYS: '14',
       WA2AI_RETENTION_FILES_DAYS: '7',
+      WA2AI_RETENTION_EXCHANGES_DAYS: '5',
       WA2AI_MEDIA_STORE: 's3',
       WA2AI_MEDIA_DIR: '/srv/files',
       WA2AI_MEDIA_MAX_MB: '20',
@@ -151,6 +155,7 @@ describe('loadConfig', () => {
       agentAttempts: 1,
       agentPatienceMs: 0,
       egress: 'public',
+      hasExchanges: false,
       hosting: {
         ...{ engine: 'unix:///run/podman/podman.sock', maxRunning: 5, diskMb: 100, startMs: 5_000 },
         ...{
@@ -169,6 +174,7 @@ describe('loadConfig', () => {
         text: 1,
         outbox: 14,
         files: 7,
+        exchanges: 5,
         deadLetters: 2,
         workflows: 3,
         journal: 0,
@@ -225,6 +231,7 @@ describe('loadConfig', () => {
     ['WA2AI_AGENT_ATTEMPTS', '0'],
     ['WA2AI_AGENT_PATIENCE_MS', '3600001'],
     ['WA2AI_EGRESS', 'none'],
+    ['WA2AI_EXCHANGES', 'yes'],
     ['WA2AI_LOG_LEVEL', 'loud'],
     ['WA2AI_LOG_FORMAT', 'xml'],
   ])('throws one sentence that names %s when it is %j', (name, value) => {

@@ -151,6 +151,16 @@ function applyRules(text: string, counts: Map<Leak, number>): string {
   return filtered;
 }
 
+/** A text in which secrets and private keys are `[removed]`, for operators: paths, addresses and errors stay. Pure. */
+export function withoutSecrets(text: string): string {
+  let shown = text;
+  for (const { kind, hint, pattern, replacement } of RULES) {
+    if (kind !== 'secret' && kind !== 'private-key') continue;
+    if (hint.test(shown)) shown = shown.replace(pattern, replacement);
+  }
+  return shown;
+}
+
 /** Nothing but placeholders, empty code blocks and punctuation. */
 function isEmpty(text: string): boolean {
   return (

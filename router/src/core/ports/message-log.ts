@@ -1,3 +1,4 @@
+import type { AgentExchange } from '../agent-exchange.ts';
 import type { SpecialView } from '../delivery/special-message.ts';
 import type { MessageCard } from '../messages/message-card.ts';
 import type { MediaInfo, MediaKind, Quote } from '../models.ts';
@@ -191,6 +192,11 @@ export interface MessageLog {
   messages(query: MessageQuery): Promise<ReceivedMessage[]>;
   /** Ids of messages received and sent come from one sequence: an id is of one of them. */
   message(id: string): Promise<ReceivedMessage | undefined>;
+  /**
+   * The requests to agents for a message received, with their answers, of its last five turns, oldest first. Empty: none are
+   * stored, or not any more.
+   */
+  exchanges(id: string): Promise<AgentExchange[]>;
   /**
    * The newest messages that a route was chosen for, or will be, newest first; without those whose text is not stored any more,
    * and among the last 50,000 messages received and sent.

@@ -1,4 +1,5 @@
 import type { AgentClient, AttemptOptions } from '../agent-client.ts';
+import type { AgentExchange } from '../agent-exchange.ts';
 import {
   AgentCircuitOpenError,
   AgentProtocolError,
@@ -12,6 +13,7 @@ import {
 import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { ExchangeRecorder } from '../ports/exchange-recorder.ts';
 import type { CountOptions } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import { storageRetryMs } from '../retry.ts';
@@ -81,6 +83,10 @@ export interface AskDeps {
   notify?: AttemptOptions['notify'];
   /** Takes the answer as far as it is written. */
   onText?: AttemptOptions['onText'];
+  /** Records the requests of attempts with their answers. Absent: they are not recorded. */
+  recorder?: ExchangeRecorder;
+  /** Gets them. */
+  onExchange?(exchange: AgentExchange): void;
   /** What the agent's client may store. */
   store?: AttemptOptions['store'];
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -113,7 +119,7 @@ export async function askAgent(
   endpoint: string,
   message: IncomingMessage,
 ): Promise<AskOutcome> {
-  const { clock, circuit, policy, stopping } = deps;
+  const { clock, circuit, policy, recorder, stopping } = deps;
   const startedMs = clock.monotonicMs();
   const trace: AttemptTrace[] = [];
   const agentMs = (sinceMs: number) => Math.round(clock.monotonicMs() - sinceMs);
@@ -143,7 +149,10 @@ export async function askAgent(
       ...(policy.uncertain && { uncertain: mayHaveRun ? policy.uncertain : 'retry' }),
     };
     const sentMs = clock.monotonicMs();
-    const result = await attemptOnce(deps, client, endpoint, message, made, options);
+    const once = () => attemptOnce(deps, client, endpoint, message, made, options);
+    const onNumbered = (exchange: AgentExchange) =>
+      deps.onExchange?.({ ...(attempt.attempt !== undefined && { attempt: attempt.attempt }), ...exchange });
+    const result = recorder && deps.onExchange ? await recorder.during(onNumbered, once) : await once();
     attempt.agentMs = agentMs(sentMs);
     if (sent.stored) await untilStored(deps, attempts, sent.stored);
     if (trace.length >= MAX_TRACED_ATTEMPTS) trace.splice(1, 1);

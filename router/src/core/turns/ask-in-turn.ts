@@ -56,7 +56,8 @@ export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Q
   talk.view = { ...view, hasSpoken: () => stream?.hasSpoken ?? false };
   try {
     const offers = offersOf(deps, turn);
-    const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText };
+    const { onExchange } = talk;
+    const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText, onExchange };
     const ask = () => askRoute(asking, route, turn, isAgain);
     return { kind: 'asked', answer: await duringAll(deps.policies, talk, ask), stream };
   } catch (error) {

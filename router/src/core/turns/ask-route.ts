@@ -52,6 +52,10 @@ export interface AskRouteDeps {
   notify?: AskDeps['notify'];
   /** Takes the answer of the route's own agent as far as it is written. */
   onText?: AskDeps['onText'];
+  /** Records requests to agents with their answers. */
+  recorder?: AskDeps['recorder'];
+  /** Gets them. */
+  onExchange?: AskDeps['onExchange'];
   /** Called when the agent opens a task that outlives the call. */
   onTask?(): void;
 }

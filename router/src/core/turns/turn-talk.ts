@@ -1,3 +1,4 @@
+import { type AgentExchange, addExchange } from '../agent-exchange.ts';
 import type { ChatState } from '../policies/chat-state.ts';
 import { type NoticeName, noticeOf } from '../policies/notices.ts';
 import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
@@ -10,11 +11,12 @@ interface MintId {
   mintId(): string;
 }
 
-/** What a turn collects on its way: the steps of its trace, and what changes in the state of the chat. */
+/** What a turn collects on its way: the steps of its trace, its exchanges with agents, and what changes in the state of the chat. */
 export class TurnTalk {
   /** Another one once a voice message became text. */
   view: TurnView;
   readonly steps: object[];
+  readonly #exchanges: AgentExchange[] = [];
   #patch: ChatState | undefined;
   #loop: LoopChange | undefined;
 
@@ -36,11 +38,14 @@ export class TurnTalk {
     this.#loop = change ?? this.#loop;
   }
 
-  ended(result: Omit<TurnResult, 'trace' | 'statePatch' | 'loop'>): TakenTurn {
+  readonly onExchange = (exchange: AgentExchange): void => addExchange(this.#exchanges, exchange);
+
+  ended(result: Omit<TurnResult, 'trace' | 'exchanges' | 'statePatch' | 'loop'>): TakenTurn {
     return {
       ...result,
       turn: this.view.turn,
       trace: this.steps,
+      ...(this.#exchanges.length > 0 && { exchanges: this.#exchanges }),
       ...(this.#patch && { statePatch: this.#patch }),
       ...(this.#loop && { loop: this.#loop }),
     };

@@ -1,3 +1,4 @@
+import type { AgentExchange } from '../agent-exchange.ts';
 import type { ChatId } from '../ids.ts';
 import type { ToUs } from '../messages/inbound-message.ts';
 import type { IncomingMessage, OutgoingMessage } from '../models.ts';
@@ -67,6 +68,8 @@ export interface TurnResult {
   agentMs?: number;
   /** Rule-by-rule trace of the route choice and, where its client tells, what was sent to the agent; as JSON. */
   trace?: unknown;
+  /** The requests to agents with their answers, for operators. Absent: there were none, or they are not recorded. */
+  exchanges?: AgentExchange[];
   replies: NewReply[];
   /** The turn pauses the chat because of an auto-reply loop, or ends such a pause. */
   loop?: LoopChange;

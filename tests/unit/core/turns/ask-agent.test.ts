@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
+import type { AgentExchange } from '../../../../router/src/core/agent-exchange.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -8,6 +9,7 @@ import {
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
+import type { ExchangeRecorder } from '../../../../router/src/core/ports/exchange-recorder.ts';
 import type { CountOptions } from '../../../../router/src/core/ports/inbox.ts';
 import { askAgent, MAX_ANSWER_CHARS } from '../../../../router/src/core/turns/ask-agent.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
@@ -398,5 +400,35 @@ describe('askAgent', () => {
     await d.clock.untilSleeping();
     d.stop.abort(new Error('stopping'));
     await expect(asked).rejects.toThrow('stopping');
+  });
+});
+
+describe('askAgent with a recorder', () => {
+  it('hands on the exchanges of each attempt with its number', async () => {
+    const exchange = { at: '', request: { method: 'POST', url: 'http://agent', headers: {} } };
+    const recorder: ExchangeRecorder = {
+      during: async (onExchange, work) => {
+        try {
+          return await work();
+        } finally {
+          onExchange(exchange);
+        }
+      },
+    };
+    const exchanges: AgentExchange[] = [];
+    const given = { ...deps(), recorder, onExchange: (each: AgentExchange) => exchanges.push(each) };
+    const asked = askAgent(
+      given,
+      agent(new AgentUnavailableError('busy'), { success: true, response: 'hi' }),
+      'http://agent',
+      message,
+    );
+    await settle();
+    await given.clock.advanceMs(1_000);
+    expect((await asked).kind).toBe('answer');
+    expect(exchanges).toEqual([
+      { attempt: 1, ...exchange },
+      { attempt: 2, ...exchange },
+    ]);
   });
 });

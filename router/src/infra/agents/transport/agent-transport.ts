@@ -8,6 +8,7 @@ import {
   streamedFetch,
 } from './bounded-fetch.ts';
 import { Egress } from './egress.ts';
+import type { TransportRecorder } from './transport-recorder.ts';
 
 /**
  * Sends every request to an agent: with limits, without redirects, only to addresses that the egress policy allows, and
@@ -16,13 +17,20 @@ import { Egress } from './egress.ts';
 export class AgentTransport {
   readonly #egress: Egress;
   readonly #userAgent: string;
+  readonly #recorder: TransportRecorder | undefined;
   /** The server of an agent that wa2ai runs. */
   readonly #own: { origin: string; egress: Egress } | undefined;
   /** For such servers: one for all, because it keeps connections. */
   #anywhere: Egress | undefined;
 
-  constructor(egress = new Egress(), own?: { origin: string; egress: Egress }) {
+  /** @param recorder gets the exchanges of attempts; absent: they are not recorded */
+  constructor(
+    egress = new Egress(),
+    recorder?: TransportRecorder,
+    own?: { origin: string; egress: Egress },
+  ) {
     this.#egress = egress;
+    this.#recorder = recorder;
     this.#own = own;
     this.#userAgent = `wa2ai/${packageVersion()}`;
   }
@@ -33,7 +41,8 @@ export class AgentTransport {
    */
   alsoTo(url: string): AgentTransport {
     this.#anywhere ??= new Egress('any');
-    return new AgentTransport(this.#egress, { origin: new URL(url).origin, egress: this.#anywhere });
+    const own = { origin: new URL(url).origin, egress: this.#anywhere };
+    return new AgentTransport(this.#egress, this.#recorder, own);
   }
 
   /** Why the egress policy refuses this URL, when its host is an IP address. */
@@ -42,18 +51,33 @@ export class AgentTransport {
   }
 
   /** One exchange; see `boundedFetch`. A `user-agent` in the headers of the route is kept. */
-  fetch(url: string, options: FetchOptions): Promise<Fetched> {
-    return boundedFetch(url, this.#named(options), this.#egressFor(url));
+  async fetch(url: string, options: FetchOptions): Promise<Fetched> {
+    const named = this.#named(options);
+    const record = this.#recorder?.begin(url, named);
+    const fetched = await boundedFetch(url, named, this.#egressFor(url));
+    record?.ended(fetched);
+    return fetched;
   }
 
   /** One exchange whose answer is a stream of events; see `streamedFetch`. */
-  fetchEvents(url: string, options: FetchOptions, onEvent: (data: string) => void): Promise<Fetched> {
-    return streamedFetch(url, this.#named(options), this.#egressFor(url), onEvent);
+  async fetchEvents(url: string, options: FetchOptions, onEvent: (data: string) => void): Promise<Fetched> {
+    const named = this.#named(options);
+    const record = this.#recorder?.begin(url, named);
+    const onBoth = (data: string) => {
+      record?.event(data);
+      onEvent(data);
+    };
+    const fetched = await streamedFetch(url, named, this.#egressFor(url), record ? onBoth : onEvent);
+    record?.ended(fetched);
+    return fetched;
   }
 
   /** As `fetch`, up to the headers of the answer: the caller reads the body, and limits what it reads. */
-  open(url: string, options: Omit<FetchOptions, 'maxBytes'>): Promise<Opened> {
-    return openFetch(url, this.#named(options), this.#egressFor(url));
+  async open(url: string, options: Omit<FetchOptions, 'maxBytes'>): Promise<Opened> {
+    const named = this.#named(options);
+    const record = this.#recorder?.begin(url, named);
+    const opened = await openFetch(url, named, this.#egressFor(url));
+    return record?.opened(opened) ?? opened;
   }
 
   #egressFor(url: string): Egress {

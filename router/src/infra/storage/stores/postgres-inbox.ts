@@ -36,6 +36,7 @@ import { reportReplies } from './report-replies.ts';
 import { queuedReply, REPLY_COLUMNS, type ReplyRow } from './rows.ts';
 import { storableId, storableJson, storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
+import { packExchanges } from './stored-exchanges.ts';
 
 interface StoredRow extends HeldRow {
   outcome: 'stored' | 'known';
@@ -267,6 +268,12 @@ export class PostgresInbox implements Inbox {
     const texts = result.replies.map((reply) => cleanText(reply.text));
     const merged = turn?.merged;
     const files = await filesJson(result.replies, this.#postgres.files);
+    const { exchanges } = result;
+    const stored = exchanges
+      ? sql`, exchanges AS (
+          INSERT INTO agent_exchange (message_id, data) SELECT id, ${packExchanges(exchanges)}::bytea
+          FROM message WHERE id = ${messageId}::bigint AND state = 'received')`
+      : empty;
     const rows = await withStorage('ending a turn', () =>
       this.#postgres.query<EndRow>(sql`
         WITH reply AS MATERIALIZED (SELECT * FROM inbox_finish_turn(
@@ -277,7 +284,7 @@ export class PostgresInbox implements Inbox {
           ${owner}, ${epoch}::bigint, ${quotesJson(result.replies)}::jsonb,
           ${storableJson(result.statePatch)}::jsonb, ${result.isDraft ?? false}::boolean, ${result.loop ?? null}, ${turn ? (turn.edits ?? 0) : null}::integer,
           ${merged?.map((line) => line.messageId) ?? null}::bigint[],
-          ${merged?.map((line) => line.edits ?? 0) ?? null}::integer[], ${specialsJson(result.replies)}::jsonb))
+          ${merged?.map((line) => line.edits ?? 0) ?? null}::integer[], ${specialsJson(result.replies)}::jsonb))${stored}
         SELECT is_claimed, outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, quote, special,
           timer_seconds, is_sending
         FROM inbox_release(${claim?.chatId ?? null}::bigint, ${claim?.node ?? null}, ${claim?.epoch ?? null}::integer,

@@ -1,4 +1,5 @@
 import sql, { type Sql } from 'sql-template-tag';
+import type { AgentExchange } from '../../../core/agent-exchange.ts';
 import { lidJid } from '../../../core/chat-id.ts';
 import { type SpecialMessage, specialView } from '../../../core/delivery/special-message.ts';
 import {
@@ -41,7 +42,10 @@ import {
 import { type Columns, OUTBOX_COLUMNS, withoutNulls } from './rows.ts';
 import { rowId } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
+import { unpackExchanges } from './stored-exchanges.ts';
 
+/** Turns of a message whose exchanges are shown: a message that is replayed has several. */
+const MAX_TURNS = 5;
 const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
 /** How far back messages are searched for those that had a route; ids of messages and replies come from one sequence. */
@@ -155,6 +159,14 @@ export class PostgresMessageLog implements MessageLog {
     if (key === undefined) return undefined;
     const [row] = await this.#messageRows(sql`WHERE m.id = ${key}::bigint`);
     return row;
+  }
+
+  async exchanges(id: string): Promise<AgentExchange[]> {
+    const rows = await withStorage('reading the exchanges with agents of a message', () =>
+      this.#postgres.query<{ data: Uint8Array }>(sql`
+        SELECT data FROM agent_exchange WHERE message_id = ${id}::bigint ORDER BY id DESC LIMIT ${MAX_TURNS}::integer`),
+    );
+    return rows.reverse().flatMap(({ data }) => unpackExchanges(data));
   }
 
   async messagesToRoute({

@@ -68,6 +68,12 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
       WHERE o.state IN ('acked', 'delivered', 'read') AND o.acked_at < ${before}::timestamptz
         AND (f.bytes IS NOT NULL OR f.location IS NOT NULL)
       LIMIT ${BATCH} FOR UPDATE OF f SKIP LOCKED) RETURNING 1`,
+  // By message, which is about by age: a row of a message that was replayed later waits for its own age.
+  exchanges: (before) => sql`
+    DELETE FROM agent_exchange WHERE (message_id, id) IN (
+      SELECT message_id, id FROM (
+        SELECT message_id, id, stored_at FROM agent_exchange ORDER BY message_id, id LIMIT ${BATCH}) AS oldest
+      WHERE stored_at < ${before}::timestamptz) RETURNING 1`,
   workflows: (before) => sql`
     DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
       SELECT workflow_uuid FROM dbos.workflow_status
@@ -104,6 +110,7 @@ const ORDER: RetentionKind[] = [
   'text',
   'outbox',
   'files',
+  'exchanges',
   'workflows',
   'journal',
   'oldKeys',

@@ -6,6 +6,7 @@ export const TABLES = [
   'account_lease',
   'account_limit',
   'account_state_change',
+  'agent_exchange',
   'agent_session',
   'api_key',
   'api_key_rate',

@@ -173,6 +173,54 @@ export const messageView = z
 /** A message received or sent. */
 export const anyMessageView = z.discriminatedUnion('direction', [messageView, sentMessageView]);
 
+const exchangedContent = {
+  headers: z
+    .record(z.string(), z.string())
+    .describe('Names in lower case. Values that may be secret are `***`.'),
+  body: z
+    .string()
+    .optional()
+    .describe('Without secrets; a text that ends with `…` is cut. Absent: there is none, or it is no text.'),
+  bytes: z.int().optional().describe('Size of the whole body.'),
+};
+
+/** A request to an agent and what came back. */
+export const exchangeView = z
+  .object({
+    attempt: z.int().optional().describe('The attempt it belongs to, from 1. Absent: before the first one.'),
+    at: timeView.describe('When the request began.'),
+    ms: z.int().optional().describe('From the request to the end of the answer. Absent: it had not ended.'),
+    request: z.object({ method: z.string(), url: z.string(), ...exchangedContent }),
+    response: z
+      .object({ status: z.int(), ...exchangedContent })
+      .optional()
+      .describe('Absent: no answer began.'),
+    fault: z.string().optional().describe('What went wrong with the connection.'),
+  })
+  .meta({
+    id: 'Exchange',
+    examples: [
+      {
+        attempt: 1,
+        at: '2026-01-31T12:00:00.390Z',
+        ms: 812,
+        request: {
+          method: 'POST',
+          url: 'https://agent.example.com/run',
+          headers: { authorization: '***', 'content-type': 'application/json' },
+          body: '{"text":"Where is my order?"}',
+          bytes: 29,
+        },
+        response: {
+          status: 200,
+          headers: { 'content-type': 'application/json' },
+          body: '{"text":"It arrives today."}',
+          bytes: 28,
+        },
+      },
+    ],
+  });
+
 /** The dead letters with one reason. */
 export const deadLetterGroupView = z
   .object({

@@ -18,7 +18,7 @@ import { refuseOtherChat } from '../restrictions.ts';
 import { validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import type { ChatsApiDeps } from './chats-api.ts';
-import { anyMessageView, logQuery, sentMessageView } from './log-schemas.ts';
+import { anyMessageView, exchangeView, logQuery, sentMessageView } from './log-schemas.ts';
 import { messagePage, SENT_STATES } from './message-pages.ts';
 import { bodyOfForm, fileOf, messageToSend, readMessageToSend } from './message-to-send.ts';
 
@@ -110,6 +110,30 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
         await refuseOtherChat(caller, message, aliasesOf);
         return { status: 200, json: { success: true, data: message } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/messages/{id}/exchanges',
+      operationId: 'listExchanges',
+      scopes: ['messages:read', 'routes:read'],
+      summary: 'Show what was sent to agents for a message received, and what came back',
+      description:
+        'The requests of its last five turns with their answers, oldest first; at most 12 of each turn. Values of headers, keys and tokens are `***`, files are left out, and each body ends after 8,192 characters. Empty: no request was made, `WA2AI_EXCHANGES` is `off`, or `WA2AI_RETENTION_EXCHANGES_DAYS` have passed. Needs `routes:read` too, because a request shows settings of the route, such as the instructions of a model.',
+      params: { id: 'Id of a message received.' },
+      responses: {
+        200: {
+          description: 'The exchanges.',
+          schema: dataResponse(z.array(exchangeView)),
+        },
+        404: { description: 'No such message.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        const message = isRowId(id) ? await messageLog.message(id) : undefined;
+        if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message received with this id.');
+        await refuseOtherChat(caller, message, aliasesOf);
+        return { status: 200, json: { success: true, data: await messageLog.exchanges(id) } };
       },
     }),
     endpoint({

@@ -111,6 +111,24 @@ describe('GET /api/messages/:id', () => {
     });
   });
 
+  it('shows what was exchanged with agents for a message received', async () => {
+    api.messageLog.rows = [aReceivedMessage('2')];
+    api.messageLog.sentRows = [aSentMessage({ id: '3' })];
+    const request = {
+      method: 'POST',
+      url: 'http://agent/run',
+      headers: { authorization: '***' },
+      body: '{}',
+    };
+    const exchange = { attempt: 1, at: '2026-01-02T03:04:05.000Z', ms: 7, request };
+    api.messageLog.exchangesOf.set('2', [exchange]);
+    const found = await api.call('GET', '/api/messages/2/exchanges');
+    expect(found).toMatchObject({ status: 200, body: { success: true, data: [exchange] } });
+    for (const id of ['3', '99', 'x']) {
+      expect((await api.call('GET', `/api/messages/${id}/exchanges`)).status).toBe(404);
+    }
+  });
+
   it('shows the delivery state of a message sent, and why it was not sent', async () => {
     api.messageLog.sentRows = [
       aSentMessage({ id: '9', state: 'dead', reason: 'send-refused', error: 'It is not on WhatsApp.' }),
