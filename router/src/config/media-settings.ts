@@ -14,7 +14,7 @@ export const mediaFields = group('Files', {
     .enum(['stored', 'not-stored'], { error: 'must be stored or not-stored' })
     .prefault('stored')
     .describe(
-      '`stored`: a file of a person is stored when it is first loaded, for an agent, a transcript or the API. `not-stored`: it is loaded from WhatsApp each time.',
+      'Whether a file of a person is stored when it is first loaded, for an agent, a transcript or the API. `not-stored`: it is loaded from WhatsApp each time.',
     )
     .meta({ values: '`stored`, `not-stored`' }),
   WA2AI_MEDIA_DIR: z

@@ -90,7 +90,7 @@ describe('StoredMedia', () => {
       return { media, kept, downloads: () => downloads };
     };
 
-    it('loads each from the provider once, whoever needs it', async () => {
+    it('loads each from the provider once', async () => {
       const { media, kept, downloads } = setup();
       expect(await media.load(turn('1'), signal)).toBe(bytes);
       await settle();

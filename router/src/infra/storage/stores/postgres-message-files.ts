@@ -34,7 +34,7 @@ export class PostgresMessageFiles implements MessageFiles {
   }
 
   async save(messageId: string, bytes: Uint8Array): Promise<void> {
-    // A view of its own: an agent may answer with the same file, which then has a place of its own in the store.
+    // Another view: an agent may answer with the same file, which then has another location in the store.
     const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const stored = await this.#postgres.files?.save(file);
     await withStorage("storing a message's file", () =>
