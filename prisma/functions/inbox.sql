@@ -278,8 +278,7 @@ BEGIN
     END IF;
   END IF;
   UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
-      attempts = coalesce(p_attempts, m.attempts), agent_ms = p_agent_ms, trace = p_trace, finished_at = now(),
-      media_ref = CASE WHEN p_state = 'dead' OR v_reason = ANY (access_reasons()) THEN m.media_ref END
+      attempts = coalesce(p_attempts, m.attempts), agent_ms = p_agent_ms, trace = p_trace, finished_at = now()
     WHERE m.id = p_message AND m.state = 'received' AND m.edits = coalesce(p_edits, m.edits)
     RETURNING m.account_id, m.chat_id, m.attempts INTO v_account, v_chat, v_attempts;
   IF FOUND THEN
@@ -296,7 +295,7 @@ BEGIN
     END IF;
     IF p_merged IS NOT NULL THEN
       UPDATE message m SET state = 'ignored', reason = 'merged', merged_into = p_message, route_id = p_route,
-          finished_at = now(), media_ref = NULL,
+          finished_at = now(),
           trace = jsonb_build_array(jsonb_build_object('step', 'pace', 'outcome', 'merged', 'messageId', p_message::text,
             'sentence', 'The message is part of the question that ends with this later message.'))
         WHERE m.id = ANY (p_merged);

@@ -37,7 +37,7 @@ BEGIN
   END IF;
   UPDATE reply_token SET used_at = now() WHERE token_hash = p_hash;
   IF m.state = 'dead' THEN
-    UPDATE message SET state = 'answered', reason = 'agent-later', error = NULL, media_ref = NULL WHERE id = m.id;
+    UPDATE message SET state = 'answered', reason = 'agent-later', error = NULL WHERE id = m.id;
     UPDATE dead_letter SET replayed_at = now(), error = error || ' The agent answered later.'
       WHERE chat_id = m.chat_id AND message_id = m.id AND outbox_id IS NULL AND replayed_at IS NULL;
   END IF;

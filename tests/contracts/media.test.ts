@@ -60,15 +60,15 @@ describeStores('files in $name', (stores) => {
       expect(await stores.inbox.mediaReference(stored.messageId)).toBeUndefined();
     });
 
-    it('lose their download reference when the turn ends, except for a dead letter', async () => {
-      const [done, dead] = [withPicture(), withPicture()];
-      const doneId = (await stores.inbox.add(done, NODE)).messageId;
-      const deadId = (await stores.inbox.add(dead, NODE)).messageId;
-      await stores.inbox.finishTurn(doneId, answered());
-      await stores.inbox.finishTurn(deadId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
-      expect(await stores.inbox.mediaReference(doneId)).toBeUndefined();
-      expect(await stores.inbox.mediaReference(deadId)).toBe(reference);
-      expect((await stores.log.message(doneId))?.media).toEqual(pictureInfo);
+    it('keep their download reference when the turn ends, until their author takes them back', async () => {
+      const message = withPicture();
+      const { messageId } = await stores.inbox.add(message, NODE);
+      await stores.inbox.finishTurn(messageId, { state: 'ignored', reason: 'chat-paused', replies: [] });
+      expect(await stores.inbox.mediaReference(messageId)).toBe(reference);
+      expect(await stores.log.message(messageId)).toMatchObject({ media: pictureInfo, hasFile: true });
+      const deletion = { ...message, waMessageId: `${message.waMessageId}-x`, media: undefined };
+      await stores.inbox.add({ ...deletion, text: '', deletes: message.waMessageId }, NODE);
+      expect(await stores.inbox.mediaReference(messageId)).toBeUndefined();
     });
 
     it('are not stored for a message that is never answered', async () => {

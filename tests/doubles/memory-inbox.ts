@@ -275,7 +275,6 @@ export class MemoryInbox implements Inbox {
           mergedInto: messageId,
           routeId: result.routeId,
           finishedAt: state.time(),
-          mediaRef: undefined,
           trace: [
             {
               step: 'pace',
@@ -302,7 +301,6 @@ export class MemoryInbox implements Inbox {
         attempts: end.attempts ?? message.attempts,
         finishedAt: state.time(),
       });
-      if (end.state !== 'dead' && !isForOwner) message.mediaRef = undefined;
       const isBehind = [...state.outbox.values()].some(
         (row) => row.chatId === String(message.chatId) && row.state === 'queued',
       );

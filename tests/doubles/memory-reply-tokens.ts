@@ -66,7 +66,6 @@ export class MemoryReplyTokens implements ReplyTokens {
         state: 'answered',
         reason: 'agent-later',
         error: undefined,
-        mediaRef: undefined,
       });
       const letter = this.#state.deadLetters.find(
         ({ messageId, outboxId, replayedAt }) =>

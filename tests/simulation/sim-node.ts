@@ -195,6 +195,7 @@ export class SimNode {
         download: (reference) => mediaServer.download(process, reference),
         reload: async () => undefined,
         links: { isOn: false, urlOf: async () => undefined, open: async () => 'unknown' },
+        log: simLogger(this.#deps.log, process.name),
       }),
       replyTokens: { issue: async () => 'token' },
       history: { pastTurns: async () => [], unanswered: async () => [] },

@@ -59,6 +59,7 @@ import { PostgresChatHistory } from '../infra/storage/stores/postgres-chat-histo
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
 import { PostgresFaceSettings } from '../infra/storage/stores/postgres-face-settings.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
+import { PostgresMessageFiles } from '../infra/storage/stores/postgres-message-files.ts';
 import { PostgresMessageLog } from '../infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import { PostgresPlayground } from '../infra/storage/stores/postgres-playground.ts';
@@ -180,6 +181,8 @@ export function createTurns(
     download: (reference, signal) => loadFile({ config, playground }, reference, signal),
     // Only the node with the account's connection can ask the phone for a file that WhatsApp deleted.
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
+    ...(config.media.storesReceived && { files: new PostgresMessageFiles(postgres) }),
+    log: log.child({ mod: 'media' }),
   });
   const history = new PostgresChatHistory(postgres);
   const replyTokens = new PostgresReplyTokens(postgres);

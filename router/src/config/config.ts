@@ -270,7 +270,7 @@ const retention = group('Retention', {
     14,
   ),
   WA2AI_RETENTION_FILES_DAYS: retentionDays(
-    'Days to keep the files of replies that WhatsApp acknowledged, in every store.',
+    'Days to keep files of people, and those of replies that WhatsApp acknowledged, in every store.',
     30,
   ),
   WA2AI_RETENTION_EXCHANGES_DAYS: retentionDays(

@@ -1,15 +1,22 @@
 import { z } from 'zod';
 import { group, wholeNumber } from './config-fields.ts';
 
-/** Where files of replies are stored. */
+/** Where files are stored. */
 export const mediaFields = group('Files', {
   WA2AI_MEDIA_STORE: z
     .enum(['database', 'disk', 's3'], { error: 'must be database, disk or s3' })
     .prefault('database')
     .describe(
-      'Where new files of replies are stored. Each file is read from where it was stored. The same on all nodes.',
+      'Where new files of replies and of people are stored. Each file is read from where it was stored. The same on all nodes.',
     )
     .meta({ values: '`database`, `disk`, `s3`' }),
+  WA2AI_MEDIA_RECEIVED: z
+    .enum(['stored', 'not-stored'], { error: 'must be stored or not-stored' })
+    .prefault('stored')
+    .describe(
+      'Whether a file of a person is stored when it is first loaded, for an agent, a transcript or the API. `not-stored`: it is loaded from WhatsApp each time.',
+    )
+    .meta({ values: '`stored`, `not-stored`' }),
   WA2AI_MEDIA_DIR: z
     .string()
     .optional()
@@ -20,7 +27,7 @@ export const mediaFields = group('Files', {
   WA2AI_MEDIA_MAX_MB: wholeNumber(10, 10_000_000)
     .prefault('10000')
     .describe(
-      'Size of the store `disk` in MB. When it is nearly full, the oldest files of delivered replies are removed.',
+      'Size of the store `disk` in MB. When it is nearly full, the oldest files of people and of delivered replies are removed.',
     ),
   WA2AI_MEDIA_S3_ENDPOINT: z
     .string()
@@ -105,6 +112,7 @@ export function mediaOf(values: z.infer<z.ZodObject<typeof mediaFields>>) {
     };
   return {
     store: values.WA2AI_MEDIA_STORE,
+    storesReceived: values.WA2AI_MEDIA_RECEIVED === 'stored',
     dir: values.WA2AI_MEDIA_DIR,
     maxBytes: values.WA2AI_MEDIA_MAX_MB * 1_000_000,
     s3: s3 || undefined,

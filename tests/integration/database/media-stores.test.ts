@@ -11,6 +11,7 @@ import { DiskMediaStore } from '../../../router/src/infra/media/disk-media-store
 import { ReplyFileStores } from '../../../router/src/infra/media/reply-file-stores.ts';
 import { S3MediaStore } from '../../../router/src/infra/media/s3-media-store.ts';
 import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresMessageFiles } from '../../../router/src/infra/storage/stores/postgres-message-files.ts';
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PostgresReplyTokens } from '../../../router/src/infra/storage/stores/postgres-reply-tokens.ts';
@@ -57,6 +58,7 @@ function aNode(use: StoreName | undefined, readable: MediaStore[] = [stores.disk
   return {
     postgres,
     inbox: new PostgresInbox(postgres),
+    files: new PostgresMessageFiles(postgres),
     outbox: new PostgresOutbox(postgres),
     log: new PostgresMessageLog(postgres),
     tokens: new PostgresReplyTokens(postgres),
@@ -133,6 +135,42 @@ describe.each([
   });
 });
 
+/** A message with a file, which was loaded once. */
+async function messageWithFile(node: Node, file: Buffer = Buffer.from(bytes)) {
+  const message = aMessage(anAccount(), aPerson(), {
+    kind: 'image',
+    text: '',
+    media: { kind: 'image', mimeType: 'image/png', reference: 'the way' },
+  });
+  const { messageId } = await node.inbox.add(message, NODE);
+  await node.files.save(messageId, file);
+  return { messageId, message };
+}
+
+describe.each([
+  ['database', undefined],
+  ['disk', 'disk'],
+  ['s3', 's3'],
+] as Array<[string, StoreName | undefined]>)('files of people with the store %s', (_, use) => {
+  it('are stored once, and read on every node, also after the turn', async () => {
+    const node = aNode(use);
+    const { messageId } = await messageWithFile(node);
+    await node.files.save(messageId, Buffer.from('other'));
+    await node.inbox.finishTurn(messageId, answered());
+    expect(Buffer.from((await aNode(undefined).files.load(messageId)) ?? [])).toEqual(bytes);
+  });
+
+  it('are not given any more when the author takes the message back', async () => {
+    const node = aNode(use);
+    const { messageId, message } = await messageWithFile(node);
+    const deletion = { ...message, waMessageId: `${message.waMessageId}-x`, text: '', media: undefined };
+    await node.inbox.add({ ...deletion, deletes: message.waMessageId }, NODE);
+    expect(await node.files.load(messageId)).toBeUndefined();
+    await node.files.save(messageId, bytes);
+    expect(await node.files.load(messageId)).toBeUndefined();
+  });
+});
+
 describe('a store', () => {
   it('that cannot be used leaves the file to the database', async () => {
     server.status = 503;
@@ -175,11 +213,17 @@ describe('FileUpkeep', () => {
       const node = aNode(use);
       const kept = await replyWithFile(node);
       const gone = await replyWithFile(node);
+      const keptOfPerson = await messageWithFile(node);
+      const goneOfPerson = await messageWithFile(node);
       await node.postgres.execute(sql`DELETE FROM outbox WHERE id = ${gone.outboxId}::bigint`);
+      await node.postgres.execute(
+        sql`DELETE FROM message_file WHERE message_id = ${goneOfPerson.messageId}::bigint`,
+      );
       await run(upkeep(node, 10_000_000, new FakeClock(Date.now() + 3_600_000)));
-      expect(await countOf(stores[use])).toBe(2);
+      expect(await countOf(stores[use])).toBe(4);
       await run(upkeep(node));
-      expect(await countOf(stores[use])).toBe(1);
+      expect(await countOf(stores[use])).toBe(2);
+      expect(Buffer.from((await node.files.load(keptOfPerson.messageId)) ?? [])).toEqual(bytes);
       expect(Buffer.from((await node.outbox.fileOf(kept.outboxId))?.bytes ?? [])).toEqual(bytes);
     },
   );
@@ -197,6 +241,18 @@ describe('FileUpkeep', () => {
     expect(await countOf(stores.disk)).toBe(1);
     const shown = await node.log.message(sent.messageId);
     expect(JSON.stringify(shown)).not.toContain('"location"');
+  });
+
+  it('makes room on the disk with the oldest files of people first', async () => {
+    const node = aNode('disk');
+    const sent = await replyWithFile(node, anAccount(), Buffer.alloc(60, 1));
+    const { messageId } = await messageWithFile(node, Buffer.alloc(60, 2));
+    await node.outbox.recordReceipts(sent.accountId, [
+      { waMessageId: sent.waMessageId, state: 'acked', atMs: Date.now() },
+    ]);
+    await run(upkeep(node, 100));
+    expect(await node.files.load(messageId)).toBeUndefined();
+    expect((await node.outbox.fileOf(sent.outboxId))?.bytes).toHaveLength(60);
   });
 
   it('continues with the other stores when one cannot be used, and waits six hours', async () => {

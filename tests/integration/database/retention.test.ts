@@ -7,6 +7,7 @@ import { PostgresAccountStore } from '../../../router/src/infra/storage/stores/p
 import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
 import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { PostgresMessageFiles } from '../../../router/src/infra/storage/stores/postgres-message-files.ts';
 import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresNpcChainEvents } from '../../../router/src/infra/storage/stores/postgres-npc-chain-events.ts';
 import { PostgresNpcEmotions } from '../../../router/src/infra/storage/stores/postgres-npc-emotions.ts';
@@ -183,6 +184,32 @@ describe('retention', () => {
     const kept = sql`SELECT media, media_ref FROM message WHERE id = ${messageId}::bigint`;
     expect(await postgres.query(kept)).toEqual([{ media: null, media_ref: null }]);
     expect((await runIn(91)).text).toBe(0);
+  });
+
+  it('removes files of people by their age, except of messages that wait or can be replayed', async () => {
+    const files = new PostgresMessageFiles(postgres);
+    const media = { kind: 'image' as const, mimeType: 'image/png', reference: 'the way' };
+    const withFile = async () => {
+      const { messageId } = await inbox.add(aMessage(accountId, aPerson(), { text: '', media }), NODE);
+      await files.save(messageId, Buffer.from('png'));
+      return messageId;
+    };
+    const [done, dead, waiting] = [await withFile(), await withFile(), await withFile()];
+    await inbox.finishTurn(done, answered());
+    await inbox.finishTurn(dead, {
+      state: 'dead',
+      reason: 'AGENT_TIMEOUT',
+      error: 'It failed.',
+      replies: [],
+    });
+    const kept = async () =>
+      (await Promise.all([done, dead, waiting].map((id) => files.load(id)))).map(
+        (file) => file !== undefined,
+      );
+    await runIn(19);
+    expect(await kept()).toEqual([true, true, true]);
+    await runIn(21);
+    expect(await kept()).toEqual([false, true, true]);
   });
 
   it('removes ended tasks at agents with the texts, and no running ones', async () => {

@@ -30,7 +30,7 @@ describe('loadConfig', () => {
       agentTimeoutMs: 30_000,
       ffmpeg: 'ffmpeg',
       mediaTimeoutMs: 30_000,
-      media: { store: 'database', maxBytes: 10_000_000_000 },
+      media: { store: 'database', storesReceived: true, maxBytes: 10_000_000_000 },
       agentAttempts: 3,
       agentPatienceMs: 120_000,
       egress: 'private',
@@ -103,6 +103,7 @@ describe('loadConfig', () => {
       WA2AI_RETENTION_FILES_DAYS: '7',
       WA2AI_RETENTION_EXCHANGES_DAYS: '5',
       WA2AI_MEDIA_STORE: 's3',
+      WA2AI_MEDIA_RECEIVED: 'not-stored',
       WA2AI_MEDIA_DIR: '/srv/files',
       WA2AI_MEDIA_MAX_MB: '20',
       WA2AI_MEDIA_S3_ENDPOINT: 'https://s3.example.com',
@@ -141,6 +142,7 @@ describe('loadConfig', () => {
       mediaTimeoutMs: 2_000,
       media: {
         store: 's3',
+        storesReceived: false,
         dir: '/srv/files',
         maxBytes: 20_000_000,
         s3: {

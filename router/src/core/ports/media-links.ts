@@ -1,6 +1,8 @@
 /** A file of a person, as a link contains it. */
 export interface LinkedFile {
   accountId: string;
+  /** Absent: of a link that an earlier release made. */
+  messageId?: string;
   /** The provider's reference to the file; a secret. */
   reference: string;
   /** As the sender wrote it. */

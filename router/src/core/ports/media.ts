@@ -1,7 +1,7 @@
 import type { PendingTurn } from '../turns/turn.ts';
 
 /**
- * The files of received messages, loaded from WhatsApp when they are needed. Works on every node: it needs no account's
+ * The files of received messages, loaded from WhatsApp when they are first needed. Works on every node: it needs no account's
  * connection.
  */
 export interface MediaSource {

@@ -1,5 +1,6 @@
-import { lexer, type Token, type Tokens } from 'marked';
+import type { Token, Tokens } from 'marked';
 import type { FormatReply } from '../../core/ports/reply-formatter.ts';
+import { lexMarkdown } from './markdown-lexer.ts';
 
 /** A text without any of these characters has no Markdown. */
 const MARKS = /[*_~`#|[\]<>\\]|^[ \t]*(?:[-+]|\d+[.)]) |^(?:-{2,}|={2,})[ \t]*$/m;
@@ -20,7 +21,7 @@ export const markdownToWhatsApp: FormatReply = (markdown, format) => {
   if (markdown.length > MAX_FORMATTED_CHARS || TOO_DEEP.test(markdown)) return markdown;
   let tokens: Token[];
   try {
-    tokens = lexer(markdown, { gfm: true });
+    tokens = lexMarkdown(markdown);
   } catch {
     return markdown;
   }

@@ -14,6 +14,7 @@ const TOKEN = /^[\w-]{40,8192}$/;
 
 const content = z.object({
   accountId: z.string(),
+  messageId: z.string().optional(),
   reference: z.string(),
   mimeType: z.string(),
   fileName: z.string().optional(),
@@ -43,11 +44,17 @@ export class SealedMediaLinks implements MediaLinks {
     return this.#deps.publicUrl !== undefined;
   }
 
-  async urlOf({ accountId, reference, mimeType, fileName }: LinkedFile): Promise<string | undefined> {
+  async urlOf({
+    accountId,
+    messageId,
+    reference,
+    mimeType,
+    fileName,
+  }: LinkedFile): Promise<string | undefined> {
     const { publicUrl, key, clock } = this.#deps;
     if (publicUrl === undefined) return undefined;
     const expiresAtMs = clock.now() + VALID_MS;
-    const text = JSON.stringify({ accountId, reference, mimeType, fileName, expiresAtMs });
+    const text = JSON.stringify({ accountId, messageId, reference, mimeType, fileName, expiresAtMs });
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(CIPHER, await key(), iv);
     const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MediaError } from '../../../../router/src/core/errors.ts';
 import type { MediaLinks } from '../../../../router/src/core/ports/media-links.ts';
+import type { MessageFiles } from '../../../../router/src/core/ports/message-files.ts';
 import { StoredMedia } from '../../../../router/src/core/turns/load-media.ts';
 import { settle } from '../../../support/fake-clock.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
 
 const bytes = Buffer.from('a picture');
 
@@ -18,7 +20,7 @@ describe('StoredMedia', () => {
       return { accountId: 'default', reference: 'way', mimeType: 'image/png' };
     },
   };
-  const nowhere = { reload: async () => undefined, links };
+  const nowhere = { reload: async () => undefined, links, log: quietLog };
 
   it('loads four files at a time', async () => {
     const ends: Array<() => void> = [];
@@ -56,7 +58,7 @@ describe('StoredMedia', () => {
     ],
   ])('of a file that WhatsApp deleted: %s', async (_, reload, expected) => {
     const media = new StoredMedia({
-      links,
+      ...nowhere,
       inbox: { mediaReference: async () => 'old' },
       download: async (reference) => {
         if (reference === 'old') throw gone;
@@ -66,6 +68,81 @@ describe('StoredMedia', () => {
     });
     const said = await media.load(turn('1'), signal).then(String, (error: Error) => error.message);
     expect(said).toBe(expected);
+  });
+
+  describe('with files that were loaded before', () => {
+    const setup = (files: Partial<MessageFiles> = {}) => {
+      const kept = new Map<string, Uint8Array>();
+      let downloads = 0;
+      const media = new StoredMedia({
+        ...nowhere,
+        inbox: { mediaReference: async () => 'way' },
+        download: async () => {
+          downloads += 1;
+          return bytes;
+        },
+        files: {
+          load: async (id) => kept.get(id),
+          save: async (id, saved) => void kept.set(id, saved),
+          ...files,
+        },
+      });
+      return { media, kept, downloads: () => downloads };
+    };
+
+    it('loads each from the provider once', async () => {
+      const { media, kept, downloads } = setup();
+      expect(await media.load(turn('1'), signal)).toBe(bytes);
+      await settle();
+      expect(await media.load(turn('1'), signal)).toBe(bytes);
+      expect(downloads()).toBe(1);
+      expect([...kept.keys()]).toEqual(['1']);
+      expect(await media.load(turn('2'), signal)).toBe(bytes);
+      expect(downloads()).toBe(2);
+    });
+
+    it('gives what a link leads to the same way, and stores nothing for a link of an earlier release', async () => {
+      const { media, kept, downloads } = setup();
+      await media.loadLinked('good', signal);
+      await settle();
+      expect([kept.size, downloads()]).toEqual([0, 1]);
+      const linked = {
+        ...links,
+        open: async () => ({ ...turn('7'), reference: 'way', mimeType: 'image/png' }),
+      };
+      const newer = new StoredMedia({
+        ...nowhere,
+        links: linked,
+        inbox: { mediaReference: async () => 'way' },
+        download: async () => bytes,
+        files: { load: async () => undefined, save: async (id, saved) => void kept.set(id, saved) },
+      });
+      await newer.loadLinked('good', signal);
+      await settle();
+      expect([...kept.keys()]).toEqual(['7']);
+    });
+
+    it('loads a file again whose store is away or damaged, and answers when it cannot be stored', async () => {
+      const { media, downloads } = setup({
+        load: () => Promise.reject(new MediaError('MEDIA_BROKEN', 'It was changed.')),
+        save: () => Promise.reject(new Error('away')),
+      });
+      expect(await media.load(turn('1'), signal)).toBe(bytes);
+      await settle();
+      expect(downloads()).toBe(1);
+    });
+
+    it('stores at most eight at a time, so that a slow store takes no more memory', async () => {
+      const saving: string[] = [];
+      const { media } = setup({
+        save: (id) => {
+          saving.push(id);
+          return new Promise(() => undefined);
+        },
+      });
+      for (let id = 0; id < 12; id++) await media.load(turn(String(id)), signal);
+      expect(saving).toHaveLength(8);
+    });
   });
 
   it('makes links to files, and loads what they lead to, also after the turn', async () => {

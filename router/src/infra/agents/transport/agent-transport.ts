@@ -24,11 +24,7 @@ export class AgentTransport {
   #anywhere: Egress | undefined;
 
   /** @param recorder gets the exchanges of attempts; absent: they are not recorded */
-  constructor(
-    egress = new Egress(),
-    recorder?: TransportRecorder,
-    own?: { origin: string; egress: Egress },
-  ) {
+  constructor(egress = new Egress(), recorder?: TransportRecorder, own?: { origin: string; egress: Egress }) {
     this.#egress = egress;
     this.#recorder = recorder;
     this.#own = own;

@@ -12,7 +12,7 @@ const EVERY_MS = 6 * 3_600_000;
 const MIN_AGE_MS = 24 * 3_600_000;
 /** Names of one question to the database. */
 const BATCH = 500;
-/** Above this part of the limit, the oldest files of replies that WhatsApp acknowledged are removed. */
+/** Above this part of the limit, the oldest files are removed: of people, then of replies that WhatsApp acknowledged. */
 const FULL = 0.9;
 
 export interface FileUpkeepDeps {
@@ -44,7 +44,7 @@ export class FileUpkeep {
     for (const store of stores) {
       try {
         const removed = await this.#runStore(store, signal);
-        if (removed > 0) log.info({ store: store.name, removed }, 'files without a reply removed');
+        if (removed > 0) log.info({ store: store.name, removed }, 'files without a message removed');
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof MediaError)) throw error;
@@ -71,9 +71,11 @@ export class FileUpkeep {
   async #removeUnnamed(store: MediaStore, files: readonly ListedFile[]): Promise<number> {
     if (files.length === 0) return 0;
     const locations = files.map(({ location }) => location);
-    const named = await withStorage('looking for the replies of files', () =>
+    const named = await withStorage('looking for the messages of files', () =>
       this.#deps.postgres.query<{ location: string }>(sql`
-        SELECT location FROM outbox_file WHERE store = ${store.name} AND location = ANY (${locations}::text[])`),
+        SELECT location FROM outbox_file WHERE store = ${store.name} AND location = ANY (${locations}::text[])
+        UNION ALL
+        SELECT location FROM message_file WHERE store = ${store.name} AND location = ANY (${locations}::text[])`),
     );
     const kept = new Set(named.map(({ location }) => location));
     const unnamed = locations.filter((location) => !kept.has(location));
@@ -81,21 +83,30 @@ export class FileUpkeep {
     return unnamed.length;
   }
 
-  /** Removes the oldest files of acknowledged replies while the store is nearly full. */
+  /** Removes the oldest files while the store is nearly full; a reply that waits keeps its file. */
   async #makeRoom(store: MediaStore): Promise<void> {
     const sizes = new Map<string, number>();
     for await (const { location, sizeBytes } of store.list()) sizes.set(location, sizeBytes);
     let usedBytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
     while (usedBytes > this.#deps.maxDiskBytes * FULL) {
-      const gone = await withStorage('removing old files', () =>
+      const received = await withStorage('removing old files', () =>
         this.#deps.postgres.query<{ location: string }>(sql`
+          DELETE FROM message_file WHERE message_id IN (
+            SELECT message_id FROM message_file WHERE store = ${store.name} ORDER BY stored_at LIMIT 20 FOR UPDATE SKIP LOCKED)
+          RETURNING location`),
+      );
+      const gone =
+        received.length > 0
+          ? received
+          : await withStorage('removing old files', () =>
+              this.#deps.postgres.query<{ location: string }>(sql`
           WITH old AS (
             SELECT f.outbox_id, f.location FROM outbox_file f JOIN outbox o ON o.id = f.outbox_id
             WHERE f.store = ${store.name} AND o.state IN ('acked', 'delivered', 'read')
             ORDER BY f.outbox_id LIMIT 20 FOR UPDATE OF f SKIP LOCKED)
           UPDATE outbox_file f SET store = NULL, location = NULL FROM old WHERE f.outbox_id = old.outbox_id
           RETURNING old.location`),
-      );
+            );
       if (gone.length === 0) return;
       for (const { location } of gone) {
         await store.remove(location);

@@ -118,8 +118,18 @@ const ORDER: RetentionKind[] = [
   'audit',
 ];
 
+/** Files of people, except of messages that are not finished or whose dead letter is open. */
+const RECEIVED_FILES = (before: Date) => sql`,
+    received_files AS (DELETE FROM message_file WHERE message_id IN (
+      SELECT f.message_id FROM message_file f JOIN message m ON m.id = f.message_id
+      WHERE f.stored_at < ${before}::timestamptz AND m.state <> 'received'
+        AND (m.state <> 'dead' OR NOT EXISTS (
+          SELECT 1 FROM dead_letter d WHERE d.chat_id = m.chat_id AND d.message_id = m.id))
+      ORDER BY f.stored_at LIMIT ${BATCH}))`;
+
 /** What changes together with a batch, in the same statement. */
 const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
+  files: RECEIVED_FILES,
   // The chain of the rest begins at the last entry that is gone.
   audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
@@ -149,7 +159,7 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
     npc_transactions AS (DELETE FROM npc_transaction WHERE task_id IN (
       SELECT task_id FROM npc_transaction WHERE settled_at < ${before}::timestamptz LIMIT ${BATCH})),
     npc_events AS (DELETE FROM npc_chain_event WHERE id IN (
-      SELECT id FROM npc_chain_event WHERE stored_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}))`,
+      SELECT id FROM npc_chain_event WHERE stored_at < ${before}::timestamptz ORDER BY id LIMIT ${BATCH}))${RECEIVED_FILES(before)}`,
   // DBOS keeps a workflow's input, output and steps in tables without a foreign key.
   workflows: () => sql`,
     inputs AS (DELETE FROM dbos.workflow_input WHERE workflow_uuid IN (SELECT workflow_uuid FROM gone)),

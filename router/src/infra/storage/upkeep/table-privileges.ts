@@ -24,6 +24,7 @@ export const TABLES = [
   'lid_mapping',
   'login_attempt',
   'message',
+  'message_file',
   'node',
   'npc_chain_cursor',
   'npc_chain_event',

@@ -62,7 +62,7 @@ export function mediaApi(deps: MediaApiDeps): Endpoint[] {
       tag: 'Messages',
       summary: 'Load the file of a message',
       description:
-        'While the message has `hasFile`. The file of a message received is loaded from WhatsApp, and can be loaded until its turn has ended: later it is not stored any more, except of a message that can be replayed.',
+        'While the message has `hasFile`. The file of a message received is stored when it is first loaded (WA2AI_MEDIA_RECEIVED); before, it is loaded from WhatsApp, which deletes files after some weeks.',
       scopes: ['messages:read'],
       params: { id: 'Id of a message received or sent.' },
       responses: {
