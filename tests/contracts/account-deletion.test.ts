@@ -1,5 +1,6 @@
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresAccountDeletion } from '../../router/src/infra/storage/stores/postgres-account-deletion.ts';
@@ -42,6 +43,22 @@ async function tablesOfAccounts(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+const EXCHANGE: AgentExchange = {
+  attempt: 1,
+  at: '2026-01-31T12:00:00.000Z',
+  ms: 12,
+  request: { method: 'POST', url: 'http://agent/run', headers: {}, body: 'hello', bytes: 5 },
+};
+
+/** How many exchanges with agents are stored, for messages that exist and for others. */
+async function exchanges(): Promise<{ ofMessages: number; others: number }> {
+  const ofMessages = await countRows(
+    postgres,
+    sql`agent_exchange WHERE message_id IN (SELECT id FROM message)`,
+  );
+  return { ofMessages, others: (await countRows(postgres, sql`agent_exchange`)) - ofMessages };
+}
+
 /** How many rows name the account, in all tables. */
 async function rowsOf(account: string): Promise<number> {
   const tables = await tablesOfAccounts();
@@ -53,7 +70,7 @@ async function rowsOf(account: string): Promise<number> {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Stores messages, replies, tasks and a conversation at an agent, dead letters, keys and a route of an account. */
+/** Stores messages with exchanges, replies, tasks and a conversation at an agent, dead letters, keys and a route of an account. */
 async function fill(account: string): Promise<void> {
   const inbox = new PostgresInbox(postgres);
   const tasks = new PostgresRemoteTasks(postgres);
@@ -62,7 +79,7 @@ async function fill(account: string): Promise<void> {
     const { messageId = '' } = await inbox.add(aMessage(account, aPerson()), 'n1');
     await tasks.add({ accountId: account, messageId, routeId: 'r' }, 'a task');
     const replies = [aReply(account, '5491100000001@s.whatsapp.net')];
-    await inbox.finishTurn(messageId, { state: 'dead', reason: 'X', replies });
+    await inbox.finishTurn(messageId, { state: 'dead', reason: 'X', replies, exchanges: [EXCHANGE] });
   }
   await new PostgresOutbox(postgres).addDirect(aReply(account, '5491100000002@s.whatsapp.net'));
   await new PostgresKeyStore(postgres).commit(
@@ -103,12 +120,14 @@ it('deletes every row of a closed account in batches, and no row of another one'
   await fill(accountId);
   await fill(other);
   const ofOther = await rowsOf(other);
+  const before = await exchanges();
   await leases.acquire(accountId);
   await deletion.close(accountId);
   expect(await deletion.deleteRows(accountId, 2)).toBeLessThanOrEqual(2);
   expect(await deleteAll(accountId, 2)).toBeGreaterThan(10);
   expect(await rowsOf(accountId)).toBe(0);
   expect(await rowsOf(other)).toBe(ofOther);
+  expect(await exchanges()).toEqual({ ofMessages: before.ofMessages - 3, others: 0 });
   expect(await cluster.addAccount(accountId)).toBe('added');
 });
 

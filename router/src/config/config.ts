@@ -274,7 +274,7 @@ const retention = group('Retention', {
     30,
   ),
   WA2AI_RETENTION_EXCHANGES_DAYS: retentionDays(
-    'Days to keep the requests to agents and their answers; see `WA2AI_EXCHANGES`.',
+    'Days to keep the requests to agents and their answers; see `WA2AI_EXCHANGES`. They are never kept longer than texts.',
     7,
   ),
   WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('Days to keep dead letters.', 90),

@@ -212,6 +212,28 @@ describe('retention', () => {
     expect(await kept()).toEqual([false, true, true]);
   });
 
+  it('removes exchanges with agents after their time, and with the texts when these go earlier', async () => {
+    const exchange = {
+      attempt: 1,
+      at: '2026-01-31T12:00:00.000Z',
+      ms: 12,
+      request: { method: 'POST', url: 'http://agent/run', headers: {}, body: 'secret', bytes: 6 },
+    };
+    const exchanged = async () => {
+      const { messageId } = await inbox.add(aMessage(accountId, aPerson(), { text: 'secret' }), NODE);
+      await inbox.finishTurn(messageId, { ...answered([]), exchanges: [exchange] });
+      return messageId;
+    };
+    const first = await exchanged();
+    await runIn(6);
+    expect(await log.exchanges(first)).toEqual([exchange]);
+    expect((await runIn(8)).exchanges).toBe(1);
+    expect(await log.exchanges(first)).toEqual([]);
+    const second = await exchanged();
+    await runIn(6, { text: 5 });
+    expect(await log.exchanges(second)).toEqual([]);
+  });
+
   it('removes ended tasks at agents with the texts, and no running ones', async () => {
     const tasks = new PostgresRemoteTasks(postgres);
     const { messageId } = await inbox.add(aMessage(accountId, aPerson()), NODE);

@@ -32,6 +32,13 @@ export interface RetentionDeps {
   log: Logger;
 }
 
+/** By message, which is about by age: a row of a message that was replayed later waits for its own age. */
+const DELETE_EXCHANGES = (before: Date) => sql`
+    DELETE FROM agent_exchange WHERE (message_id, id) IN (
+      SELECT message_id, id FROM (
+        SELECT message_id, id, stored_at FROM agent_exchange ORDER BY message_id, id LIMIT ${BATCH}) AS oldest
+      WHERE stored_at < ${before}::timestamptz)`;
+
 /**
  * One batch of each kind: a statement that returns its rows as `gone`. Rows before `before` are removed, except
  * unfinished ones: unanswered messages, replies that WhatsApp has not acknowledged, messages and replies of open dead
@@ -68,12 +75,7 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
       WHERE o.state IN ('acked', 'delivered', 'read') AND o.acked_at < ${before}::timestamptz
         AND (f.bytes IS NOT NULL OR f.location IS NOT NULL)
       LIMIT ${BATCH} FOR UPDATE OF f SKIP LOCKED) RETURNING 1`,
-  // By message, which is about by age: a row of a message that was replayed later waits for its own age.
-  exchanges: (before) => sql`
-    DELETE FROM agent_exchange WHERE (message_id, id) IN (
-      SELECT message_id, id FROM (
-        SELECT message_id, id, stored_at FROM agent_exchange ORDER BY message_id, id LIMIT ${BATCH}) AS oldest
-      WHERE stored_at < ${before}::timestamptz) RETURNING 1`,
+  exchanges: (before) => sql`${DELETE_EXCHANGES(before)} RETURNING 1`,
   workflows: (before) => sql`
     DELETE FROM dbos.workflow_status WHERE workflow_uuid IN (
       SELECT workflow_uuid FROM dbos.workflow_status
@@ -134,9 +136,10 @@ const DEPENDENT: Partial<Record<RetentionKind, (before: Date) => Sql>> = {
   audit: () => sql`,
     anchored AS (UPDATE audit_chain SET anchor_seq = last.seq, anchor_hash = last.hash
       FROM (SELECT seq, hash FROM gone ORDER BY seq DESC LIMIT 1) AS last WHERE id = 1)`,
-  // Events for webhooks that were not delivered; ids of ended tasks at agents, by which people ask for them; conversations at agents that nobody continued; tasks for programs
+  // Events for webhooks that were not delivered; ids of ended tasks at agents, by which people ask for them; conversations at agents that nobody continued; exchanges with agents, which contain the texts; tasks for programs
   // with their texts, questions, and what the NPC face did and felt. The cursor of chain events is one row for each source.
   text: (before) => sql`,
+    exchanges AS (${DELETE_EXCHANGES(before)}),
     events AS (DELETE FROM webhook_delivery WHERE id IN (
       SELECT id FROM webhook_delivery WHERE facts IS NOT NULL AND created_at < ${before}::timestamptz
       ORDER BY created_at LIMIT ${BATCH})),
