@@ -9,6 +9,7 @@ import type { Route } from '../../../router/src/core/models.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { RegexMatcher } from '../../../router/src/infra/matching/regex-matcher.ts';
 import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
+import { PostgresMessageFiles } from '../../../router/src/infra/storage/stores/postgres-message-files.ts';
 import { PostgresQuestions } from '../../../router/src/infra/storage/stores/postgres-questions.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { aMessage } from '../../contracts/adapters.ts';
@@ -32,6 +33,8 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
   vi.spyOn(PostgresRouteStore.prototype, 'get').mockResolvedValue(route);
   vi.spyOn(PostgresQuestions.prototype, 'chats').mockResolvedValue([]);
   vi.spyOn(PostgresFaceSettings.prototype, 'get').mockResolvedValue(undefined);
+  vi.spyOn(PostgresMessageFiles.prototype, 'load').mockResolvedValue(undefined);
+  const saved = vi.spyOn(PostgresMessageFiles.prototype, 'save').mockResolvedValue();
   const state = new MemoryState();
   const inbox = new MemoryInbox(state);
   const hub = new MemoryNodeHub();
@@ -74,7 +77,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
     await settle();
     return state.messages.get(Number(stored.messageId));
   };
-  return { part, config, clock, state, hub, log, reloaded, receive };
+  return { part, config, clock, state, hub, log, reloaded, saved, receive };
 }
 
 it('answers a message, and leaves its reply to the node of the account', async () => {
@@ -137,13 +140,13 @@ it('logs when the circuit of an agent opens', async () => {
   expect(opened()).toMatchObject([{ level: 'warn', fields: { endpoint: 'http://127.0.0.1:8000' } }]);
 });
 
-it('loads the file of a message, with a new reference when WhatsApp has deleted it', async () => {
+it('loads and stores the file of a message, with a new reference when WhatsApp has deleted it', async () => {
   const loaded: Array<string | undefined> = [];
   const download = vi.spyOn(whatsApp, 'downloadMedia').mockImplementation(async (_config, reference) => {
     if (reference === MEDIA.reference) throw new MediaError('MEDIA_GONE', 'WhatsApp has deleted it.');
     return Buffer.from(`bytes of ${reference}`);
   });
-  const { receive, reloaded, config } = setup({
+  const { receive, reloaded, saved, config } = setup({
     sendMessage: async (_endpoint, _message, options) => {
       loaded.push(Buffer.from((await options?.loadMedia?.()) ?? '').toString());
       return { success: true, response: 'seen' };
@@ -156,6 +159,9 @@ it('loads the file of a message, with a new reference when WhatsApp has deleted 
   expect(download.mock.calls.map(([given, reference]) => [given === config, reference])).toEqual([
     [true, 'reference 1'],
     [true, 'reference 2'],
+  ]);
+  expect(saved.mock.calls.map(([, bytes]) => Buffer.from(bytes).toString())).toEqual([
+    'bytes of reference 2',
   ]);
 });
 
