@@ -1,5 +1,5 @@
 import { texts } from '../app/language.ts';
-import { labelOf } from './json-schema.ts';
+import { useFieldTexts } from './field-texts.ts';
 
 const useTitles = texts(
   {
@@ -37,5 +37,6 @@ const useTitles = texts(
 /** A hook that returns the title of a group of settings by its field, such as `reply`. */
 export function useSectionTitle(): (name: string) => string {
   const titles: Record<string, string> = useTitles();
-  return (name) => titles[name] ?? labelOf(name);
+  const { label } = useFieldTexts();
+  return (name) => titles[name] ?? label(name);
 }

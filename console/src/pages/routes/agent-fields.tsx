@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { SelectField, TextField } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import { isObject, type Json, kindOf, mistakeAt, withField, withKind } from './route-draft.ts';
 import type { DraftProps } from './route-fields.tsx';
@@ -16,11 +17,13 @@ export function AgentFields({
   onChange,
 }: DraftProps & { kinds: readonly Schemas['AgentKind'][] }) {
   const text = useText();
+  const { hint } = useFieldTexts();
   // What was written for a kind comes back with it.
   const written = useRef(new Map<string, Json>());
   const { config } = draft;
   const name = kindOf(config, kinds);
   const kind = kinds.find((each) => each.name === name);
+  const description = hint(kind?.description);
   const choose = (next: string) => {
     const settings = config[name ?? ''];
     if (name !== undefined && isObject(settings)) written.current.set(name, settings);
@@ -34,7 +37,7 @@ export function AgentFields({
         <div class="fields">
           <SelectField
             label={text.kind}
-            {...(kind && { hint: kind.description })}
+            {...(description !== undefined && { hint: description })}
             value={name ?? ''}
             onInput={choose}
             options={kinds.map((each) => ({ value: each.name, label: each.name }))}

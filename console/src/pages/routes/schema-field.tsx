@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf } from '../../schema-form/json-schema.ts';
 import { useSectionTitle } from '../../schema-form/section-titles.ts';
 import { MapField } from './map-field.tsx';
@@ -11,7 +12,6 @@ import {
   LinesField,
   NumberField,
   PlainField,
-  plain,
   type SchemaFieldProps,
   SecretField,
   SwitchOrTextField,
@@ -75,6 +75,7 @@ function Section(props: SchemaFieldProps) {
   const hasMistake = mistakeAt(mistakes, path) !== undefined;
   const [isOpen, setOpen] = useState(false);
   const titleOf = useSectionTitle();
+  const { hint } = useFieldTexts();
   const count = isObject(value) ? Object.keys(value).length : 0;
   const change = (next: unknown) =>
     onChange(isObject(next) && Object.keys(next).length > 0 ? next : undefined);
@@ -88,7 +89,7 @@ function Section(props: SchemaFieldProps) {
         {titleOf(name)}
         {count > 0 && <span class="badge good">{text.set.replace('{count}', String(count))}</span>}
       </summary>
-      {schema.description && <p class="hint">{plain(schema.description)}</p>}
+      {schema.description && <p class="hint">{hint(schema.description)}</p>}
       {(isOpen || hasMistake) && (
         <SchemaFields path={path} schema={schema} value={value} mistakes={mistakes} onChange={change} />
       )}

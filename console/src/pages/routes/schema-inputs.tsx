@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea, TextField } from '../../components/form.tsx';
-import { type JsonSchema, labelOf } from '../../schema-form/json-schema.ts';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
+import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import { MASK, mistakeAt, type mistakesOf } from './route-draft.ts';
 import { useText } from './texts.ts';
 
@@ -23,10 +24,12 @@ export interface SchemaFieldProps {
 export function useCommon({ path, name, schema, isRequired, mistakes }: SchemaFieldProps) {
   const text = useText();
   const error = mistakeAt(mistakes, path);
-  const label = labelOf(name);
+  const texts = useFieldTexts();
+  const label = texts.label(name);
+  const hint = texts.hint(schema.description);
   return {
     label: isRequired ? `${label} (${text.required})` : label,
-    ...(schema.description && { hint: plain(schema.description) }),
+    ...(hint !== undefined && { hint }),
     ...(error !== undefined && { error }),
   };
 }
@@ -44,6 +47,7 @@ export function PlainField(props: SchemaFieldProps) {
 /** A stored secret is kept unless a person writes another one or removes it. */
 export function SecretField(props: SchemaFieldProps) {
   const text = useText();
+  const { label } = useFieldTexts();
   const common = useCommon(props);
   const [wasStored] = useState(props.value === MASK);
   const kept = wasStored ? MASK : undefined;
@@ -60,7 +64,7 @@ export function SecretField(props: SchemaFieldProps) {
       {props.value === MASK && !props.isEntry && (
         <Button
           onClick={() => props.onChange(undefined)}
-        >{`${text.removeSecret} ${labelOf(props.name)}`}</Button>
+        >{`${text.removeSecret} ${label(props.name)}`}</Button>
       )}
     </div>
   );
@@ -166,6 +170,7 @@ export function LinesField(props: SchemaFieldProps) {
 /** Yes, no, a text, or the default. */
 export function SwitchOrTextField(props: SchemaFieldProps) {
   const text = useText();
+  const { label } = useFieldTexts();
   const common = useCommon(props);
   const { value } = props;
   const choice = value === undefined ? '' : typeof value === 'string' ? 'text' : String(value);
@@ -186,7 +191,7 @@ export function SwitchOrTextField(props: SchemaFieldProps) {
       />
       {choice === 'text' && (
         <TextArea
-          label={`${labelOf(props.name)}: ${text.ownText}`}
+          label={`${label(props.name)}: ${text.ownText}`}
           rows={2}
           value={textOf(value)}
           onInput={props.onChange}
@@ -235,9 +240,4 @@ function textOf(value: unknown): string {
     : typeof value === 'object'
       ? JSON.stringify(value)
       : String(value);
-}
-
-/** A description without the backticks that mark code. */
-export function plain(description: string): string {
-  return description.replaceAll('`', '');
 }

@@ -5,7 +5,7 @@ import { TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { meaningOf } from './meaning.ts';
+import { quoted } from '../../schema-form/field-texts.ts';
 import { useText } from './texts.ts';
 
 /** The variables that this node was started with. */
@@ -32,7 +32,7 @@ export function Environment() {
                     <div>
                       <code>{name}</code>
                       <p class="faint meaning" lang="en">
-                        {meaningOf({ description: meaning })}
+                        {quoted(meaning)}
                       </p>
                     </div>
                   ),

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
-import { labelOf } from '../../schema-form/json-schema.ts';
-import { meaningOf } from './meaning.ts';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { type FieldsProps, SchemaFields } from './schema-fields.tsx';
 import { useText } from './texts.ts';
 import { isRecord, valueAt } from './values.ts';
@@ -11,6 +10,7 @@ import { isRecord, valueAt } from './values.ts';
 export function RecordFields(props: FieldsProps & { name: string }) {
   const { name, schema, path, values, change } = props;
   const text = useText();
+  const { label, hint } = useFieldTexts();
   const [added, setAdded] = useState<string[]>([]);
   const [wanted, setWanted] = useState('');
   const stored = valueAt(values, path);
@@ -19,10 +19,8 @@ export function RecordFields(props: FieldsProps & { name: string }) {
   if (typeof inside !== 'object') return null;
   return (
     <fieldset class="wide">
-      <legend>{labelOf(name)}</legend>
-      <p class="faint" lang="en">
-        {meaningOf(schema)}
-      </p>
+      <legend>{label(name)}</legend>
+      <p class="faint">{hint(schema.description)}</p>
       {names.map((each) => (
         <fieldset key={each} class="entry">
           <legend>{each}</legend>
@@ -40,7 +38,12 @@ export function RecordFields(props: FieldsProps & { name: string }) {
         </fieldset>
       ))}
       <div class="add-entry">
-        <TextField label={text.addEntry(name)} hint={text.entryName} value={wanted} onInput={setWanted} />
+        <TextField
+          label={text.addEntry(label(name).toLowerCase())}
+          hint={text.entryName}
+          value={wanted}
+          onInput={setWanted}
+        />
         <Button
           icon="plus"
           isDisabled={wanted.trim() === ''}

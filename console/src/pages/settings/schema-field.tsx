@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { useQuery } from '../../api/use-query.ts';
 import { CheckField, SelectField, TextArea, TextField } from '../../components/form.tsx';
-import { fieldKindOf, type JsonSchema, labelOf } from '../../schema-form/json-schema.ts';
-import { meaningOf } from './meaning.ts';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
+import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import type { FieldsProps } from './schema-fields.tsx';
 import { useText } from './texts.ts';
 import { valueAt } from './values.ts';
@@ -22,11 +22,12 @@ interface FieldProps {
 export function SchemaField(props: FieldsProps & { name: string; isRequired: boolean }) {
   const { name, schema, path, values, inUse, details, change, isRequired } = props;
   const value = valueAt(values, path);
-  const hint = meaningOf(schema);
+  const texts = useFieldTexts();
+  const hint = texts.hint(schema.description);
   const at = path.join('.');
   const error = details.find(({ field }) => field === at || field.startsWith(`${at}.`))?.message;
   const field: FieldProps = {
-    label: labelOf(name),
+    label: texts.label(name),
     ...(hint && { hint }),
     ...(error && { error }),
     schema,
@@ -36,13 +37,13 @@ export function SchemaField(props: FieldsProps & { name: string; isRequired: boo
   };
   return (
     <div class={value === undefined || isRequired ? 'setting' : 'setting own'} data-setting={at}>
-      <Editor {...field} isRequired={isRequired} />
+      <Editor {...field} isRoute={/routeId$/i.test(name)} isRequired={isRequired} />
     </div>
   );
 }
 
-function Editor({ isRequired, ...field }: FieldProps & { isRequired: boolean }) {
-  const { label, schema, value, set } = field;
+function Editor({ isRequired, isRoute, ...field }: FieldProps & { isRequired: boolean; isRoute: boolean }) {
+  const { schema, value, set } = field;
   const kind = fieldKindOf(schema);
   if (kind === 'boolean' && isRequired)
     return <CheckField {...shown(field)} value={value === true} onInput={set} />;
@@ -51,7 +52,7 @@ function Editor({ isRequired, ...field }: FieldProps & { isRequired: boolean }) 
   if (kind === 'choices') return <Choices {...field} />;
   if (kind === 'lines') return <Lines {...field} />;
   if (kind === 'json' || kind === 'map') return <Json {...field} />;
-  if (/\broute id$/i.test(label)) return <RouteChoice {...field} />;
+  if (isRoute) return <RouteChoice {...field} />;
   const isNumber = kind === 'number';
   return (
     <TextField
@@ -114,11 +115,7 @@ function Choices(field: FieldProps) {
   return (
     <fieldset class="choices">
       <legend>{label}</legend>
-      {hint && (
-        <p class="hint" lang="en">
-          {hint}
-        </p>
-      )}
+      {hint && <p class="hint">{hint}</p>}
       {all.map((each) => (
         <CheckField
           key={each}

@@ -1,5 +1,6 @@
 import type { Problem } from '../../api/problem.ts';
-import { fieldKindOf, type JsonSchema, labelOf } from '../../schema-form/json-schema.ts';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
+import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import { RecordFields } from './record-fields.tsx';
 import { SchemaField } from './schema-field.tsx';
 import type { Path } from './values.ts';
@@ -18,6 +19,7 @@ export interface FieldsProps {
 
 /** The fields of an object, by its schema. */
 export function SchemaFields(props: FieldsProps) {
+  const { label } = useFieldTexts();
   const parts = Object.entries(props.schema.properties ?? {});
   return (
     <div class="fields">
@@ -31,7 +33,7 @@ export function SchemaFields(props: FieldsProps) {
         }
         return (
           <fieldset key={key} class="wide">
-            <legend>{labelOf(key)}</legend>
+            <legend>{label(key)}</legend>
             <SchemaFields {...inside} />
           </fieldset>
         );

@@ -1,6 +1,6 @@
 import { callAny } from '../../api/call.ts';
 import type { JsonSchema } from '../../schema-form/json-schema.ts';
-import type { FormName } from './texts.ts';
+import type { FormName } from './forms.ts';
 
 interface Document {
   paths: Record<string, { put: { requestBody: { content: Record<string, { schema: JsonSchema }> } } }>;

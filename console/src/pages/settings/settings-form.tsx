@@ -7,12 +7,13 @@ import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Card } from '../../components/page.tsx';
 import { ErrorState, Loading } from '../../components/states.tsx';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import { useSectionTitle } from '../../schema-form/section-titles.ts';
-import { meaningOf } from './meaning.ts';
+import type { FormName } from './forms.ts';
 import { schemaOf } from './schema.ts';
 import { SchemaFields } from './schema-fields.tsx';
-import { type FormName, useText } from './texts.ts';
+import { useText } from './texts.ts';
 import { isRecord, withoutEmpty, withValue } from './values.ts';
 
 interface Known {
@@ -27,6 +28,7 @@ interface Known {
 export function SettingsForm({ name }: { name: FormName }) {
   const text = useText();
   const titleOf = useSectionTitle();
+  const { hint } = useFieldTexts();
   const [known, setKnown] = useState<Known>();
   const [problem, setProblem] = useState<Problem>();
   const [draft, setDraft] = useState<Record<string, unknown>>();
@@ -86,9 +88,7 @@ export function SettingsForm({ name }: { name: FormName }) {
           }
         >
           {key !== undefined && (
-            <p class="faint section-hint" lang="en">
-              {meaningOf(schema.properties?.[key] ?? {})}
-            </p>
+            <p class="faint section-hint">{hint(schema.properties?.[key]?.description)}</p>
           )}
           <SchemaFields
             schema={section}

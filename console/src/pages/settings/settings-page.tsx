@@ -3,9 +3,10 @@ import { hrefOf } from '../../app/location.ts';
 import { PageFrame } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
 import { Environment } from './environment.tsx';
+import { FORMS, type FormName } from './forms.ts';
 import { Nodes } from './nodes.tsx';
 import { SettingsForm } from './settings-form.tsx';
-import { FORMS, type FormName, useText } from './texts.ts';
+import { useText } from './texts.ts';
 
 const TABS = ['environment', ...FORMS, 'nodes'] as const;
 type Tab = (typeof TABS)[number];

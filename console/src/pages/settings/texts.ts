@@ -1,9 +1,5 @@
 import { texts } from '../../app/language.ts';
 
-/** The settings that the API can change, by the end of their path. */
-export const FORMS = ['conversation', 'governor', 'npc', 'a2a', 'mcp'] as const;
-export type FormName = (typeof FORMS)[number];
-
 /** Texts of the page. */
 export const useText = texts(
   {
