@@ -5,13 +5,16 @@ import { Badge, Card } from '../../components/page.tsx';
 import { useText } from './texts.ts';
 import { MAX_LINES, useLog } from './use-log.ts';
 
-/** What the program of an agent writes, as it writes it. */
-export function AgentLog({ id, isRunning }: { id: string; isRunning: boolean }) {
+/**
+ * What the program of an agent writes, as it writes it.
+ * @param agentState the log is read again when it changes: that of an agent that starts has ended before its program writes
+ */
+export function AgentLog({ id, agentState }: { id: string; agentState: string }) {
   const text = useText();
   const [isPaused, setPaused] = useState(false);
   const [wanted, setWanted] = useState('');
   const [round, setRound] = useState(0);
-  const { lines, state } = useLog(id, `${isRunning} ${round}`, isPaused);
+  const { lines, state } = useLog(id, `${agentState} ${round}`, isPaused);
   const box = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
   const shown = wanted === '' ? lines : lines.filter((line) => fits(line.text, wanted));

@@ -42,7 +42,7 @@ export function HostedAgent({ id }: { id: string }) {
           </Card>
         )}
       </Loaded>
-      {found && <AgentLog id={id} isRunning={found.status !== 'stopped'} />}
+      {found && <AgentLog id={id} agentState={found.state === 'busy' ? 'ready' : found.state} />}
       <AgentFiles id={id} />
     </PageFrame>
   );
