@@ -57,11 +57,20 @@ export function secretsOf(url: string, headers: Headers): string[] {
   });
   if (URL.canParse(url)) {
     const { password, searchParams } = new URL(url);
-    found.push(password, decodeURIComponent(password), ...searchParams.values());
+    found.push(password, decoded(password), ...searchParams.values());
   }
   const long = found.filter((value) => value.length >= MIN_SECRET_CHARS);
   // A secret that contains another one is replaced as a whole.
   return [...new Set(long)].sort((one, other) => other.length - one.length);
+}
+
+/** A password as it was before it was encoded for a URL; unchanged when a person wrote a `%` as it is. */
+function decoded(password: string): string {
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
+  }
 }
 
 /** The URL without user, password and the values of its query. */

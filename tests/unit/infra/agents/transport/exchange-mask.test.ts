@@ -32,6 +32,11 @@ describe('exchange-mask', () => {
     expect(maskedUrl(url, secretsOf(url, new Headers()))).toBe('https://***@agent/run/***?key=***');
   });
 
+  it('masks a password with a per cent sign that encodes nothing', () => {
+    const url = 'https://user:50%-secret@agent/run';
+    expect(maskedUrl(url, secretsOf(url, new Headers()))).toBe('https://***@agent/run');
+  });
+
   it('masks fields with secret names, tokens of known forms, private keys and links to files', () => {
     const link = `https://wa2ai/api/media/${'a'.repeat(50)}`;
     const key = '-----BEGIN PRIVATE KEY-----\\nabc\\n-----END PRIVATE KEY-----';
