@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { consolesOf } from './consoles.ts';
 
@@ -53,6 +55,15 @@ describe('the structure of the page', () => {
   it.each(Object.entries(PAGES))('#/%s is that of its file', async (path, name) => {
     const { page, goTo } = await open();
     await goTo(path);
-    await expect(await structureOf(page.locator('main'))).toMatchFileSnapshot(`structure/${name}.yml`);
+    const file = join(import.meta.dirname, 'structure', `${name}.yml`);
+    const known = readFileSync(file, 'utf8');
+    let found = '';
+    // The parts of a page appear one after the other, as their answers arrive
+    const isKnown = async () => {
+      found = await structureOf(page.locator('main'));
+      return found === known;
+    };
+    await vi.waitUntil(isKnown, { timeout: 30_000, interval: 100 }).catch(() => undefined);
+    await expect(found).toMatchFileSnapshot(file);
   });
 });
