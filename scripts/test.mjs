@@ -1,9 +1,10 @@
 // `npm test`: installs and builds what is missing, then runs the tests of every run; `npm run test:slow` and `npm run
 // test:faults` those that take longer. Arguments go to Vitest: names of files, or `--project NAME`. The last line reports
-// the counts; the exit code is 0 only when at least one test ran and none failed.
+// the counts, and the lines before it name the tests that failed; the exit code is 0 only when at least one test ran and
+// none failed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepare } from './build.mjs';
 import { ensureDeps } from './ensure-deps.mjs';
@@ -38,8 +39,10 @@ const { code } = await runNode(tool('vitest', 'vitest.mjs'), [
   ...projects,
   ...args,
 ]);
-const { passed, failed } = count(readIfThere(report), code);
+const text = readIfThere(report);
+const { passed, failed } = count(text, code);
 rmSync(folder, { recursive: true, force: true });
+for (const line of failures(text)) console.log(line);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 
@@ -76,4 +79,24 @@ function count(text, exitCode) {
     return { passed: numPassedTests, failed: 1 };
   }
   return { passed: numPassedTests, failed: counted };
+}
+
+/** For each test that failed, and each file that could not be loaded: a line with its name, then the start of its error. */
+function failures(text) {
+  if (text === undefined) return [];
+  return JSON.parse(text)
+    .testResults.filter(({ status }) => status === 'failed')
+    .flatMap(({ name, message, assertionResults }) => {
+      const file = relative(root, name);
+      const failed = assertionResults.filter((assertion) => assertion.status === 'failed');
+      if (failed.length === 0) return [`failed: ${file}`, ...startOf(message)];
+      return failed.flatMap(({ fullName, failureMessages }) => [
+        `failed: ${file} > ${fullName}`,
+        ...startOf(failureMessages.join('\n')),
+      ]);
+    });
+}
+
+function startOf(error) {
+  return error.split('\n', 12).map((line) => `  ${line.slice(0, 300)}`);
 }
