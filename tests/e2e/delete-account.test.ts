@@ -18,8 +18,8 @@ it('deletes an account that was added by mistake, after which the service is rea
   expect(await status('/api/accounts', { method: 'POST', body })).toBe(201);
   await expect.poll(() => status('/health/ready')).toBe(503);
   expect(await status('/api/accounts/tpyo', { method: 'DELETE' })).toBe(202);
-  await expect.poll(() => status('/api/accounts/tpyo'), { timeout: 20_000 }).toBe(404);
+  await expect.poll(() => status('/api/accounts/tpyo'), { timeout: 60_000 }).toBe(404);
   expect(await status('/health/ready')).toBe(200);
   // The id is free again when the last row is deleted.
-  await expect.poll(() => status('/api/accounts', { method: 'POST', body }), { timeout: 20_000 }).toBe(201);
+  await expect.poll(() => status('/api/accounts', { method: 'POST', body }), { timeout: 60_000 }).toBe(201);
 });

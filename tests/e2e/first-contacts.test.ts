@@ -27,7 +27,7 @@ it('writes to strangers within the limit, also after a restart, and to people wh
   expect((await one.nextReply()).text).toBe('news');
   const delayed = await send(two.phone, 'news');
   const row = async () => (await bed.service.api('GET', `/api/messages/${delayed.id}`)).body.data;
-  await expect.poll(row, { timeout: 20_000 }).toMatchObject({
+  await expect.poll(row, { timeout: 60_000 }).toMatchObject({
     state: 'queued',
     delayedUntil: expect.any(String),
     error: expect.stringContaining('first contact'),
@@ -35,13 +35,13 @@ it('writes to strangers within the limit, also after a restart, and to people wh
   const toOwner = await send(bed.phone.pn.split('@')[0] ?? '', 'a question to the owner');
   const ownRow = async () => (await bed.service.api('GET', `/api/messages/${toOwner.id}`)).body.data;
   await expect
-    .poll(ownRow, { timeout: 20_000 })
+    .poll(ownRow, { timeout: 60_000 })
     .toMatchObject({ state: expect.stringMatching(/sent|acked|delivered/) });
   await bed.service.end('SIGKILL');
   await bed.restartService();
   await send(known.phone, 'news');
   expect((await known.nextReply()).text).toBe('news');
-  await expect.poll(row, { timeout: 20_000 }).toMatchObject({ delayedUntil: expect.any(String) });
+  await expect.poll(row, { timeout: 60_000 }).toMatchObject({ delayedUntil: expect.any(String) });
   expect(two.received).toEqual([]);
 
   // The stranger writes: no first contact any more, and the order of the chat is kept.

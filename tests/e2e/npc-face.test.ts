@@ -118,7 +118,7 @@ describe('another agent that calls wa2ai as an NPC', () => {
     await bed.service.end('SIGKILL');
     await expect.poll(() => agent.openStreams).toBe(0);
     await bed.restartService();
-    await expect.poll(() => agent.openStreams, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => agent.openStreams, { timeout: 60_000 }).toBeGreaterThan(0);
     agent.complete(agent.opened('social').at(-1)?.taskId ?? '', { message: 'Hi from the guard' });
     expect((await ana.nextReply(60_000)).text).toBe('Hi from the guard');
     expect((await caller().ended(taskId)).event).toBe('task.completed');

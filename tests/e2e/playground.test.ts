@@ -60,7 +60,7 @@ it('lets a newcomer write to the echo agent, without a phone', async () => {
   expect(texts(events)).toEqual(['hola']);
   expect(events.map(({ kind }) => kind)).toContain('read');
   await expect
-    .poll(() => ok(service.api('GET', `/api/messages/${id}`)), { timeout: 20_000 })
+    .poll(() => ok(service.api('GET', `/api/messages/${id}`)), { timeout: 60_000 })
     .toMatchObject({
       accountId: 'playground',
       state: 'answered',
@@ -114,7 +114,7 @@ it('answers a group when somebody mentions the account, and a chat by the route 
   const { id } = await write(service, chat, { text: 'hello' });
   expect(texts(await untilMessages(service, chat, 1))).toEqual([expect.stringContaining('hello')]);
   await expect
-    .poll(() => ok(service.api('GET', `/api/messages/${id}`)), { timeout: 20_000 })
+    .poll(() => ok(service.api('GET', `/api/messages/${id}`)), { timeout: 60_000 })
     .toMatchObject({ state: 'answered', routeId: route.id });
 });
 

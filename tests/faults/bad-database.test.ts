@@ -45,7 +45,7 @@ async function readiness(): Promise<{ status: number; message: string }> {
 
 /** The account waits and reports the reason, also in the log, and WhatsApp queues the messages. */
 async function expectIntakeToStop(sentence: RegExp): Promise<void> {
-  await expect.poll(account, { timeout: 30_000 }).toMatchObject({
+  await expect.poll(account, { timeout: 60_000 }).toMatchObject({
     state: expect.stringMatching(/^(waiting|stopped)$/),
     reason: expect.stringMatching(sentence),
     nextAction: expect.stringMatching(/fix the database/i),
@@ -96,7 +96,7 @@ describe('A privilege revoked while the service runs', () => {
   it('on the outbox leaves every reply stored and reports the problem', async () => {
     await asOwner(bed.database, `REVOKE UPDATE ON outbox FROM ${role.name}`);
     await ana.say('one', { to: bed.phone });
-    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({
+    await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({
       status: 503,
       message: expect.stringMatching(/lacks the privilege UPDATE on "outbox"/),
     });

@@ -69,7 +69,7 @@ async function startWhileLocked(table: string, untilSeen: () => Promise<void>): 
   await client.query(`LOCK TABLE ${table} IN EXCLUSIVE MODE`);
   try {
     await bed.startService({}, [WITH_INSPECTOR]);
-    await expect.poll(() => writesThatWait(table), { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => writesThatWait(table), { timeout: 60_000 }).toBeGreaterThan(0);
     await untilSeen();
   } finally {
     await client.query('COMMIT');
@@ -132,7 +132,7 @@ it('a burst of messages is acknowledged only as far as messages may wait for the
   timeout: 600_000,
 }, async () => {
   await startWhileLocked('message', async () => {
-    await expect.poll(unacknowledged, { timeout: 30_000 }).toBeLessThan(BURST - 100);
+    await expect.poll(unacknowledged, { timeout: 60_000 }).toBeLessThan(BURST - 100);
     await untilNothingMoves();
     expect(unacknowledged()).toBeGreaterThan(BURST - MOST_UNSTORED);
     expect(await count('journal')).toBeGreaterThanOrEqual(BURST - unacknowledged());

@@ -55,7 +55,7 @@ describe('A row that was corrupted by hand', () => {
     const letters = async () =>
       (await bed.service.api('GET', '/api/dead-letters')).body.data as Array<Record<string, unknown>>;
     await expect
-      .poll(letters, { timeout: 20_000 })
+      .poll(letters, { timeout: 60_000 })
       .toMatchObject([
         { reason: 'send-failed', error: expect.stringMatching(/neither a person nor a group/) },
       ]);

@@ -58,12 +58,12 @@ describe('An account that WhatsApp restricts with error 463', () => {
       const owner = await nodes.untilOwned();
       bed.emulator.faults.refusedMessages = 1;
       await send(stranger.phone, owner);
-      await expect.poll(async () => (await nodes.account()).state, { timeout: 20_000 }).toBe('restricted');
+      await expect.poll(async () => (await nodes.account()).state, { timeout: 60_000 }).toBe('restricted');
       const until = Date.parse(String((await nodes.account()).retryAt));
 
       await nodes.end(owner, signal);
       const successor = await nodes.untilOwned('default', [owner]);
-      await expect.poll(async () => (await nodes.account()).state, { timeout: 30_000 }).toBe('restricted');
+      await expect.poll(async () => (await nodes.account()).state, { timeout: 60_000 }).toBe('restricted');
       expect(Math.abs(Date.parse(String((await nodes.account()).retryAt)) - until)).toBeLessThan(30_000);
       const delayed = nodes
         .node(successor)

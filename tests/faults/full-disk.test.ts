@@ -76,7 +76,7 @@ describe('A full disk of the embedded database', () => {
       nextAction: expect.stringMatching(/fix the database/i),
     });
     await expect
-      .poll(readiness, { timeout: 20_000 })
+      .poll(readiness, { timeout: 60_000 })
       .toMatchObject({ status: 503, message: expect.stringMatching(FULL) });
     await service.untilLog((line) => line.msg === 'database not usable' && FULL.test(String(line.trouble)));
     const acknowledged = ana.receipts.filter(({ id, type }) => ids.includes(id) && !type).length;

@@ -58,7 +58,7 @@ describe('wa2ai without its database', () => {
       expect(ana.received).toHaveLength(3);
       expect((await bed.service.api('GET', '/health/ready')).status).toBe(200);
       await expect
-        .poll(async () => (await bed.service.api('GET', '/api/nodes')).body.data, { timeout: 30_000 })
+        .poll(async () => (await bed.service.api('GET', '/api/nodes')).body.data, { timeout: 60_000 })
         .toMatchObject([{ state: 'alive', accounts: [{ accountId: 'default' }] }]);
     },
   );

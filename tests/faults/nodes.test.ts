@@ -211,9 +211,9 @@ describe('Several nodes on one database', () => {
     expect((await n1.api('POST', '/api/accounts', { accountId: 'sales' })).status).toBe(409);
     const counts = async () =>
       Object.fromEntries((await nodes.shown()).map((node) => [node.nodeId, node.accounts.length]));
-    await expect.poll(counts, { timeout: 20_000 }).toEqual({ n1: 4 });
+    await expect.poll(counts, { timeout: 60_000 }).toEqual({ n1: 4 });
     await nodes.add('n2');
-    await expect.poll(counts, { timeout: 20_000 }).toEqual({ n1: 2, n2: 2 });
+    await expect.poll(counts, { timeout: 60_000 }).toEqual({ n1: 2, n2: 2 });
 
     // each account is paired through a node that is not its owner
     const phone = createPhone(bed.emulator, { phone: newNumber('349') });
@@ -233,7 +233,7 @@ describe('Several nodes on one database', () => {
     expect((await bo.nextReply(20_000)).text).toBe('News.');
 
     await nodes.end('n1');
-    await expect.poll(counts, { timeout: 20_000 }).toEqual({ n2: 4 });
+    await expect.poll(counts, { timeout: 60_000 }).toEqual({ n2: 4 });
     await nodes.untilOpen('sales');
     await bo.say('still there?', { to: phone });
     expect((await bo.nextReply(20_000)).text).toBe('Echo: still there?');

@@ -49,7 +49,7 @@ describe('Routes with a corrupted config', () => {
     await expectAnAnswer(other as Person, 'and me?');
     for (const id of asked) {
       await expect
-        .poll(() => bed.message(id), { timeout: 20_000 })
+        .poll(() => bed.message(id), { timeout: 60_000 })
         .toMatchObject({ state: 'dead', reason: expect.stringMatching(/^(ROUTE_DAMAGED|AGENT_PROTOCOL)$/) });
     }
     const listed = await bed.service.api('GET', '/api/routes');

@@ -63,7 +63,7 @@ async function endOf(waMessageId: string) {
     row = await bed.message(waMessageId);
     return row?.state;
   };
-  await expect.poll(state, { timeout: 20_000 }).not.toBeOneOf([undefined, 'received']);
+  await expect.poll(state, { timeout: 60_000 }).not.toBeOneOf([undefined, 'received']);
   return row as Record<string, unknown>;
 }
 
@@ -415,9 +415,9 @@ describe('A file that an agent sends', () => {
         sql`SELECT attempts - 1 AS repeats FROM outbox WHERE wa_message_id = ${last?.id}`,
       );
     const repeats = row?.repeats ?? 0;
-    await expect.poll(() => last?.repeats, { timeout: 20_000 }).toBe(repeats);
+    await expect.poll(() => last?.repeats, { timeout: 60_000 }).toBe(repeats);
     person.askAgain(last?.id ?? '');
-    await expect.poll(() => last?.repeats, { timeout: 20_000 }).toBe(repeats + 1);
+    await expect.poll(() => last?.repeats, { timeout: 60_000 }).toBe(repeats + 1);
     expect(person.received).toHaveLength(2);
   });
 });

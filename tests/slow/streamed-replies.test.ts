@@ -33,7 +33,7 @@ const shown = ({ pn }: Person) =>
     .map(({ text }) => text);
 
 const untilShown = (person: Person, ...texts: string[]) =>
-  expect.poll(() => shown(person), { timeout: 30_000 }).toEqual(texts);
+  expect.poll(() => shown(person), { timeout: 60_000 }).toEqual(texts);
 
 describe('an answer on the phone while its agent writes it', () => {
   it('is one bubble that grows', async () => {
@@ -77,7 +77,7 @@ describe('an answer on the phone while its agent writes it', () => {
     for (const stream of ['edit', 'paragraphs'] as const) {
       const { person, answer } = await asked(stream);
       answer.write(`The first words.\n\nThe key is ${key.slice(0, 6)}`);
-      await expect.poll(() => shown(person), { timeout: 30_000 }).toHaveLength(1);
+      await expect.poll(() => shown(person), { timeout: 60_000 }).toHaveLength(1);
       answer.end(`${key.slice(6)} and that is all.`);
       const rest = 'The key is [removed] and that is all.';
       const whole = ['The first words.', rest];

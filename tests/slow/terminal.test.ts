@@ -34,7 +34,7 @@ describe('wa2ai with its embedded PostgreSQL in a terminal', () => {
     process.kill(service.pid, 'SIGINT');
     expect(await service.end('SIGTERM')).toBe(1);
     await expect
-      .poll(() => existsSync(join(dataDir, 'postgres/data/postmaster.pid')), { timeout: 30_000 })
+      .poll(() => existsSync(join(dataDir, 'postgres/data/postmaster.pid')), { timeout: 60_000 })
       .toBe(false);
     // the next start works
     const next = await Wa2aiProcess.start({ whatsappWsUrl: emulator.url, dataDir });

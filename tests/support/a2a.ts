@@ -19,7 +19,7 @@ export async function a2aDouble(options: A2aDoubleOptions = {}): Promise<A2aDoub
 export function a2aClient(a2a: A2aSettings = {}): A2aAgentClient {
   const transport = new AgentTransport();
   const cards = new A2aCards(holdingClock, transport);
-  return new A2aAgentClient({ a2a, timeoutMs: 5_000, clock: holdingClock, transport, cards });
+  return new A2aAgentClient({ a2a, timeoutMs: 30_000, clock: holdingClock, transport, cards });
 }
 
 /** What a route stores for one chat, in memory; every message is the same one. */

@@ -89,7 +89,7 @@ export function saying(text: string, more: Partial<IncomingMessage> = {}): Incom
 }
 
 /** A client that knows `abiFunctions`, unless others are given. */
-export function abiClient(config: Partial<AbiSettings> = {}, timeoutMs = 5_000): AbiAgentClient {
+export function abiClient(config: Partial<AbiSettings> = {}, timeoutMs = 30_000): AbiAgentClient {
   return abiClientWith({ abi: { functions: abiFunctions, ...config }, timeoutMs });
 }
 

@@ -20,7 +20,7 @@ export function npcClient(npc: NpcSettings = {}, clock: Clock = holdingClock): N
   const transport = new AgentTransport();
   return new NpcAgentClient({
     npc,
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     clock,
     transport,
     cards: new NpcCards(clock, transport),

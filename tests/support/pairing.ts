@@ -20,7 +20,7 @@ const isAccountState = (line: { msg: string }) => line.msg === 'account state';
 export async function untilStatus(
   service: Wa2aiProcess,
   fits: (status: QrStatus) => boolean,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<QrStatus> {
   for (;;) {
     const from = service.lines.length;
@@ -31,7 +31,7 @@ export async function untilStatus(
 }
 
 /** Waits until the account has the given state. */
-export async function untilState(service: Wa2aiProcess, state: string, timeoutMs = 30_000): Promise<void> {
+export async function untilState(service: Wa2aiProcess, state: string, timeoutMs = 60_000): Promise<void> {
   await untilStatus(service, (status) => status.state === state, timeoutMs);
 }
 

@@ -106,7 +106,7 @@ export class TestBed {
   }
 
   /** The stored message as soon as its turn has ended. */
-  async untilTurnEnded(waMessageId: string, timeoutMs = 30_000): Promise<Record<string, unknown>> {
+  async untilTurnEnded(waMessageId: string, timeoutMs = 60_000): Promise<Record<string, unknown>> {
     const ended = async () => {
       const row = await this.message(waMessageId);
       return row && row.state !== 'received' ? row : undefined;

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 export async function until<T>(
   what: string | (() => string),
   look: () => Promise<T | undefined>,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const beganMs = performance.now();
   for (;;) {

@@ -117,7 +117,7 @@ export class Wa2aiProcess {
    * The first log line, past or to come, that fits; `from` leaves out that many earlier lines (see `lines`). Rejects
    * when the process ends or the time is over.
    */
-  untilLog(fits: (line: LogLine) => boolean, timeoutMs = 20_000, from = 0): Promise<LogLine> {
+  untilLog(fits: (line: LogLine) => boolean, timeoutMs = 60_000, from = 0): Promise<LogLine> {
     const past = this.#lines.slice(from).find(fits);
     if (past) return Promise.resolve(past);
     return new Promise((resolve, reject) => {

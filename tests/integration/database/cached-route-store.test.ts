@@ -84,7 +84,7 @@ it('reads the table while the connection of the node is down, and after it was d
   expect(await priority()).toBe(3);
 
   way.restore();
-  await expect.poll(() => node.connection.session ?? session, { timeout: 10_000 }).not.toBe(session);
+  await expect.poll(() => node.connection.session ?? session, { timeout: 60_000 }).not.toBe(session);
   expect(await priority()).toBe(3);
   node.reads.mockClear();
   expect(await priority()).toBe(3);
@@ -100,6 +100,6 @@ it('reads the table after a break that nobody noticed', async () => {
   way.cut();
   await new PostgresRouteStore(postgres).update(id, { priority: 2 });
   way.restore();
-  await expect.poll(() => node.connection.session ?? session, { timeout: 10_000 }).not.toBe(session);
+  await expect.poll(() => node.connection.session ?? session, { timeout: 60_000 }).not.toBe(session);
   expect(await priority()).toBe(2);
 });

@@ -26,7 +26,7 @@ describe('messages between nodes', () => {
     await Promise.all([listener.start(), sender.start()]);
     const statements = vi.spyOn(pg.Client.prototype, 'query');
     for (let note = 0; note < 2_000; note++) sender.publish({ note });
-    await expect.poll(() => received.length, { timeout: 20_000 }).toBe(2_000);
+    await expect.poll(() => received.length, { timeout: 60_000 }).toBe(2_000);
     expect(statements.mock.calls.length).toBeLessThan(10);
     statements.mockRestore();
     expect(received).toEqual(Array.from({ length: 2_000 }, (_, note) => ({ note })));

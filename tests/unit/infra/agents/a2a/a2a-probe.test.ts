@@ -5,7 +5,7 @@ import { AgentTransport } from '../../../../../router/src/infra/agents/transport
 import { a2aDouble } from '../../../../support/a2a.ts';
 
 const find = (url: string, settings: A2aSettings = {}) =>
-  a2aFindings(url, settings, { transport: new AgentTransport(), signal: AbortSignal.timeout(10_000) });
+  a2aFindings(url, settings, { transport: new AgentTransport(), signal: AbortSignal.timeout(60_000) });
 
 describe('a2aFindings', () => {
   it('finds nothing at an agent that fits', async () => {

@@ -341,7 +341,7 @@ describe('NpcAgentClient', () => {
   });
 
   describe('followTask', () => {
-    const options = () => ({ signal: AbortSignal.timeout(20_000), log: quietLog });
+    const options = () => ({ signal: AbortSignal.timeout(60_000), log: quietLog });
     const followed = { remoteId: 'task_1000001', message: duel };
 
     async function running(npc = {}) {

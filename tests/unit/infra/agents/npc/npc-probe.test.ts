@@ -5,7 +5,7 @@ import { AgentTransport } from '../../../../../router/src/infra/agents/transport
 import { npcDouble } from '../../../../support/npc.ts';
 
 const find = (url: string, settings: NpcSettings = {}) =>
-  npcFindings(url, settings, { transport: new AgentTransport(), signal: AbortSignal.timeout(10_000) });
+  npcFindings(url, settings, { transport: new AgentTransport(), signal: AbortSignal.timeout(60_000) });
 
 describe('npcFindings', () => {
   it('finds nothing at an agent with the capability, and at one without a card', async () => {

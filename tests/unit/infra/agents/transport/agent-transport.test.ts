@@ -5,7 +5,7 @@ import { Egress } from '../../../../../router/src/infra/agents/transport/egress.
 import { serverOf } from '../../../../support/abi.ts';
 
 function get(transport: AgentTransport, url: string, headers = {}) {
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   return transport.fetch(url, { method: 'GET', headers: new Headers(headers), signal, maxBytes: 1_000 });
 }
 
@@ -65,7 +65,7 @@ describe('AgentTransport.open', () => {
       response.writeHead(302, { location: 'http://169.254.169.254/' });
       response.end('moved');
     });
-    const options = { method: 'GET' as const, headers: new Headers(), signal: AbortSignal.timeout(10_000) };
+    const options = { method: 'GET' as const, headers: new Headers(), signal: AbortSignal.timeout(60_000) };
     const opened = await new AgentTransport().open(url, options);
     if (opened.kind !== 'response') throw new Error(opened.detail);
     expect([opened.response.status, await opened.response.text()]).toEqual([302, 'moved']);

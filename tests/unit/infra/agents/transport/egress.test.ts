@@ -29,7 +29,7 @@ function get(url: string, egress: Egress, headers = {}) {
   return new AgentTransport(egress).fetch(url, {
     method: 'GET',
     headers: new Headers(headers),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(60_000),
     maxBytes: 1_000,
   });
 }

@@ -221,7 +221,7 @@ describe.each(ALL)('the official client of version %s over %s', (version, bindin
     expect(list.configs.map(({ id }) => id)).toEqual(['h1']);
     await expect.poll(() => state.outbox.size).toBe(1);
     for (const row of state.outbox.values()) row.state = 'delivered';
-    await expect.poll(() => pushed.at(-1), { timeout: 20_000 }).toBe(`${version} tok completed`);
+    await expect.poll(() => pushed.at(-1), { timeout: 60_000 }).toBe(`${version} tok completed`);
     await client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id: 'h1' });
     await expect(client.getTaskPushNotificationConfig({ tenant: '', taskId, id: 'h1' })).rejects.toThrow();
     const isPrivate = { ...config, url: 'http://169.254.169.254/' };

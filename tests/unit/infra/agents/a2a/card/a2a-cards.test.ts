@@ -9,7 +9,7 @@ import { a2aDouble } from '../../../../../support/a2a.ts';
 import { serverOf } from '../../../../../support/abi.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
 
-const deps = () => ({ transport: new AgentTransport(), signal: AbortSignal.timeout(10_000) });
+const deps = () => ({ transport: new AgentTransport(), signal: AbortSignal.timeout(60_000) });
 
 /** A server that sends this card. */
 async function cardOf(card: unknown) {
@@ -87,7 +87,7 @@ describe('A2aCards', () => {
     const clock = new FakeClock();
     const agent = await a2aDouble();
     const cards = new A2aCards(clock, new AgentTransport());
-    const card = async () => (await cards.cardOf(agent.url, {}, AbortSignal.timeout(10_000))).card?.name;
+    const card = async () => (await cards.cardOf(agent.url, {}, AbortSignal.timeout(60_000))).card?.name;
     expect(await card()).toBe('A2A stand-in');
     await card();
     expect(agent.requests).toHaveLength(1);

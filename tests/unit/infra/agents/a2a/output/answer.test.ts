@@ -10,7 +10,7 @@ import { AgentTransport } from '../../../../../../router/src/infra/agents/transp
 const context = (output?: string) => ({
   transport: new AgentTransport(),
   headersFor: () => new Headers(),
-  signal: AbortSignal.timeout(10_000),
+  signal: AbortSignal.timeout(60_000),
   output: output === undefined ? undefined : parseJsonTemplate(output),
   redact: (text: string) => text.replaceAll('secret', '[secret]'),
 });

@@ -18,7 +18,7 @@ const read = (parts: Part[]) =>
   filesOf(parts, {
     transport: new AgentTransport(),
     headersFor: () => new Headers(),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(60_000),
   });
 
 describe('filesOf', () => {

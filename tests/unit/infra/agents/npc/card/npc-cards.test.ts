@@ -12,7 +12,7 @@ async function setup() {
     response.writeHead(state.status).end(state.answer);
   });
   const cards = new NpcCards(clock, new AgentTransport());
-  const card = () => cards.cardAt(url, new Headers(), AbortSignal.timeout(10_000));
+  const card = () => cards.cardAt(url, new Headers(), AbortSignal.timeout(60_000));
   return { clock, state, card };
 }
 
