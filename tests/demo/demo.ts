@@ -20,7 +20,7 @@ async function exchange(person: Person, text: string, to: string): Promise<void>
   say(person.pushName, `"${text}"`);
   const sentMs = performance.now();
   await person.say(text, { to });
-  const reply = await person.nextReply(20_000);
+  const reply = await person.nextReply();
   say('wa2ai', `"${reply.text}"   (${Math.round(performance.now() - sentMs)} ms)`);
   if (reply.chat !== to)
     throw new Error(`the reply to "${text}" arrived in chat ${reply.chat} instead of ${to}`);
@@ -76,7 +76,7 @@ async function demo(cleanUp: CleanUp, keep: boolean): Promise<void> {
   say(bo.pushName, '[Friends] "Is anybody here?"');
   await bo.say('Is anybody here?', { to: group.jid });
   for (const member of [ana, bo]) {
-    const reply = await member.nextReply(20_000);
+    const reply = await member.nextReply();
     if (reply.chat !== group.jid) throw new Error(`the group's reply arrived in chat ${reply.chat}`);
     say('wa2ai', `[Friends] "${reply.text}"   (seen by ${member.pushName})`);
   }

@@ -23,7 +23,7 @@ async function personAt(appName: string) {
   await bed.service.addRoute(person.phone, adk.url, { config: { adk: { appName } } });
   const ask = async (text: string) => {
     await person.say(text, { to: bed.phone });
-    return (await person.nextReply(20_000)).text;
+    return (await person.nextReply()).text;
   };
   return { person, ask };
 }

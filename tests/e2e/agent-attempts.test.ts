@@ -56,7 +56,7 @@ async function killedInRun(failure: object) {
 describe('a run that a crash of wa2ai interrupted, at an agent without sessions', () => {
   it('is sent again by default, and attempts counts both requests', async () => {
     const { agent, person, row } = await killedInRun({});
-    expect((await person.nextReply(20_000)).text).toBe('second run');
+    expect((await person.nextReply()).text).toBe('second run');
     expect(agent.runs()).toBe(2);
     expect(row).toMatchObject({ state: 'answered', attempts: 2 });
     const [last] = (row.trace as Array<{ attempts: object[] }>).slice(-1);
@@ -73,7 +73,7 @@ describe('a run that a crash of wa2ai interrupted, at an agent without sessions'
     const { agent, person, row } = await killedInRun({ uncertain: 'dead-letter' });
     expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNCERTAIN' });
     await bed.replay(row.id);
-    expect((await person.nextReply(20_000)).text).toBe('second run');
+    expect((await person.nextReply()).text).toBe('second run');
     expect(agent.runs()).toBe(2);
     expect(await bed.untilTurnEnded(String(row.waMessageId))).toMatchObject({
       state: 'answered',
@@ -101,7 +101,7 @@ describe('a refused call on an ABI route that forbids another attempt after one 
     expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNAVAILABLE', attempts: 3 });
     agent.change({ fail: undefined });
     await bed.replay(row.id);
-    expect((await person.nextReply(20_000)).text).toBe('42');
+    expect((await person.nextReply()).text).toBe('42');
     expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'answered', attempts: 4 });
   });
 
@@ -118,7 +118,7 @@ describe('a refused call on an ABI route that forbids another attempt after one 
     await bed.service.end('SIGKILL');
     agent.change({ fail: undefined });
     await bed.restartService();
-    expect((await person.nextReply(20_000)).text).toBe('42');
+    expect((await person.nextReply()).text).toBe('42');
     expect(await bed.untilTurnEnded(id)).toMatchObject({
       state: 'answered',
       attempts: agent.requests.length,

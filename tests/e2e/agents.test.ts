@@ -70,7 +70,7 @@ describe('Misbehaving agents', () => {
       from,
     );
     await bed.anotherAgent([], port);
-    const bubbles = await person.waitForReceived(2, 30_000);
+    const bubbles = await person.waitForReceived(2);
     expect(bubbles.map(({ text }) => text)).toEqual(['Echo: one', 'Echo: two']);
     const row = await bed.message(first);
     expect(row).toMatchObject({ state: 'answered' });

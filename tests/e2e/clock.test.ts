@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function expectAnAnswer(text: string): Promise<void> {
   await ana.say(text, { to: bed.phone });
-  expect((await ana.nextReply(20_000)).text).toBe(`Echo: ${text}`);
+  expect((await ana.nextReply()).text).toBe(`Echo: ${text}`);
 }
 
 describe('A clock that is set', () => {
@@ -57,7 +57,7 @@ describe('A clock that is set', () => {
     for (const text of ['two', 'three']) await ana.say(text, { to: bed.phone });
     await bed.restartService(env, nodeArgs);
     await ana.say('four', { to: bed.phone });
-    const bubbles = await ana.waitForReceived(4, 30_000);
+    const bubbles = await ana.waitForReceived(4);
     expect(bubbles.map(({ text }) => text)).toEqual(['one', 'two', 'three', 'four'].map((t) => `Echo: ${t}`));
     const orders = await bed.database
       .open()

@@ -83,7 +83,7 @@ describe('wa2ai on WhatsApp', () => {
     const finn = bed.person();
     const texts = Array.from({ length: 25 }, (_, index) => `line ${index}`);
     for (const text of texts) await finn.say(text, { to: bed.phone });
-    const bubbles = await finn.waitForReceived(texts.length, 30_000);
+    const bubbles = await finn.waitForReceived(texts.length);
     expect(bubbles.map((bubble) => bubble.text)).toEqual(texts.map((text) => `Echo: ${text}`));
     expect(new Set(bubbles.map((bubble) => bubble.id)).size).toBe(texts.length);
   });

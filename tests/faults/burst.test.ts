@@ -31,7 +31,7 @@ beforeEach(async () => {
   people = Array.from({ length: PEOPLE }, (_, index) => bed.person({ via: index % 2 === 0 ? 'pn' : 'lid' }));
   for (const person of people) {
     await person.say('hello', { to: bed.phone });
-    await person.nextReply(20_000);
+    await person.nextReply();
   }
   await bed.emulator.waitUntilSettled(device(), 20_000);
   await bed.service.end('SIGKILL');

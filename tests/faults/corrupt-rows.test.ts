@@ -12,7 +12,7 @@ beforeEach(async () => {
   [ana, bo] = [bed.person(), bed.person()];
   for (const person of [ana, bo]) {
     await person.say('before', { to: bed.phone });
-    await person.nextReply(20_000);
+    await person.nextReply();
   }
 });
 
@@ -35,13 +35,13 @@ describe('A row that was corrupted by hand', () => {
     const slow = await bed.anotherAgent(['--delay-ms', '1500']);
     await bed.service.addRoute(ana.phone, slow.url);
     await ana.say('slowly', { to: bed.phone });
-    await ana.waitForPresence('composing', 20_000);
+    await ana.waitForPresence('composing');
     await bed.service.end('SIGKILL');
     expect(
       await sql(`UPDATE chat SET worker_node = 'nowhere', worker_epoch = worker_epoch + 7`),
     ).toBeGreaterThan(0);
     await bed.restartService();
-    expect((await ana.nextReply(30_000)).text).toBe('Echo: slowly');
+    expect((await ana.nextReply()).text).toBe('Echo: slowly');
   });
 
   it('of a chat, with an invalid address, turns its replies into dead letters', async () => {
@@ -59,6 +59,6 @@ describe('A row that was corrupted by hand', () => {
       .toMatchObject([
         { reason: 'send-failed', error: expect.stringMatching(/neither a person nor a group/) },
       ]);
-    expect((await bo.nextReply(20_000)).text).toBe('News.');
+    expect((await bo.nextReply()).text).toBe('News.');
   });
 });

@@ -16,7 +16,7 @@ describe('A reply given up because WhatsApp never acknowledged it', () => {
     // Five sends arrive at the phone; their acks get lost, and the phone's receipt is late.
     bed.emulator.faults.withheldAcks = 5;
     const id = await ana.say('are you there?', { to: bed.phone });
-    expect((await ana.nextReply(15_000)).text).toBe('Echo: are you there?');
+    expect((await ana.nextReply()).text).toBe('Echo: are you there?');
     await bed.service.untilLog((line) => line.msg === 'reply never acknowledged', 60_000);
     const letters = async (state: string) =>
       (await bed.service.api('GET', `/api/dead-letters?state=${state}`)).body.data as unknown[];
@@ -30,11 +30,11 @@ describe('A reply given up because WhatsApp never acknowledged it', () => {
     expect(await letters('replayed')).toMatchObject([
       { reason: 'never-acknowledged', error: expect.stringMatching(/acknowledged it later/) },
     ]);
-    const live = bed.emulator.waitFor('live', undefined, 30_000);
+    const live = bed.emulator.waitFor('live');
     bed.emulator.drop();
     await live;
     await ana.say('thanks', { to: bed.phone });
-    expect((await ana.nextReply(15_000)).text).toBe('Echo: thanks');
+    expect((await ana.nextReply()).text).toBe('Echo: thanks');
     expect(ana.received.map(({ text, repeats }) => [text, repeats])).toEqual([
       ['Echo: are you there?', 4],
       ['Echo: thanks', 0],

@@ -51,7 +51,7 @@ describe('A full disk of the embedded database', () => {
     await service.addRoute('*', agent.url);
     ana = createPerson(emulator, { phone: newNumber('346') });
     await ana.say('before', { to: phone });
-    await ana.nextReply(20_000);
+    await ana.nextReply();
   });
   afterEach(async () => {
     await disk.free();

@@ -28,7 +28,7 @@ describe('A storm of stanzas with a bad MAC', () => {
     const [broken, other] = [bed.person(), bed.person({ via: 'lid' })];
     for (const person of [broken, other]) {
       await person.say('hello', { to: bed.phone });
-      await person.nextReply(20_000);
+      await person.nextReply();
     }
     const { service } = bed;
     const before = { mb: residentMb(service.pid), lines: service.lines.length };
@@ -59,12 +59,12 @@ describe('A message that WhatsApp delivers again after a restart', () => {
     bed = await TestBed.startPaired();
     const ana = bed.person();
     const ids = [await ana.say('first', { to: bed.phone }), await ana.say('second', { to: bed.phone })];
-    await ana.waitForReceived(2, 20_000);
+    await ana.waitForReceived(2);
     await bed.service.end(signal);
     for (const id of ids) ana.redeliver(id);
     await bed.restartService();
     await ana.say('third', { to: bed.phone });
-    await ana.waitForReceived(3, 30_000);
+    await ana.waitForReceived(3);
     await bed.emulator.waitUntilSettled(device(), 20_000);
     expect(ana.received.map(({ text }) => text)).toEqual(['Echo: first', 'Echo: second', 'Echo: third']);
   });
@@ -87,7 +87,7 @@ describe('A reconnect', () => {
       await live;
       await untilState(bed.service, 'open');
       await ana.say(`round ${round}`, { to: bed.phone });
-      expect((await ana.nextReply(20_000)).text).toBe(`Echo: round ${round}`);
+      expect((await ana.nextReply()).text).toBe(`Echo: round ${round}`);
     }
     expect(closed).not.toContain('replaced');
     expect(logins.length).toBeLessThanOrEqual(6);
@@ -132,7 +132,7 @@ describe('Credentials that are saved many times at once', () => {
         await bed.restartService();
       } else await live;
       await ana.say(`round ${round}`, { to: bed.phone });
-      expect((await ana.nextReply(30_000)).text).toBe(`Echo: round ${round}`);
+      expect((await ana.nextReply()).text).toBe(`Echo: round ${round}`);
     }
   });
 });
@@ -142,14 +142,14 @@ describe('An event buffer of Baileys that is never flushed', () => {
     bed = await TestBed.startPaired();
     const ana = bed.person();
     await ana.say('before', { to: bed.phone });
-    await ana.nextReply(20_000);
+    await ana.nextReply();
     await bed.service.end();
     bed.emulator.faults.isOfflineEndless = true;
     await ana.say('while away', { to: bed.phone });
     await bed.restartService();
-    expect((await ana.nextReply(20_000)).text).toBe('Echo: while away');
+    expect((await ana.nextReply()).text).toBe('Echo: while away');
     await ana.say('live', { to: bed.phone });
-    expect((await ana.nextReply(20_000)).text).toBe('Echo: live');
+    expect((await ana.nextReply()).text).toBe('Echo: live');
   });
 });
 

@@ -34,7 +34,7 @@ describe('wa2ai without its database', () => {
       const ana = bed.person();
       await ana.say('before', { to: bed.phone });
       await ana.nextReply();
-      const closed = bed.emulator.waitFor('closed', undefined, 30_000);
+      const closed = bed.emulator.waitFor('closed');
       way[how]();
       await closed;
       const { status, body } = await bed.service.api('GET', '/health/ready');
@@ -51,10 +51,10 @@ describe('wa2ai without its database', () => {
       const live = bed.emulator.waitFor('live', undefined, 90_000);
       way[back]();
       await live;
-      expect((await ana.nextReply(30_000)).text).toBe('Echo: while it is away');
+      expect((await ana.nextReply()).text).toBe('Echo: while it is away');
       await untilState(bed.service, 'open');
       await ana.say('after', { to: bed.phone });
-      expect((await ana.nextReply(30_000)).text).toBe('Echo: after');
+      expect((await ana.nextReply()).text).toBe('Echo: after');
       expect(ana.received).toHaveLength(3);
       expect((await bed.service.api('GET', '/health/ready')).status).toBe(200);
       await expect

@@ -103,7 +103,7 @@ describe('People get every reply once and in order', () => {
       inOneRun(MESSAGES, async ({ conversations, emulator, device }) => {
         for (const _ of [1, 2, 3, 4, 5]) {
           emulator.drop(device());
-          await emulator.waitFor('live', undefined, 45_000);
+          await emulator.waitFor('live');
           await conversations.untilAnswered(conversations.answered + 12, 45_000);
         }
       }),
@@ -134,7 +134,7 @@ describe('People get every reply once and in order', () => {
           await outage(400);
           emulator.faults.withheldAcks = 0;
           emulator.drop(device());
-          await emulator.waitFor('live', undefined, 45_000);
+          await emulator.waitFor('live');
         }
       }),
     );

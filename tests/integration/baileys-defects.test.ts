@@ -60,7 +60,7 @@ describe('a burst', () => {
       const texts = numbered(120);
       for (const text of texts) void person.say(text, { to: phone });
       const answers: Array<string | undefined> = [];
-      for (const _ of texts) answers.push((await person.nextReply(30_000)).text);
+      for (const _ of texts) answers.push((await person.nextReply()).text);
       expect(account.texts).toEqual(texts);
       expect(answers).toEqual(texts.map((text) => `echo: ${text}`));
       expect(unreadable).toEqual([]);
@@ -74,7 +74,7 @@ describe('a burst', () => {
     await Promise.all(
       strangers.flatMap((stranger) => texts.map((text) => stranger.say(text, { to: phone }))),
     );
-    await account.untilReceived(strangers.length * texts.length, 20_000);
+    await account.untilReceived(strangers.length * texts.length);
     for (const stranger of strangers) {
       const own = account.received.filter((message) => replyAddress(message) === stranger.pn);
       expect(own.map((message) => message.text)).toEqual(texts);
@@ -98,7 +98,7 @@ describe('a burst', () => {
     const texts = numbered(30);
     for (const [index, text] of texts.entries()) void people[index % 3]?.say(text, { to: group });
     const answers = new Set<string | undefined>();
-    for (const _ of texts) answers.add((await people[0]?.nextReply(20_000))?.text);
+    for (const _ of texts) answers.add((await people[0]?.nextReply())?.text);
     expect([...answers].toSorted()).toEqual(texts.map((text) => `echo: ${text}`).toSorted());
     expect(unreadable).toEqual([]);
   });
@@ -125,11 +125,11 @@ describe('an event buffer that Baileys never flushes', () => {
     emulator.faults.isOfflineEndless = true;
     const second = newAccount(stores);
     await second.provider.start();
-    await second.untilReceived(1, 5_000);
+    await second.untilReceived(1);
     await ana.say('live', { to: phone });
-    await second.untilReceived(2, 5_000);
+    await second.untilReceived(2);
     const reply = await second.send(ana.pn, 'answer');
-    await second.untilReceipt(reply.waMessageId, 'delivered', 5_000);
+    await second.untilReceipt(reply.waMessageId, 'delivered');
     expect(second.texts).toEqual(['while away', 'live']);
   });
 });
@@ -163,7 +163,7 @@ describe('messages that cannot be decrypted', () => {
     const storm = numbered(60, 'broken');
     for (const text of storm) void ana.say(text, { to: phone, isCorrupt: true });
     await bob.say('still served', { to: phone });
-    await account.untilReceived(storm.length + 2, 30_000);
+    await account.untilReceived(storm.length + 2);
     expect(new Set(account.texts)).toEqual(new Set(['hello', 'still served', ...storm]));
     const reported = account.log
       .slice(before)
@@ -189,7 +189,7 @@ describe('the log', () => {
 describe('the asynchronous context of the process', () => {
   async function talk(text: string): Promise<void> {
     await ana.say(text, { to: phone });
-    expect((await ana.nextReply(20_000)).text).toBe(`echo: ${text}`);
+    expect((await ana.nextReply()).text).toBe(`echo: ${text}`);
   }
 
   it('does not grow with reconnects', async () => {
@@ -198,7 +198,7 @@ describe('the asynchronous context of the process', () => {
     await talk('before');
     const before = await exportedStores();
     for (const text of ['one', 'two', 'three']) {
-      const live = emulator.waitFor('live', undefined, 20_000);
+      const live = emulator.waitFor('live');
       emulator.drop(device());
       await live;
       await talk(text);

@@ -97,7 +97,7 @@ describe('a temporary ban', () => {
     emulator.faults.failedLogins = 1;
     emulator.faults.failureReason = 402;
     emulator.drop();
-    await first.untilState('restricted', 20_000);
+    await first.untilState('restricted');
     await first.provider.stop();
     logins = 0;
 

@@ -27,7 +27,7 @@ async function personWith(settings: Record<string, unknown> = {}) {
   });
   const ask = async (text: string) => {
     await person.say(text, { to: bed.phone });
-    return (await person.nextReply(30_000)).text;
+    return (await person.nextReply()).text;
   };
   return { person, ask };
 }
@@ -53,7 +53,7 @@ describe('A real ADK server with --a2a on WhatsApp', () => {
   it('has its picture sent', async () => {
     const { person } = await personWith();
     await person.say('picture', { to: bed.phone });
-    expect((await person.nextReply(30_000)).message.imageMessage).toBeTruthy();
+    expect((await person.nextReply()).message.imageMessage).toBeTruthy();
   });
 
   it('reports a task that lasts longer than the turn', async () => {

@@ -25,7 +25,7 @@ async function sql(text: string, values: unknown[] = []): Promise<number> {
 
 async function expectAnAnswer(person: Person, text: string): Promise<void> {
   await person.say(text, { to: bed.phone });
-  expect((await person.nextReply(20_000)).text).toBe(`Echo: ${text}`);
+  expect((await person.nextReply()).text).toBe(`Echo: ${text}`);
 }
 
 async function account(): Promise<Record<string, unknown>> {
@@ -66,7 +66,7 @@ describe('Routes with a corrupted config', () => {
       expect(repaired.body.data).not.toHaveProperty('damage');
     }
     await bed.service.api('POST', '/api/dead-letters/replay', {});
-    for (const person of people) expect((await person.nextReply(20_000)).text).toBe('Echo: hello');
+    for (const person of people) expect((await person.nextReply()).text).toBe('Echo: hello');
   });
 });
 
@@ -87,7 +87,7 @@ describe('At the start', () => {
     await ana.say('while away', { to: bed.phone });
     await bed.restartService();
     await untilState(bed.service, 'open');
-    expect((await ana.nextReply(20_000)).text).toBe('Echo: while away');
+    expect((await ana.nextReply()).text).toBe('Echo: while away');
     await expectAnAnswer(bo, 'after');
     const { problems, state } = await account();
     expect(state).toBe('open');

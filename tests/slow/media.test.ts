@@ -290,7 +290,7 @@ describe('A file that an agent sends', () => {
         [group, bo],
       ] as const) {
         const id = await ann.say('a cat', { to });
-        const bubble = await reader.nextReply(20_000);
+        const bubble = await reader.nextReply();
         expect(bubble.message[key]).toMatchObject({ mimetype });
         expect(bubble.text).toBe('caption' in output ? 'A drawing' : undefined);
         expect(fileIn(bubble)).toEqual(png);
@@ -305,22 +305,6 @@ describe('A file that an agent sends', () => {
       }
     },
   );
-
-  it('of nearly 10 MB is received and sent byte for byte while other chats are answered', async () => {
-    const [person, other] = [bed.person(), bed.person()];
-    const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });
-    const functions = ['function mirror(bytes data) returns (bytes same)'];
-    await abiRoute(person.phone, mirror, { functions, output: { document: '{{same}}' } });
-    await abiRoute(other.phone, analyst, { functions: specificationFunctions });
-    const bytes = randomBytes(9_990_000);
-    await person.say(bed.emulator.mediaHost.message('video', bytes), { to: bed.phone });
-    await other.say('/add 2 40', { to: bed.phone });
-    expect((await other.nextReply(20_000)).text).toBe('42');
-    const bubble = await person.nextReply(60_000);
-    expect(bubble.text).toBeUndefined();
-    expect(fileIn(bubble).equals(bytes)).toBe(true);
-    await mirror.close();
-  });
 
   it('is supported by ADK routes with media, which also receive what people send', async () => {
     const person = bed.person();
@@ -347,7 +331,7 @@ describe('A file that an agent sends', () => {
     });
     const message = bed.emulator.mediaHost.message('image', png, { mimeType: 'image/png' });
     await person.say(message, { to: bed.phone });
-    const bubble = await person.nextReply(20_000);
+    const bubble = await person.nextReply();
     expect(bubble.text).toBe('the same again');
     expect(fileIn(bubble)).toEqual(png);
     expect(bodies).toHaveLength(1);
@@ -381,7 +365,7 @@ describe('A file that an agent sends', () => {
     await abiRoute(person.phone, artist, { ...drawing, output: { image: '{{0}}' } });
     bed.emulator.mediaHost.faults.failedUploads = 1;
     await person.say('a cat', { to: bed.phone });
-    expect(fileIn(await person.nextReply(30_000))).toEqual(png);
+    expect(fileIn(await person.nextReply())).toEqual(png);
     expect(person.received).toHaveLength(1);
   });
 
@@ -397,7 +381,7 @@ describe('A file that an agent sends', () => {
       await person.say('a cat', { to: bed.phone });
       await bed.service.untilExit();
       await bed.restartService();
-      await person.waitForReceived(before + 1, 30_000);
+      await person.waitForReceived(before + 1);
       await bed.emulator.waitUntilSettled(String(bed.emulator.linkedDevices(bed.phone.pn)[0]?.pn));
       const [bubble, ...more] = person.received.slice(before);
       expect(more).toEqual([]);

@@ -38,7 +38,7 @@ const texts = (person: Person) => person.received.map(({ text }) => text);
 async function untilAnswered(person: Person): Promise<Array<string | undefined>> {
   const isMark = (text: string | undefined) => text?.startsWith('Esta es la conversación') ?? false;
   await write(person, '/status');
-  while (!texts(person).some(isMark)) await person.waitForReceived(person.received.length + 1, 30_000);
+  while (!texts(person).some(isMark)) await person.waitForReceived(person.received.length + 1);
   return texts(person).filter((text) => !isMark(text));
 }
 
@@ -73,7 +73,7 @@ describe('lines that a person writes in a row', () => {
     await write(cleo, 'while it was down');
     await bed.restartService();
     await write(cleo, 'after');
-    await cleo.waitForReceived(1, 30_000);
+    await cleo.waitForReceived(1);
     const all = (await untilAnswered(cleo)).map((text) => text?.replace(/^Echo: /, '')).join('\n');
     expect(all).toBe('before\nwhile it was down\nafter');
   });
@@ -90,7 +90,7 @@ describe('what a person writes while the agent works', () => {
     expect(await bed.message(second)).toMatchObject({ state: 'received' });
     await bed.service.end('SIGKILL');
     await bed.restartService();
-    expect((await dan.nextReply(30_000)).text).toBe('Echo: one\ntwo');
+    expect((await dan.nextReply()).text).toBe('Echo: one\ntwo');
     expect(await untilAnswered(dan)).toEqual(['Echo: one\ntwo']);
   });
 
@@ -100,10 +100,7 @@ describe('what a person writes while the agent works', () => {
     await write(eva, 'one');
     await eva.waitForPresence('composing');
     await write(eva, 'two', 'three');
-    expect((await eva.waitForReceived(2, 30_000)).map(({ text }) => text)).toEqual([
-      'Echo: one',
-      'Echo: two\nthree',
-    ]);
+    expect((await eva.waitForReceived(2)).map(({ text }) => text)).toEqual(['Echo: one', 'Echo: two\nthree']);
   });
 });
 
@@ -122,7 +119,7 @@ describe('a message that its author edits', () => {
     const [id = ''] = await write(gil, 'tomorow');
     await gil.waitForPresence('composing');
     await gil.edit(id, 'tomorrow', { to: bed.phone });
-    expect((await gil.nextReply(30_000)).text).toBe('Echo: tomorrow');
+    expect((await gil.nextReply()).text).toBe('Echo: tomorrow');
     expect(await untilAnswered(gil)).toEqual(['Echo: tomorrow']);
   });
 
@@ -160,7 +157,7 @@ describe('a message that is deleted', () => {
     await kim.say(revocation(id), { to: bed.phone });
     expect(await bed.untilTurnEnded(id)).toMatchObject({ reason: 'deleted-by-author' });
     await write(kim, 'next');
-    expect((await kim.nextReply(30_000)).text).toBe('Echo: next');
+    expect((await kim.nextReply()).text).toBe('Echo: next');
     expect(texts(kim)).toEqual(['Echo: next']);
   });
 
@@ -183,6 +180,6 @@ describe('a message that is deleted', () => {
     const id = await lea.say('stays', { to: group });
     await lea.waitForPresence('composing');
     await admin.say(revocation(id, group.jid), { to: group });
-    expect((await lea.nextReply(30_000)).text).toBe('Echo: stays');
+    expect((await lea.nextReply()).text).toBe('Echo: stays');
   });
 });

@@ -1,7 +1,7 @@
 import { EmulatorError } from './emulator-error.ts';
 
 /** Default time limit of waits, in milliseconds; long enough for a busy machine. */
-export const PATIENCE_MS = 40_000;
+export const PATIENCE_MS = 60_000;
 
 interface Waiter<T> {
   isDone: (items: readonly T[]) => T | undefined;
