@@ -42,7 +42,8 @@ END $$;
 
 -- The fence of a write: one row while the lease of this epoch is valid, and it stays valid until the caller commits; no
 -- row otherwise. Callers without a lease (tests, tools) always get one row.
-CREATE OR REPLACE FUNCTION lease_held(p_account text, p_owner text, p_epoch bigint) RETURNS SETOF boolean LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION lease_held(p_account text, p_owner text, p_epoch bigint) RETURNS SETOF boolean ROWS 1
+LANGUAGE plpgsql AS $$
 BEGIN
   IF p_owner IS NULL THEN
     RETURN NEXT true;

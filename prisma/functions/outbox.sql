@@ -17,7 +17,7 @@ BEGIN
       mentions, timer_seconds)
     VALUES (p_account, c.id, p_key, p_wa_id, p_to, p_text, p_by_hand_ms IS NOT NULL, p_special, p_quote, p_media,
       p_mentions, nullif(c.timer_seconds, 0))
-    ON CONFLICT (account_id, idempotency_key) DO NOTHING RETURNING * INTO o;
+    ON CONFLICT (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING RETURNING * INTO o;
   IF FOUND THEN
     IF p_source IS NOT NULL THEN
       IF p_bytes IS NULL AND p_stored IS NULL THEN

@@ -43,8 +43,12 @@ export class PostgresKeyStore implements KeyStore {
         SELECT auth_key.category, auth_key.key_id, auth_key.value
         FROM unnest(${names.map((name) => name.category)}::text[], ${names.map((name) => name.keyId)}::text[])
           AS wanted(category, key_id)
-        JOIN auth_key ON account_id = ${scope.accountId} AND generation = ${scope.generation}
-          AND auth_key.category = wanted.category AND auth_key.key_id = wanted.key_id`),
+        -- A limit for each key: without statistics a join would read all keys of the account.
+        CROSS JOIN LATERAL (
+          SELECT k.category, k.key_id, k.value FROM auth_key k
+          WHERE k.account_id = ${scope.accountId} AND k.generation = ${scope.generation}
+            AND k.category = wanted.category AND k.key_id = wanted.key_id
+          LIMIT 1) AS auth_key`),
     );
     return rows.map(({ category, key_id: keyId, value }) => {
       const name = { category, keyId };
@@ -62,9 +66,20 @@ export class PostgresKeyStore implements KeyStore {
   }
 
   async commit(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
-    const sealed = puts.map((put) => ({ ...put, value: this.#seal(put.value, scope, put) }));
-    if (deletes.length === 0 && journal.length === 0) return this.#put(scope, sealed);
-    await this.#commitAll(scope, { puts: sealed, deletes, journal });
+    if (puts.length + deletes.length + journal.length === 0) return;
+    const { owner, epoch } = fenceOf(this.#fence);
+    const { accountId, generation } = scope;
+    await underFence(this.#fence, 'storing WhatsApp keys', () =>
+      this.#postgres.query<HeldRow>(sql`
+        SELECT commit_keys(${accountId}, ${owner}, ${epoch}::bigint, ${generation}::integer,
+          ${deletes.map((d) => d.category)}::text[], ${deletes.map((d) => d.keyId)}::text[],
+          ${journal.map((e) => e.ciphertextHash)}::text[], ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
+          ${journal.map((e) => storableId(e.waMessageId))}::text[],
+          ${journal.map((e) => base64(this.#sealPlaintext(accountId, e)))}::text[],
+          ${journal.map((e) => base64(e.stanza))}::text[],
+          ${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
+          ${puts.map((p) => this.#seal(p.value, scope, p))}::text[]) AS held`),
+    );
   }
 
   #seal(value: string, scope: KeyScope, name: KeyName): string {
@@ -85,58 +100,6 @@ export class PostgresKeyStore implements KeyStore {
 
   #sealPlaintext(accountId: string, { ciphertextHash, plaintext }: JournalEntry): Uint8Array {
     return this.#postgres.secrets.sealBytes(plaintext, journalContext(accountId, ciphertextHash));
-  }
-
-  /** The commonest step, keys alone, in its cheapest form. */
-  async #put(scope: KeyScope, puts: KeyChange['puts']): Promise<void> {
-    if (puts.length === 0) return;
-    const { owner, epoch } = fenceOf(this.#fence);
-    await underFence(this.#fence, 'storing WhatsApp keys', async () => {
-      const written = await this.#postgres.execute(sql`
-        INSERT INTO auth_key (account_id, generation, category, key_id, value)
-        SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
-        FROM lease_held(${scope.accountId}, ${owner}, ${epoch}::bigint),
-             unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
-                    ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
-        ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value`);
-      return [{ held: written }];
-    });
-  }
-
-  async #commitAll(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
-    const { owner, epoch } = fenceOf(this.#fence);
-    await underFence(this.#fence, 'storing WhatsApp keys', () =>
-      this.#postgres.query<HeldRow>(sql`
-        WITH held AS MATERIALIZED (
-          SELECT * FROM lease_held(${scope.accountId}, ${owner}, ${epoch}::bigint)
-        ), gone AS (
-          DELETE FROM auth_key
-          USING held, unnest(${deletes.map((d) => d.category)}::text[], ${deletes.map((d) => d.keyId)}::text[])
-            AS old(category, key_id)
-          WHERE account_id = ${scope.accountId} AND generation = ${scope.generation}
-            AND auth_key.category = old.category AND auth_key.key_id = old.key_id
-        ), journalled AS (
-          INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
-          SELECT ${scope.accountId}, entry.hash, entry.stanza_order, entry.wa_message_id,
-                 decode(entry.plaintext, 'base64'), decode(entry.stanza, 'base64')
-          FROM held,
-               unnest(${journal.map((e) => e.ciphertextHash)}::text[],
-                      ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
-                      ${journal.map((e) => storableId(e.waMessageId))}::text[],
-                      ${journal.map((e) => base64(this.#sealPlaintext(scope.accountId, e)))}::text[],
-                      ${journal.map((e) => base64(e.stanza))}::text[])
-            AS entry(hash, stanza_order, wa_message_id, plaintext, stanza)
-          ON CONFLICT (account_id, ciphertext_hash) DO NOTHING
-        ), put AS (
-          INSERT INTO auth_key (account_id, generation, category, key_id, value)
-          SELECT ${scope.accountId}, ${scope.generation}, put.category, put.key_id, put.value
-          FROM held,
-               unnest(${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
-                      ${puts.map((p) => p.value)}::text[]) AS put(category, key_id, value)
-          ON CONFLICT (account_id, generation, category, key_id) DO UPDATE SET value = excluded.value
-        )
-        SELECT count(*)::integer AS held FROM held`),
-    );
   }
 }
 

@@ -372,7 +372,10 @@ export class PostgresOutbox implements Outbox {
             to_timestamp(min(r.at_ms) FILTER (WHERE r.rank >= 3) / 1000.0) AS read_at
           FROM unnest(${waIds}::text[], ${ranks}::integer[], ${times}::bigint[], ${phones}::text[], ${lids}::text[],
                       ${groupIds}::text[]) AS r (wa_id, rank, at_ms, phone, lid, group_id)
-          JOIN outbox o ON o.account_id = ${accountId} AND o.wa_message_id = r.wa_id
+          -- A limit for each receipt: without statistics a join would read the whole outbox of the account.
+          CROSS JOIN LATERAL (
+            SELECT f.id, f.chat_id FROM outbox f
+            WHERE f.account_id = ${accountId} AND f.wa_message_id = r.wa_id LIMIT 1) AS o
           JOIN chat c ON c.id = o.chat_id
           WHERE coalesce(r.phone, r.lid, r.group_id) IS NULL
             OR r.phone = c.phone OR r.lid = c.lid OR r.group_id = c.group_id
