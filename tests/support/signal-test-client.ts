@@ -198,6 +198,7 @@ export class TestClient implements ServerSide {
     this.#linkCodes.add({ ref, wrapped, identity });
   }
   unlinkDevice(): void {}
+  notifyAppState(): void {}
 
   #toActor(id: string, chat: string, isGroup: boolean, ciphertexts: Ciphertext[]): MessageToActor {
     return {

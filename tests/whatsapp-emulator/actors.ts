@@ -1,4 +1,5 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
+import type { AppState } from './app-state.ts';
 
 /**
  * The types by which the emulated server, virtual people, phones and groups use each other.
@@ -107,6 +108,8 @@ export interface Actor {
 
 /** The phone of an account: it links devices. */
 export interface PhoneActor extends Actor {
+  /** What the phone tells its linked devices about its chats. */
+  readonly appState: AppState;
   /** A client requested code pairing with this phone's number; kept until the owner types the code. */
   onLinkCodeHello(hello: LinkCodeHello): void;
   /** The client responded to `submitLinkCode`; the phone creates the device identity and calls `pairDevice`. */
@@ -233,6 +236,8 @@ export interface ServerSide {
   pairDevice(request: PairRequest): Promise<string>;
   /** Passes the phone's half of code pairing on: salt (32) + IV (16) + AES-CTR (32), and its identity key. */
   submitLinkCode(ref: string, wrappedPrimaryEphemeral: Uint8Array, primaryIdentity: Uint8Array): void;
+  /** Tells the linked devices of an account that a collection of its app state has changed; kept and repeated like a message. */
+  notifyAppState(user: string, collection: string): void;
   /** Removes a linked device as its phone's owner would: 401 device_removed now, or at its next login. */
   unlinkDevice(devicePn: string): void;
 }

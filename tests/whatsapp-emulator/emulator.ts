@@ -267,6 +267,14 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     this.#pairing.submitLinkCode(ref, wrappedPrimaryEphemeral, primaryIdentity);
   }
 
+  notifyAppState(user: string, collection: string): void {
+    const attrs = { from: SERVER, id: `${randomInt(1e9)}`, type: 'server_sync', t: seconds(Date.now()) };
+    for (const { pn } of this.linkedDevices(user)) {
+      const notification = node('notification', attrs, [node('collection', { name: collection })]);
+      deliver(this.#context, this.#device(pn), notification);
+    }
+  }
+
   unlinkDevice(devicePn: string): void {
     this.#stanzas.unlink(this.#device(devicePn));
   }

@@ -152,9 +152,11 @@ export class MessageSender {
   }
 }
 
-// Messages of the owner reach the other devices of the account inside a deviceSentMessage.
-function wrapOwn({ chat, message }: OutgoingMessage): proto.IMessage {
-  return chat.kind === 'own' ? { deviceSentMessage: { destinationJid: chat.recipient, message } } : message;
+// Messages of the owner reach the other devices of the account inside a deviceSentMessage; those to the devices themselves do not.
+function wrapOwn({ chat, message, attrs }: OutgoingMessage): proto.IMessage {
+  return chat.kind === 'own' && attrs?.category !== 'peer'
+    ? { deviceSentMessage: { destinationJid: chat.recipient, message } }
+    : message;
 }
 
 function senderKeyMessage(groupId: string, distribution: Uint8Array): proto.IMessage {

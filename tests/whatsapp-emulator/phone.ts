@@ -10,6 +10,7 @@ import type {
   ServerSide,
 } from './actors.ts';
 import { parsePairingQr, signDeviceIdentity } from './adv-identity.ts';
+import { AppState } from './app-state.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { answerLinkCode, openLinkCodeKeyBundle } from './link-code.ts';
 import { plainText, textOf } from './message-content.ts';
@@ -43,6 +44,7 @@ export class Phone implements PhoneActor {
   readonly lid: string;
   readonly pushName: string;
   readonly devices: readonly number[] = [0];
+  readonly appState = new AppState();
   readonly #server: ServerSide;
   readonly #peer: SignalPeer;
   readonly #reader: MessageReader;
@@ -50,6 +52,8 @@ export class Phone implements PhoneActor {
   readonly #hellos = new Timeline<LinkCodeHello>();
   readonly #codeLinks = new Map<string, CodeLink>();
   readonly #copies = new Timeline<ReceivedMessage>();
+  /** Devices, phone number form, that have the key of the app state. */
+  readonly #withStateKey = new Set<string>();
   #lastKeyIndex = 0;
 
   /** Does not register the account; `createPhone` does. */
@@ -126,6 +130,25 @@ export class Phone implements PhoneActor {
     if (devices.length === 0) throw new EmulatorError(`the account ${this.pn} has no linked device`);
     await this.#sender.send({ id, chat: { kind: 'own', recipient }, message, sentAtMs: Date.now() }, devices);
     return id;
+  }
+
+  /** The owner locks a chat on the phone, or unlocks it; linked devices learn it. */
+  async lock(chat: { readonly pn: string } | { readonly jid: string }, isLocked = true): Promise<void> {
+    const collection = await this.appState.lock('jid' in chat ? chat.jid : chat.pn, isLocked);
+    await this.shareStateKey();
+    this.#server.notifyAppState(this.pn, collection);
+  }
+
+  /** Gives linked devices that do not have it the key of the app state, as phones do after linking. */
+  async shareStateKey(): Promise<void> {
+    const devices = this.#server.linkedDevices(this.pn).map(({ pn }) => pn);
+    const chat = { kind: 'own', recipient: this.pn } as const;
+    for (const device of devices.filter((each) => !this.#withStateKey.has(each))) {
+      this.#withStateKey.add(device);
+      const message = this.appState.keyShare();
+      const attrs = { category: 'peer', push_priority: 'high' };
+      await this.#sender.send({ id: newMessageId(), chat, message, sentAtMs: Date.now(), attrs }, [device]);
+    }
   }
 
   /** The owner unlinks a device; default all devices of the account. */

@@ -150,13 +150,16 @@ function groupNode(group: GroupInfo): BinaryNode {
   );
 }
 
-/** The account has no app state: each collection is returned as the client has it, a patch increases its version. */
-function answerAppState(iq: BinaryNode): Answer {
-  const collections = children(getBinaryNodeChild(iq, 'sync')).map((collection) => {
-    const version = Number(collection.attrs.version ?? 0) + (getBinaryNodeChild(collection, 'patch') ? 1 : 0);
-    return node('collection', { name: collection.attrs.name, version: `${version}`, type: 'result' });
-  });
-  return [node('sync', {}, collections)];
+/** The patches of the account's phone that the device does not have. */
+function answerAppState(iq: BinaryNode, { device }: QueryContext): Answer {
+  const asked = children(getBinaryNodeChild(iq, 'sync'));
+  return [
+    node(
+      'sync',
+      {},
+      asked.map((collection) => device.phone.appState.answer(collection)),
+    ),
+  ];
 }
 
 function answerMex(iq: BinaryNode): Answer {
