@@ -201,6 +201,7 @@ BEGIN
   DELETE FROM chat WHERE id = gone.id;
   UPDATE chat SET active_at = greatest(kept.active_at, gone.active_at),
       timer_seconds = greatest(kept.timer_seconds, gone.timer_seconds),
+      is_locked = kept.is_locked OR gone.is_locked,
       policy_state = CASE WHEN gone.policy_state IS NULL THEN policy_state
         ELSE gone.policy_state || coalesce(policy_state, '{}') END,
       tags = ARRAY(SELECT DISTINCT tag FROM unnest(kept.tags || gone.tags) AS tag ORDER BY tag),
@@ -294,4 +295,23 @@ BEGIN
     WHERE id = least(by_lid.id, by_phone.id)
     RETURNING * INTO c;
   RETURN c;
+END $$;
+
+-- Stores whether the owner has locked a chat on the phone. Nothing is stored about a chat that is not known and not locked.
+CREATE OR REPLACE FUNCTION chat_lock(
+  p_account text, p_phone text, p_lid text, p_group text, p_reply_to text, p_is_locked boolean
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  c chat;
+BEGIN
+  IF NOT p_is_locked AND NOT EXISTS (
+      SELECT 1 FROM chat WHERE account_id = p_account AND (phone = p_phone OR lid = p_lid OR group_id = p_group)) THEN
+    RETURN NULL;
+  END IF;
+  c := chat_of(p_account, p_phone, p_lid, p_group, p_reply_to);
+  IF c.is_locked = p_is_locked THEN
+    RETURN NULL;
+  END IF;
+  UPDATE chat SET is_locked = p_is_locked WHERE id = c.id;
+  RETURN c.id;
 END $$;

@@ -353,6 +353,59 @@ describeStores('chats in $name', (stores) => {
     });
   });
 
+  describe('a chat that the owner locks on the phone', () => {
+    const lock = (person: ReturnType<typeof aPerson>, isLocked: boolean) =>
+      stores.chats.lock(accountId, { kind: 'person', phone: person.phone, lid: person.lid }, isLocked);
+
+    it('is listed as locked, without the words of its last message, until it is unlocked', async () => {
+      const person = aPerson();
+      const { chatId, messageId } = await add(person, { text: 'a secret' });
+      const other = await add();
+      await lock(person, true);
+      await lock(person, true);
+      const [locked] = await stores.chats.list({ accountId, isLocked: true, limit: 9 });
+      expect(locked).toMatchObject({ id: chatId, isLocked: true, lastMessage: { kind: 'text', text: '' } });
+      expect(await ids({ isLocked: false })).toEqual([other.chatId]);
+      const jid = `${person.phone}@s.whatsapp.net`;
+      await stores.inbox.finishTurn(messageId, answered([aReply(accountId, jid, 'the answer')]));
+      expect((await stores.chats.get(chatId))?.lastMessage).toMatchObject({
+        direction: 'outgoing',
+        text: '',
+      });
+      await lock(person, false);
+      const unlocked = await stores.chats.get(chatId);
+      expect(unlocked?.lastMessage?.text).toBe('the answer');
+      expect(unlocked?.isLocked).toBeUndefined();
+    });
+
+    it('is locked before its first message, and by either address', async () => {
+      const person = aPerson();
+      await stores.chats.lock(accountId, { kind: 'person', lid: person.lid }, true);
+      const { chatId } = await add(person);
+      expect(await ids()).toEqual([chatId]);
+      expect(await stores.chats.get(chatId)).toMatchObject({ isLocked: true, phone: person.phone });
+      const groupId = '120363000000000091';
+      await stores.chats.lock(accountId, { kind: 'group', groupId }, true);
+      const group = await add(aPerson(), { chat: { kind: 'group', groupId } });
+      expect(await stores.chats.get(group.chatId)).toMatchObject({ isLocked: true });
+    });
+
+    it('stays locked when it is merged with the other chat of its person', async () => {
+      const person = aPerson();
+      const first = await add({ phone: person.phone } as typeof person);
+      await stores.chats.lock(accountId, { kind: 'person', lid: person.lid }, true);
+      expect(await ids()).toHaveLength(2);
+      await add(person);
+      expect(await ids({ isLocked: true })).toEqual([first.chatId]);
+      expect(await ids()).toHaveLength(1);
+    });
+
+    it('is not stored when it is unlocked and not known', async () => {
+      await lock(aPerson(), false);
+      expect(await ids()).toEqual([]);
+    });
+  });
+
   describe('the session of a person in all chats', () => {
     it('is the first one until another begins, which begins once for each message', async () => {
       const [one, two] = [(await add()).chatId, (await add()).chatId];
@@ -361,7 +414,7 @@ describeStores('chats in $name', (stores) => {
       expect(await use(one)).toEqual({ number: 1, startMs: 0, chatIds: [one] });
       const used = await use(two);
       expect(used).toEqual({ number: 1, startMs: 0, usedMs: expect.any(Number), chatIds: [one, two] });
-      expect(Math.abs((used.usedMs ?? 0) - Date.now())).toBeLessThan(60 * 60_000);
+      expect(Math.abs((used?.usedMs ?? 0) - Date.now())).toBeLessThan(60 * 60_000);
       const second = await start('11');
       expect(second).toEqual({ number: 2, startMs: expect.any(Number) });
       expect(await start('11')).toEqual(second);
@@ -371,11 +424,26 @@ describeStores('chats in $name', (stores) => {
       expect((await stores.chats.startPersonSession(accountId, '79', '13')).number).toBe(2);
     });
 
+    it('has no part in a locked chat, and locked chats are none of its chats', async () => {
+      const [ana, bea] = [aPerson(), aPerson()];
+      const [one, two] = [(await add(ana)).chatId, (await add(bea)).chatId];
+      const use = (chatId: string) => stores.chats.usePersonSession(accountId, '77', chatId);
+      const lock = (isLocked: boolean) => stores.chats.lock(accountId, { kind: 'person', ...ana }, isLocked);
+      await use(one);
+      await lock(true);
+      expect(await use(one)).toBeUndefined();
+      expect(await use(two)).toMatchObject({ number: 1, chatIds: [two] });
+      await lock(false);
+      expect(await use(one)).toMatchObject({ chatIds: [two, one] });
+    });
+
     it('remembers its last 50 chats', async () => {
-      const chats = Array.from({ length: 52 }, (_, index) => String(index + 1));
+      // Ids that no chat has.
+      const chats = Array.from({ length: 52 }, (_, index) => String(1e9 + index));
       for (const chatId of chats) await stores.chats.usePersonSession(accountId, '77', chatId);
-      const { chatIds } = await stores.chats.usePersonSession(accountId, '77', '52');
-      expect(chatIds).toEqual(chats.slice(2));
+      expect(await stores.chats.usePersonSession(accountId, '77', chats[51] ?? '')).toMatchObject({
+        chatIds: chats.slice(2),
+      });
     });
   });
 

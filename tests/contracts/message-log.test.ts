@@ -348,6 +348,26 @@ describeStores('message log in $name', (stores) => {
     expect(await ids({ since: new Date(receivedAt.getTime() + 60_000) })).toEqual([]);
   });
 
+  it('finds words of a locked chat only where the chat is named', async () => {
+    const [ana, bob] = [aPerson(), aPerson()];
+    const inLocked = await stores.inbox.add(aMessage(accountId, ana, { text: 'the secret plan' }), NODE);
+    const { row } = await stores.outbox.addDirect(
+      aReply(accountId, `${ana.phone}@s.whatsapp.net`, 'a plan B'),
+    );
+    const open = await stores.inbox.add(aMessage(accountId, bob, { text: 'no plan' }), NODE);
+    await stores.chats.lock(accountId, { kind: 'person', ...ana }, true);
+    const search = { accountId, text: 'plan', limit: 9 };
+    const found = async (query: object) => ({
+      received: (await stores.log.messages({ ...search, ...query })).map(({ id }) => id),
+      sent: (await stores.log.sentMessages({ ...search, ...query })).map(({ id }) => id),
+    });
+    const inChat = { received: [inLocked.messageId], sent: [row.id] };
+    expect(await found({})).toEqual({ received: [open.messageId], sent: [] });
+    expect(await found({ channelId: ana.phone })).toEqual(inChat);
+    expect(await found({ chatId: inLocked.chatId })).toEqual(inChat);
+    expect(await found({ text: undefined })).toMatchObject({ sent: [row.id] });
+  });
+
   it('tells where a search ends that reads a number of messages of one chat', async () => {
     const [ana, bob] = [aPerson(), aPerson()];
     const received = [];

@@ -1,5 +1,6 @@
 import { canonicalChannelId, lidJid } from '../../router/src/core/chat-id.ts';
-import { channelIdsOf } from '../../router/src/core/messages/chat-identity.ts';
+import { channelIdsOf, replyToOf } from '../../router/src/core/messages/chat-identity.ts';
+import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import {
   type AccessAsked,
   type ChatPosition,
@@ -14,7 +15,7 @@ import {
   type RouteFacts,
   type TurnFacts,
 } from '../../router/src/core/ports/chat-store.ts';
-import { ACCESS_REASONS, claimChat, claimOf } from './memory-chats.ts';
+import { ACCESS_REASONS, chatOf, claimChat, claimOf } from './memory-chats.ts';
 import {
   accessOf,
   isPaused,
@@ -46,6 +47,7 @@ export class MemoryChatStore implements ChatStore {
           isOf(chat, query.channelId === undefined ? undefined : [query.channelId]) &&
           isOf(chat, query.chats) &&
           isPaused(chat, this.#state.now()) === (query.isPaused ?? isPaused(chat, this.#state.now())) &&
+          (query.isLocked === undefined || (chat.isLocked ?? false) === query.isLocked) &&
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
           (query.tag === undefined || chat.tags?.includes(query.tag) === true) &&
           (query.hasUnanswered === undefined ||
@@ -110,6 +112,16 @@ export class MemoryChatStore implements ChatStore {
     return this.get(id);
   }
 
+  async lock(accountId: string, chat: ChatAddress, isLocked: boolean): Promise<void> {
+    const ids = chat.kind === 'group' ? { groupId: chat.groupId } : { phone: chat.phone, lid: chat.lid };
+    const isKnown = [...this.#state.chats.values()].some(
+      (each) =>
+        each.accountId === accountId && channelIdsOf(each).some((id) => channelIdsOf(ids).includes(id)),
+    );
+    if (!isLocked && !isKnown) return;
+    chatOf(this.#state, accountId, chat, replyToOf({ chat })).isLocked = isLocked;
+  }
+
   async pause(id: string, { forMs, reason, mode }: { forMs?: number; reason?: string; mode?: PauseMode }) {
     const chat = this.#state.chats.get(Number(id));
     const now = this.#state.now();
@@ -129,12 +141,19 @@ export class MemoryChatStore implements ChatStore {
     return this.#claimed(chat, answerMissed?.node);
   }
 
-  async usePersonSession(accountId: string, person: string, chatId: string): Promise<PersonSession> {
+  async usePersonSession(
+    accountId: string,
+    person: string,
+    chatId: string,
+  ): Promise<PersonSession | undefined> {
+    const isLocked = (id: string) => this.#state.chats.get(Number(id))?.isLocked === true;
+    if (isLocked(chatId)) return undefined;
     const stored = this.#personSession(accountId, person);
     const { usedMs } = stored;
     stored.usedMs = this.#state.now();
     stored.chatIds = [...stored.chatIds.filter((id) => id !== chatId), chatId].slice(-50);
-    const { number, startMs, chatIds } = stored;
+    const { number, startMs } = stored;
+    const chatIds = stored.chatIds.filter((id) => !isLocked(id));
     return { number, startMs, chatIds, ...(usedMs !== undefined && { usedMs }) };
   }
 
@@ -207,6 +226,7 @@ export class MemoryChatStore implements ChatStore {
       unanswered: this.#state.received(chat.id).length,
       failed: this.#failed(chat),
       lastMessage: this.#lastMessage(chat),
+      ...(chat.isLocked && { isLocked: true as const }),
       ...(chat.tags?.length && { tags: chat.tags }),
       ...(chat.notes && { notes: chat.notes }),
       ...(accessOf(chat, this.#state.now()) && { access: accessOf(chat, this.#state.now()) }),
@@ -267,7 +287,7 @@ export class MemoryChatStore implements ChatStore {
     const [last] = [...received, ...sent].sort((a, b) => Number(b.at) - Number(a.at) || b.id - a.id);
     if (!last) return undefined;
     const { id: _, text, ...shown } = last;
-    return { ...shown, text: [...text].slice(0, LAST_MESSAGE_CHARS).join('') };
+    return { ...shown, text: chat.isLocked ? '' : [...text].slice(0, LAST_MESSAGE_CHARS).join('') };
   }
 }
 

@@ -131,6 +131,7 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
   for (const letter of state.deadLetters) if (letter.chatId === gone.id) letter.chatId = kept.id;
   for (const question of state.questions) if (question.chatId === gone.id) question.chatId = kept.id;
   state.chats.delete(gone.id);
+  kept.isLocked = kept.isLocked || gone.isLocked;
   kept.timerSeconds = Math.max(kept.timerSeconds ?? 0, gone.timerSeconds ?? 0);
   if (gone.access) {
     const states = [kept.access?.state, gone.access.state];

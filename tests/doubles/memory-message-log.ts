@@ -40,10 +40,20 @@ export class MemoryMessageLog implements MessageLog {
         row.state === (query.state ?? row.state) &&
         row.routeId === (query.routeId ?? row.routeId) &&
         contains(row.text, query.text) &&
+        this.#isSearched(row, query) &&
         this.#isFrom(row, query.from) &&
         this.#matches(row, row.receivedAt, query),
     );
     return inOrder(rows, query).map((row) => this.#messageRow(row));
+  }
+
+  /** A search in all chats leaves out locked ones. */
+  #isSearched(
+    { chatId }: { chatId: string | number },
+    query: { text?: string; chatId?: string; channelId?: string },
+  ): boolean {
+    if (query.text === undefined || query.chatId !== undefined || query.channelId !== undefined) return true;
+    return !this.#state.chats.get(Number(chatId))?.isLocked;
   }
 
   async message(id: string): Promise<ReceivedMessage | undefined> {
@@ -87,6 +97,7 @@ export class MemoryMessageLog implements MessageLog {
       (row) =>
         row.state === (query.state ?? row.state) &&
         contains(row.text, query.text) &&
+        this.#isSearched(row, query) &&
         this.#matches(row, row.queuedAt, query),
     );
     return inOrder(rows, query).map((row) => this.#sentRow(row));

@@ -22,6 +22,7 @@ export interface MemoryChat {
   activeAtMs: number;
   /** 0: messages stay. */
   timerSeconds?: number;
+  isLocked?: boolean;
   pause?: { sinceMs: number; untilMs?: number; reason?: string; mode?: PauseMode };
   access?: { state: Access; askedAtMs?: number };
   tags?: string[];

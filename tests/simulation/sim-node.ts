@@ -239,6 +239,7 @@ export class SimNode {
         get: async () => undefined,
         decideAccess: async () => undefined,
         routeFacts: async () => undefined,
+        lock: async () => undefined,
       },
       languages: { languageOf: async () => undefined },
       sendNotice: async () => undefined,

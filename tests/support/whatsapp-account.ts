@@ -70,6 +70,10 @@ export class WhatsAppAccount {
   readonly receipts: MessageReceipt[] = [];
   readonly refused: Array<{ waMessageId: string; code: string; limitLeftMs?: number }> = [];
   readonly states: string[] = [];
+  /** By number, LID or group id of the chat: whether the owner has locked it. */
+  readonly locks = new Map<string, boolean>();
+  /** Replaces core's way of storing the lock of a chat; throw to refuse it. */
+  onLock: () => Promise<void> = async () => undefined;
   readonly log: LoggedLine[] = [];
   readonly sent = new Map<string, OutgoingMessage>();
   /** Replaces core's way of taking a message; throw to refuse it. */
@@ -98,6 +102,11 @@ export class WhatsAppAccount {
         refused: async (waMessageId, code, limitLeftMs) => {
           this.refused.push({ waMessageId, code, limitLeftMs });
           this.#events.emit('refused');
+        },
+        chatLocked: async (chat, isLocked) => {
+          await this.onLock();
+          this.locks.set(chat.kind === 'group' ? chat.groupId : (chat.phone ?? chat.lid ?? ''), isLocked);
+          this.#events.emit('locks');
         },
         status: (status) => {
           this.states.push(status.state);
@@ -172,6 +181,12 @@ export class WhatsAppAccount {
   async untilReceipt(waMessageId: string, state: string, timeoutMs = PATIENCE_MS): Promise<void> {
     const isThere = () => this.receipts.some((r) => r.waMessageId === waMessageId && r.state === state);
     if (!isThere()) await this.#until('receipts', isThere, timeoutMs);
+  }
+
+  /** Resolves when a chat, given by its JID, is locked, or is not. */
+  async untilLock(jid: string, isLocked: boolean): Promise<void> {
+    const isSo = () => this.locks.get(jid.split('@')[0] ?? '') === isLocked;
+    if (!isSo()) await this.#until('locks', isSo, PATIENCE_MS);
   }
 
   async untilRefused(timeoutMs = PATIENCE_MS): Promise<void> {

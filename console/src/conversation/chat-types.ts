@@ -10,6 +10,7 @@ export interface Chat {
   activeAt: string;
   unanswered: number;
   failed: number;
+  isLocked?: true;
   lastMessage?: { direction: 'incoming' | 'outgoing'; text: string; kind: string; at: string; state: string };
   pause?: {
     mode: 'listen-only' | 'approve' | 'auto-reply-loop';

@@ -16,6 +16,7 @@ const FILTERS = {
   unanswered: { unanswered: 'true' },
   failed: { failed: 'true' },
   paused: { paused: 'true' },
+  locked: { locked: 'true' },
   pending: { access: 'pending' },
 } satisfies Record<string, ChatFilter>;
 
@@ -91,14 +92,16 @@ function ChatRow({ chat }: { chat: Chat }) {
   const t = useText();
   const shared = useShared();
   const { short } = useTimes();
-  const { lastMessage: last, unanswered, failed, pause, access, tags = [] } = chat;
-  const words = last && (last.text || shared(kindKey(last.kind)));
+  const { lastMessage: last, unanswered, failed, pause, access, isLocked, tags = [] } = chat;
+  const words = last && (isLocked ? t('lockedHint') : last.text || shared(kindKey(last.kind)));
   return (
     <>
       <span class="chat-name">{nameOf(chat)}</span>
       <span class="chat-time">{short(last?.at ?? chat.activeAt)}</span>
       <span class="chat-last">
-        {last?.direction === 'outgoing' ? `${t('outgoing')}: ${words}` : (words ?? shared('noMessages'))}
+        {last?.direction === 'outgoing' && !isLocked
+          ? `${t('outgoing')}: ${words}`
+          : (words ?? shared('noMessages'))}
       </span>
       <span class="chat-badges">
         {tags.slice(0, 2).map((tag) => (
@@ -107,6 +110,7 @@ function ChatRow({ chat }: { chat: Chat }) {
           </span>
         ))}
         {access === 'pending' && <span class="badge busy">{t('pending')}</span>}
+        {isLocked && <span class="badge">{t('locked')}</span>}
         {pause && <span class="badge">{t('paused')}</span>}
         {failed > 0 && <span class="badge bad">{t('failedCount', { count: failed })}</span>}
         {unanswered > 0 && <span class="badge good">{t('unansweredCount', { count: unanswered })}</span>}

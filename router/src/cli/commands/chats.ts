@@ -9,6 +9,7 @@ interface ListOptions {
   tag?: string;
   unanswered?: true;
   paused?: true;
+  locked?: true;
   failed?: true;
   access?: string;
 }
@@ -25,6 +26,7 @@ export function addChats(parent: Command, cli: Cli): void {
     .option('--tag <tag>', 'only chats with this tag')
     .option('--unanswered', 'only chats with messages whose turn has not ended')
     .option('--paused', 'only chats that are paused')
+    .option('--locked', 'only chats that the owner has locked on the phone')
     .option('--failed', 'only chats with open dead letters')
     .addOption(
       new Option('--access <access>', 'only strangers in this state').choices([
@@ -33,11 +35,11 @@ export function addChats(parent: Command, cli: Cli): void {
         'refused',
       ]),
     )
-    .action(({ search, account, tag, unanswered, paused, failed, access }: ListOptions) =>
+    .action(({ search, account, tag, unanswered, paused, locked, failed, access }: ListOptions) =>
       showList(
         cli,
         '/api/chats',
-        { text: search, accountId: account, tag, unanswered, paused, failed, access },
+        { text: search, accountId: account, tag, unanswered, paused, locked, failed, access },
         {
           ID: ({ id }) => textOf(id),
           CHAT: ({ channelId }) => textOf(channelId),
@@ -86,7 +88,8 @@ export function addChats(parent: Command, cli: Cli): void {
   });
 }
 
-function stateOf({ pause, failed }: View): string {
+function stateOf({ pause, failed, isLocked }: View): string {
   if (pause !== undefined) return 'paused';
+  if (isLocked !== undefined && Number(failed) === 0) return 'locked';
   return Number(failed) > 0 ? `${failed} failed` : '';
 }

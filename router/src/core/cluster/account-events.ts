@@ -1,12 +1,13 @@
 import { LeaseLostError } from '../errors.ts';
 import { applyEditRule } from '../messages/edit-rule.ts';
-import type { InboundMessage } from '../messages/inbound-message.ts';
+import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
 import { type OwnerCommandDeps, runOwnerCommand } from '../messages/owner-command.ts';
 import { applyOwnerRule } from '../messages/owner-message.ts';
 import { type ReceiveDeps, receiveMessage } from '../messages/receive-message.ts';
 import { applySelfChatRule, type SelfChatDeps } from '../messages/self-chat.ts';
 import type { Fence } from '../ports/account-lease.ts';
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
+import type { ChatStore } from '../ports/chat-store.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { RouteDeps } from '../routing/route-message.ts';
@@ -18,7 +19,7 @@ export interface AccountEventsDeps
     SelfChatDeps,
     Omit<RouteDeps, 'chatStore' | 'routes'>,
     Omit<OwnerCommandDeps, 'chatStore' | 'outbox' | 'workers'> {
-  chatStore: OwnerCommandDeps['chatStore'] & RouteDeps['chatStore'];
+  chatStore: OwnerCommandDeps['chatStore'] & RouteDeps['chatStore'] & Pick<ChatStore, 'lock'>;
   workers: ReceiveDeps['workers'];
   fence: Fence;
   outbox: Pick<Outbox, 'recordReceipts' | 'markRefused' | 'findByWaId'>;
@@ -68,6 +69,13 @@ export class AccountEvents implements ProviderEvents {
       `WhatsApp refused it with error ${code}.`,
       limitLeftMs,
     );
+  }
+
+  /** @throws {LeaseLostError} {StorageUnavailableError} nothing was stored */
+  async chatLocked(chat: ChatAddress, isLocked: boolean): Promise<void> {
+    const { fence, chatStore } = this.#deps;
+    if (!fence.isHeld()) throw new LeaseLostError(fence.accountId);
+    await chatStore.lock(fence.accountId, chat, isLocked);
   }
 
   status(status: AccountStatus): void {

@@ -1,5 +1,5 @@
 import { languageOf, textOf } from '../policies/texts.ts';
-import type { ChatStore } from '../ports/chat-store.ts';
+import type { ChatRow, ChatStore } from '../ports/chat-store.ts';
 import type { Drafts } from '../ports/drafts.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
@@ -69,21 +69,32 @@ async function runAccess(
   const known = await deps.chatStore.get(id);
   const chat = known?.accountId === accountId ? await decideAccess(deps, id, access) : undefined;
   if (!chat) return ['ownerUnknown', { id }];
-  return [access === 'approved' ? 'ownerApproved' : 'ownerRefused', { address: chat.name ?? chat.channelId }];
+  return [access === 'approved' ? 'ownerApproved' : 'ownerRefused', { address: addressOf(chat) }];
 }
 
 async function runDraft(
-  { drafts, deliverReplies }: OwnerCommandDeps,
+  { chatStore, drafts, deliverReplies }: OwnerCommandDeps,
   accountId: string,
   { decision, messageId: id, text }: Extract<OwnerCommand, { kind: 'draft' }>,
 ): Promise<Said> {
   const draft = await drafts.get(id);
   if (draft?.accountId !== accountId) return ['ownerNoDraft', { id }];
-  const address = draft.pushName ?? draft.channelId;
+  const isLocked = (await chatStore.get(draft.chatId))?.isLocked;
+  const address = addressOf({ ...draft, id: draft.chatId, name: draft.pushName, isLocked });
   if (decision === 'drop')
     return [(await drafts.drop(id)) ? 'ownerDropped' : 'ownerNoDraft', { id, address }];
   const replies = await drafts.approve(id, text);
   if (!replies) return ['ownerNoDraft', { id }];
   deliverReplies(replies);
   return ['ownerSent', { id, address }];
+}
+
+/** What the owner reads about a chat; a locked one is not named. */
+function addressOf({
+  id,
+  name,
+  channelId,
+  isLocked,
+}: Pick<ChatRow, 'id' | 'name' | 'channelId' | 'isLocked'>): string {
+  return isLocked ? `chat ${id}` : (name ?? channelId);
 }

@@ -60,6 +60,11 @@ export interface ProviderEvents {
    * limit, which the status then contains already.
    */
   refused(waMessageId: string, code: string, limitLeftMs?: number): Promise<void>;
+  /**
+   * The owner has locked a chat on the phone, or unlocked it. Also called when nothing changed. Rejects with
+   * StorageUnavailableError: the provider reports it again.
+   */
+  chatLocked(chat: ChatAddress, isLocked: boolean): Promise<void>;
   /** Every change of the named state, also the first. In `open` queued replies are sent. */
   status(status: AccountStatus): void;
 }

@@ -1,4 +1,5 @@
 import type { ChatId, NodeId, PhoneNumber } from '../ids.ts';
+import type { ChatAddress } from '../messages/inbound-message.ts';
 import type { Access } from '../policies/access-fields.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import type { ChatClaim } from './inbox.ts';
@@ -21,7 +22,7 @@ export interface ChatPause {
 /** The newest message of a chat. */
 export interface LastMessage {
   direction: 'incoming' | 'outgoing';
-  /** Its first `LAST_MESSAGE_CHARS` characters. */
+  /** Its first `LAST_MESSAGE_CHARS` characters; empty for a locked chat. */
   text: string;
   /** `text`, the kind of its file, or what else it is. */
   kind: string;
@@ -56,6 +57,8 @@ export interface ChatRow {
   failed: number;
   /** The newest message, in either direction. Absent: none, or the database cannot read it. */
   lastMessage?: LastMessage;
+  /** The owner locked the chat on the phone: its words are not shown outside of it. */
+  isLocked?: true;
   pause?: ChatPause;
   /** What the owner decided about it. Absent: the owner was not asked, or not in the last days. */
   access?: Access;
@@ -79,6 +82,7 @@ export interface ChatQuery {
   /** Only these chats, each in any of its spellings. */
   chats?: readonly string[];
   isPaused?: boolean;
+  isLocked?: boolean;
   access?: Access;
   /** Chats that have this tag. */
   tag?: string;
@@ -163,6 +167,11 @@ export interface ChatStore {
    */
   label(id: ChatId, change: { tags?: readonly string[]; notes?: string }): Promise<ChatRow | undefined>;
   /**
+   * Stores whether the owner has locked a chat on the phone. A chat that is locked before its first message is created.
+   * Idempotent.
+   */
+  lock(accountId: string, chat: ChatAddress, isLocked: boolean): Promise<void>;
+  /**
    * Pauses a chat from now on; a pause before it is replaced. A turn that runs is not stopped.
    * @param pause.forMs absent: until it is resumed
    * @param pause.mode default: listen-only
@@ -191,8 +200,12 @@ export interface ChatStore {
    * @returns undefined: there is no such chat
    */
   decideAccess(id: ChatId, access: 'approved' | 'refused', node: NodeId): Promise<ResumedChat | undefined>;
-  /** The session of a person in all chats of an account, which is used in this chat now. The first one has the number 1. */
-  usePersonSession(accountId: string, person: string, chatId: ChatId): Promise<PersonSession>;
+  /**
+   * The session of a person in all chats of an account, which is used in this chat now. The first one has the number 1. Locked
+   * chats have no part in it.
+   * @returns undefined: this chat is locked
+   */
+  usePersonSession(accountId: string, person: string, chatId: ChatId): Promise<PersonSession | undefined>;
   /** Begins the next session of the person. Idempotent for each message. */
   startPersonSession(
     accountId: string,

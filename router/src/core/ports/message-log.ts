@@ -142,7 +142,10 @@ interface LogFilter {
 /** Filter of messages sent. */
 export interface SentQuery extends Omit<LogFilter, 'from'> {
   state?: OutboxState;
-  /** Part of the text, in upper or lower case. It has no index: combine it with `before` and `after`. */
+  /**
+   * Part of the text, in upper or lower case. It has no index: combine it with `before` and `after`. Messages of locked chats are
+   * found only where the chat is named.
+   */
   text?: string;
 }
 

@@ -1,14 +1,14 @@
 import { chatHash } from '../chat-hash.ts';
 import { phoneJid } from '../chat-id.ts';
-import type { IncomingMessage } from '../models.ts';
 import { ACCESS_PENDING } from '../policies/access.ts';
 import type { Decision, TurnView } from '../policies/policy.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { PendingTurn } from './turn.ts';
 
 export interface AskOwnerDeps {
-  chatStore: Pick<ChatStore, 'askAccess'>;
+  chatStore: Pick<ChatStore, 'askAccess' | 'get'>;
   /** Sends a text to a chat outside of a turn; once for each key. */
   sendNotice?(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;
   log: Logger;
@@ -19,6 +19,9 @@ export type WaitsForOwner = { kind: 'approved' } | { kind: 'waits'; reason: stri
 
 /** The owner reads on a phone what the message is about. */
 const MAX_TEXT_CHARS = 200;
+
+/** In place of what a locked chat hides. */
+export const HIDDEN = '🔒';
 
 /**
  * Asks the owner, in the account's "message yourself" chat, whether a chat gets answers: once, also when a crash interrupts it.
@@ -45,7 +48,7 @@ export async function askOwner(
     await sendNotice({
       accountId: turn.accountId,
       to: phoneJid(asked.ownerPhone),
-      text: questionTo(asked.ownerPhone, view),
+      text: questionTo(asked.ownerPhone, view, (await chatStore.get(turn.chatId))?.isLocked),
       idempotencyKey: `access-${turn.chatId}-${asked.askedAtMs}`,
     });
     log.info({ chat }, 'owner asked about a chat');
@@ -53,17 +56,21 @@ export async function askOwner(
   return { kind: 'waits', reason: ACCESS_PENDING, ...(say !== undefined && { say }) };
 }
 
-function questionTo(ownerPhone: string, { turn }: TurnView): string {
-  const { message, channelIds, chatId: id } = turn;
-  const which = message.isGroup ? 'ownerAskGroup' : 'ownerAsk';
-  return textOf(which, languageOf('', ownerPhone), { ...aboutMessage(message, channelIds), id });
+function questionTo(ownerPhone: string, { turn }: TurnView, isLocked?: boolean): string {
+  const which = turn.message.isGroup ? 'ownerAskGroup' : 'ownerAsk';
+  return textOf(which, languageOf('', ownerPhone), { ...aboutMessage(turn, isLocked), id: turn.chatId });
 }
 
-/** What the owner reads about a message. */
+/** What the owner reads about a message. The "message yourself" chat must not show what a locked chat does not show. */
 export function aboutMessage(
-  { pushName, text, kind = 'other' }: IncomingMessage,
-  [channelId = '']: readonly string[],
+  {
+    chatId,
+    message: { pushName, text, kind = 'other' },
+    channelIds: [channelId = ''],
+  }: Pick<PendingTurn, 'chatId' | 'message' | 'channelIds'>,
+  isLocked = false,
 ): { name: string; text: string; address: string } {
+  if (isLocked) return { name: HIDDEN, text: HIDDEN, address: `chat ${chatId}` };
   return {
     name: pushName?.replace(/\s+/g, ' ').trim() || '?',
     text: text.replace(/\s+/g, ' ').slice(0, MAX_TEXT_CHARS) || `[${kind}]`,

@@ -9,7 +9,7 @@ export interface SessionDeps {
 
 /**
  * The session of a turn. A new one, also one that the settings ask for, is stored: with the chat when the turn ends, that of a
- * person in all chats at once.
+ * person in all chats at once. A locked chat has a session of its own.
  * @param isNew the person asked for a new one
  * @throws {StorageUnavailableError} the turn is repeated
  */
@@ -19,15 +19,19 @@ export async function sessionOfTurn(
   isNew = false,
 ): Promise<Session> {
   const { turn, conversation, nowMs } = talk.view;
-  const settings = conversation.session;
   const choose = isNew ? startSession : chooseSession;
-  if (settings.scope !== 'person') {
-    const { session, patch } = choose(turn, talk.state, settings, nowMs);
+  const { accountId, sender, chatId, messageId } = turn;
+  const { session: settings } = conversation;
+  const isOfPerson = settings.scope === 'person';
+  const found = isOfPerson ? await chatStore.usePersonSession(accountId, sender, chatId) : undefined;
+  if (!found) {
+    // What a person says in a locked chat must not appear in other chats.
+    const own = isOfPerson ? { ...settings, scope: 'person-in-chat' as const } : settings;
+    const { session, patch } = choose(turn, talk.state, own, nowMs);
     talk.patch(patch);
     return session;
   }
-  const { accountId, sender, chatId, messageId } = turn;
-  const { chatIds, usedMs, ...used } = await chatStore.usePersonSession(accountId, sender, chatId);
+  const { chatIds, usedMs, ...used } = found;
   const person = { ...turn, repliedAtMs: usedMs };
   const { session, patch } = choose(person, personState(used), settings, nowMs);
   if (!patch) return { ...session, chatIds };

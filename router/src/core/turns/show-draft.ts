@@ -2,11 +2,13 @@ import { fnv1a } from '../chat-hash.ts';
 import { phoneJid } from '../chat-id.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
 import type { AccountStore } from '../ports/account-store.ts';
-import { type AskOwnerDeps, aboutMessage } from './ask-owner.ts';
+import type { ChatStore } from '../ports/chat-store.ts';
+import { type AskOwnerDeps, aboutMessage, HIDDEN } from './ask-owner.ts';
 import type { NewReply, PendingTurn } from './turn.ts';
 
 export interface ShowDraftDeps extends Pick<AskOwnerDeps, 'sendNotice'> {
   accountStore: Pick<AccountStore, 'load'>;
+  chatStore: Pick<ChatStore, 'get'>;
 }
 
 /** The API shows the rest of a longer draft. */
@@ -18,22 +20,25 @@ const MAX_DRAFT_CHARS = 3_000;
  * @throws {StorageUnavailableError} the turn is repeated
  */
 export async function showDraft(
-  { accountStore, sendNotice }: ShowDraftDeps,
-  { messageId: id, accountId, message, channelIds }: PendingTurn,
+  { accountStore, chatStore, sendNotice }: ShowDraftDeps,
+  turn: PendingTurn,
   replies: readonly NewReply[],
 ): Promise<void> {
   if (!sendNotice || replies.length === 0) return;
+  const { messageId: id, accountId, chatId } = turn;
   const { phone } = await accountStore.load(accountId);
   if (phone === undefined) return;
+  const isLocked = (await chatStore.get(chatId))?.isLocked;
   const parts = replies.map(({ text, media }) =>
     [media && `[${media.kind}]`, text].filter(Boolean).join(' '),
   );
   const whole = parts.join('\n\n');
   const draft = whole.length > MAX_DRAFT_CHARS ? `${whole.slice(0, MAX_DRAFT_CHARS)}…` : whole;
+  const about = { ...aboutMessage(turn, isLocked), draft: isLocked ? HIDDEN : draft, id };
   await sendNotice({
     accountId,
     to: phoneJid(phone),
-    text: textOf('ownerDraft', languageOf('', phone), { ...aboutMessage(message, channelIds), draft, id }),
+    text: textOf('ownerDraft', languageOf('', phone), about),
     idempotencyKey: `draft-${id}-${fnv1a(whole)}`,
   });
 }

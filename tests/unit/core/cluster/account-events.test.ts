@@ -96,6 +96,17 @@ describe('AccountEvents', () => {
     expect(state.messages.size).toBe(0);
   });
 
+  it('stores which chats the owner has locked, and nothing when the lease of the account is lost', async () => {
+    const { events, state, lose } = setup();
+    await events.receive(aMessage('a', { phone: '5493777000001' }));
+    const chat = { kind: 'person' as const, phone: '5493777000001' };
+    await events.chatLocked(chat, true);
+    expect(state.chats.get(1)?.isLocked).toBe(true);
+    lose();
+    await expect(events.chatLocked(chat, false)).rejects.toThrow(LeaseLostError);
+    expect(state.chats.get(1)?.isLocked).toBe(true);
+  });
+
   it('resumes delivery when the connection opens, and polls the outbox with later changes', () => {
     const { status, calls, changed } = setup();
     status({ state: 'connecting' });

@@ -100,6 +100,13 @@ describe('runOwnerCommand', () => {
     expect([said[0]?.text, served]).toEqual(['Rechazado: Ana.', []]);
   });
 
+  it('does not name a chat that is locked on the phone', async () => {
+    const { run, note, said, chatId, deps } = await setup();
+    await deps.chatStore.lock('main', { kind: 'person', phone: '5493777239922' }, true);
+    await run(note(`#approve ${chatId}`));
+    expect(said[0]?.text).toBe(`Aprobado: chat ${chatId}.`);
+  });
+
   it('says that there is no such chat, also for a chat of another account', async () => {
     const { run, note, said, chatId, deps } = await setup();
     await run(note('#approve 999'));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
-import type { AccessAsked } from '../../../../router/src/core/ports/chat-store.ts';
+import type { AccessAsked, ChatRow } from '../../../../router/src/core/ports/chat-store.ts';
 import { askOwner } from '../../../../router/src/core/turns/ask-owner.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
@@ -34,6 +34,7 @@ async function ask(
     isRepeat = false,
     change = {} as Partial<PendingTurn>,
     say = undefined as string | undefined,
+    isLocked = false,
   } = {},
 ) {
   const sent: Array<{ to: string; text: string; idempotencyKey: string }> = [];
@@ -45,6 +46,7 @@ async function ask(
           reads.push(id);
           return asked;
         },
+        get: async () => (isLocked ? ({ isLocked } as ChatRow) : undefined),
       },
       sendNotice: async (notice) => void sent.push(notice),
       log: quietLog,
@@ -76,6 +78,13 @@ describe('askOwner', () => {
         idempotencyKey: 'access-7-5',
       },
     ]);
+  });
+
+  it('says nothing of a chat that is locked on the phone, but its number', async () => {
+    const { sent } = await ask(pending, { isLocked: true });
+    expect(sent[0]?.text).toBe(
+      '🔒 (chat 7) ha escrito por primera vez: "🔒"\nPara que el agente responda, escribe aquí: #approve 7\nSi no: #refuse 7',
+    );
   });
 
   it('asks again after a crash only', async () => {

@@ -10,7 +10,8 @@ const MINUTE = 60_000;
 
 function setup(session: object) {
   let nowMs = Date.UTC(2026, 0, 1);
-  const chatStore = new MemoryChatStore(new MemoryState(() => nowMs));
+  const state = new MemoryState(() => nowMs);
+  const chatStore = new MemoryChatStore(state);
   let messages = 0;
   /** The talk of a turn in a chat: the person's own, or a group. */
   const talkIn = (chatId: '1' | '2') => {
@@ -32,7 +33,7 @@ function setup(session: object) {
   const pass = (ms: number) => {
     nowMs += ms;
   };
-  return { chatStore, talkIn, pass };
+  return { chatStore, state, talkIn, pass };
 }
 
 it('has a session for each chat, and stores a new one with the end of the turn', async () => {
@@ -73,4 +74,19 @@ it('begins another session when the person wrote in no chat for the idle time', 
   pass(31 * MINUTE);
   expect(await numberIn('2')).toBe(2);
   expect(await numberIn('1')).toBe(2);
+});
+
+it('has an own session in a locked chat, of which other chats know nothing', async () => {
+  const { chatStore, state, talkIn } = setup({ scope: 'person' });
+  await chatStore.lock('a', { kind: 'person', phone: '5491', lid: '77' }, true);
+  expect([...state.chats.keys()]).toEqual([1]);
+  const locked = talkIn('1');
+  expect(await sessionOfTurn({ chatStore }, locked, true)).toEqual({
+    userId: '5491',
+    id: '5491_5491_2',
+    number: 2,
+    startMs: expect.any(Number),
+  });
+  expect(locked.state).toMatchObject({ sessions: { chat: { number: 2 } } });
+  expect(await sessionOfTurn({ chatStore }, talkIn('2'))).toMatchObject({ number: 1, chatIds: ['2'] });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ChatRow } from '../../../../router/src/core/ports/chat-store.ts';
 import { showDraft } from '../../../../router/src/core/turns/show-draft.ts';
 import type { NewReply, PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 
@@ -21,11 +22,12 @@ const turn: PendingTurn = {
 };
 
 /** What the owner gets about these replies. */
-async function shown(texts: string[], phone: string | undefined = '4915112345678') {
+async function shown(texts: string[], phone: string | undefined = '4915112345678', isLocked = false) {
   const sent: Array<{ accountId: string; to: string; text: string; idempotencyKey: string }> = [];
   const load = async () => ({ state: 'open' as const, generation: 1, ...(phone && { phone }) });
   const deps = {
     accountStore: { load },
+    chatStore: { get: async () => (isLocked ? ({ isLocked } as ChatRow) : undefined) },
     sendNotice: async (notice: (typeof sent)[number]) => void sent.push(notice),
   };
   const replies = texts.map(
@@ -41,6 +43,14 @@ describe('showDraft', () => {
     expect(notice).toMatchObject({ accountId: 'main', to: '4915112345678@s.whatsapp.net' });
     expect(notice?.text).toBe(
       'Ana (+5493777239922) hat geschrieben: "When do you open?"\nDie Antwort wartet auf dich:\n\nAt nine.\n\nOn Sundays at ten.\n\n' +
+        'Um sie zu senden, schreibe hier: #send 17\nAndere Worte: #edit 17 dein Text\nKeine Antwort: #drop 17',
+    );
+  });
+
+  it('shows no words of a chat that is locked on the phone', async () => {
+    const [notice] = await shown(['At nine.'], undefined, true);
+    expect(notice?.text).toBe(
+      '🔒 (chat 7) hat geschrieben: "🔒"\nDie Antwort wartet auf dich:\n\n🔒\n\n' +
         'Um sie zu senden, schreibe hier: #send 17\nAndere Worte: #edit 17 dein Text\nKeine Antwort: #drop 17',
     );
   });

@@ -85,6 +85,15 @@ export function containing(column: Sql, text: string | undefined): Sql[] {
   return [sql`${column} ILIKE ${patternOf(text)}`];
 }
 
+/** A search for a text in all chats does not find what is in locked ones, as on the phone. */
+export function notLocked(
+  chatId: Sql,
+  search: { text?: string; chatId?: string; channelId?: string },
+): Sql[] {
+  if (search.text === undefined || search.chatId !== undefined || search.channelId !== undefined) return [];
+  return [sql`NOT EXISTS (SELECT 1 FROM chat locked WHERE locked.id = ${chatId} AND locked.is_locked)`];
+}
+
 /** The pattern of LIKE for texts that contain this one. */
 export function patternOf(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`;

@@ -1,7 +1,8 @@
 import sql, { type Sql } from 'sql-template-tag';
 import { lidJid } from '../../../core/chat-id.ts';
 import { cleanText } from '../../../core/clean-text.ts';
-import { channelIdOfChat } from '../../../core/messages/chat-identity.ts';
+import { addressColumns, channelIdOfChat, replyToOf } from '../../../core/messages/chat-identity.ts';
+import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { Access } from '../../../core/policies/access-fields.ts';
 import { storedState } from '../../../core/policies/chat-state.ts';
 import {
@@ -29,6 +30,7 @@ interface StoredChat
     Pick<ChatRow, 'id' | 'accountId' | 'phone' | 'lid' | 'activeAt' | 'lastReceivedAt' | 'access' | 'notes'>
   > {
   tags: string[];
+  isLocked: boolean;
   groupId: string | null;
   unanswered: number;
   failed: number;
@@ -77,11 +79,16 @@ const CHATS = sql`
       WHERE d.chat_id = c.id AND d.replayed_at IS NULL AND d.closed_at IS NULL) AS failed,
     CASE WHEN is_paused(c) THEN c.paused_at END AS since, CASE WHEN is_paused(c) THEN c.paused_until END AS until,
     CASE WHEN is_paused(c) THEN c.pause_reason END AS reason, pause_mode_of(c) AS mode,
-    access_of(c) AS access, c.tags, c.notes
+    access_of(c) AS access, c.is_locked AS "isLocked", c.tags, c.notes
   FROM chat c`;
 
 /** What is stored without being a message to read: what WhatsApp says about other messages. */
 const SILENT = sql`('own-message', 'edit-applied', 'deleted', 'reaction', 'timer-changed', 'pin')`;
+
+/** The beginning of a last message of `chat c`; the words of a locked chat are shown in the chat only. */
+function shownText(column: Sql): Sql {
+  return sql`CASE WHEN c.is_locked THEN '' ELSE left(${column}, ${LAST_MESSAGE_CHARS}::integer) END`;
+}
 
 /**
  * Name and last message of `chat c`. Among the last ignored messages, 5 are looked at. Messages of the owner's phone are
@@ -96,14 +103,14 @@ const WORDS = sql`
   LEFT JOIN LATERAL (
     SELECT direction, text, kind, at, state FROM (
       SELECT CASE m.reason WHEN 'owner-message' THEN 'outgoing' ELSE 'incoming' END AS direction,
-        left(m.text, ${LAST_MESSAGE_CHARS}::integer) AS text, coalesce(m.media ->> 'kind', m.kind) AS kind,
+        ${shownText(sql`m.text`)} AS text, coalesce(m.media ->> 'kind', m.kind) AS kind,
         m.received_at AS at, m.state, m.id
       FROM unnest(ARRAY['received', 'answered', 'ignored', 'dead']) AS s (state)
       CROSS JOIN LATERAL (
         SELECT n.* FROM message n WHERE n.chat_id = c.id AND n.state = s.state ORDER BY n.stanza_order DESC LIMIT 5) AS m
       WHERE m.reason IS NULL OR m.reason NOT IN ${SILENT}
       UNION ALL (
-        SELECT 'outgoing', left(o.text, ${LAST_MESSAGE_CHARS}::integer),
+        SELECT 'outgoing', ${shownText(sql`o.text`)},
           coalesce(o.special ->> 'kind', o.media ->> 'kind', 'text'), o.queued_at, o.state, o.id
         FROM outbox o WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1)) AS each
     ORDER BY at DESC, id DESC LIMIT 1) AS last ON true`;
@@ -199,6 +206,18 @@ export class PostgresChatStore implements ChatStore {
     );
   }
 
+  async lock(accountId: string, chat: ChatAddress, isLocked: boolean): Promise<void> {
+    const { phone, lid, groupId } = addressColumns(chat);
+    const [row] = await withStorage('locking a chat', () =>
+      this.#postgres.query<{ id: string | null }>(sql`
+        SELECT chat_lock(${accountId}, ${phone}, ${lid}, ${groupId}, ${replyToOf({ chat })}, ${isLocked})::text AS id`),
+    );
+    const id = row?.id;
+    if (!id) return;
+    const change = isLocked ? 'locked' : 'unlocked';
+    this.#postgres.changes.report({ type: 'chat', accountId, chatId: id, id, change });
+  }
+
   pause(
     id: string,
     { forMs, reason, mode }: { forMs?: number; reason?: string; mode?: PauseMode },
@@ -223,14 +242,19 @@ export class PostgresChatStore implements ChatStore {
     );
   }
 
-  async usePersonSession(accountId: string, person: string, chatId: string): Promise<PersonSession> {
+  async usePersonSession(
+    accountId: string,
+    person: string,
+    chatId: string,
+  ): Promise<PersonSession | undefined> {
     const [row] = await withStorage('reading the session of a person', () =>
       this.#postgres.query<PersonSession & { usedMs: number | null }>(sql`
         WITH before AS (
           SELECT used_at FROM person_session WHERE account_id = ${accountId} AND person = ${person}
         ), used AS (
           INSERT INTO person_session AS p (account_id, person, chat_ids)
-          VALUES (${accountId}, ${person}, ARRAY[${chatId}::bigint])
+          SELECT ${accountId}, ${person}, ARRAY[${chatId}::bigint]
+          WHERE NOT EXISTS (SELECT 1 FROM chat c WHERE c.id = ${chatId}::bigint AND c.is_locked)
           ON CONFLICT (account_id, person) DO UPDATE SET used_at = now(),
             chat_ids = (array_remove(p.chat_ids, ${chatId}::bigint) || ${chatId}::bigint)[
               greatest(1, cardinality(array_remove(p.chat_ids, ${chatId}::bigint)) + 2 - ${PERSON_CHATS}::integer):]
@@ -238,11 +262,11 @@ export class PostgresChatStore implements ChatStore {
         )
         SELECT number, ${STARTED_MS} AS "startMs",
           (extract(epoch FROM before.used_at) * 1000)::float8 AS "usedMs",
-          chat_ids::text[] AS "chatIds"
+          ARRAY(SELECT each.id::text FROM unnest(chat_ids) WITH ORDINALITY AS each (id, place)
+            WHERE NOT EXISTS (SELECT 1 FROM chat c WHERE c.id = each.id AND c.is_locked) ORDER BY place) AS "chatIds"
         FROM used LEFT JOIN before ON true`),
     );
-    if (!row) throw new RangeError('an upsert returns a row');
-    return withoutNulls(row);
+    return row && withoutNulls(row);
   }
 
   async startPersonSession(
@@ -360,7 +384,19 @@ function lastOfEachState(columns: Sql): Sql {
 }
 
 function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
-  const { accountId, channelId, chats, isPaused, access, tag, hasUnanswered, hasFailed, after, upTo } = query;
+  const {
+    accountId,
+    channelId,
+    chats,
+    isPaused,
+    isLocked,
+    access,
+    tag,
+    hasUnanswered,
+    hasFailed,
+    after,
+    upTo,
+  } = query;
   const unanswered = sql`EXISTS (SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'received')`;
   const failed = sql`EXISTS (
     SELECT 1 FROM dead_letter d WHERE d.chat_id = c.id AND d.replayed_at IS NULL AND d.closed_at IS NULL)`;
@@ -369,6 +405,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     ofChats(sql`c.id`, chats, accountId),
     accountId === undefined ? [] : [sql`c.account_id = ${accountId}`],
     isPaused === undefined ? [] : [sql`is_paused(c) = ${isPaused}`],
+    isLocked === undefined ? [] : [sql`c.is_locked = ${isLocked}`],
     access === undefined ? [] : [sql`access_of(c) = ${access}`],
     // As the index has it.
     tag === undefined ? [] : [sql`c.tags @> ARRAY[${tag}]::text[] AND c.tags <> '{}'`],
@@ -404,7 +441,7 @@ function named(text: string | undefined): Conditions {
 }
 
 function chatRow(
-  { groupId, since, until, reason, mode, tags, ...row }: StoredChat,
+  { groupId, since, until, reason, mode, tags, isLocked, ...row }: StoredChat,
   words: Words = {},
 ): ChatRow {
   const { phone, lid, ...columns } = row;
@@ -414,6 +451,7 @@ function chatRow(
     ...withoutNulls({ phone, lid: lid === null ? null : lidJid(lid) }),
     channelId: channelIdOfChat({ phone, lid, groupId }),
     isGroup: groupId !== null,
+    ...(isLocked && { isLocked }),
     ...(tags.length > 0 && { tags }),
     ...(since && { pause: { mode: mode ?? 'listen-only', ...withoutNulls({ since, until, reason }) } }),
   };

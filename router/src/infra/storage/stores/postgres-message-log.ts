@@ -33,6 +33,7 @@ import {
   duringPeriod,
   fromPerson,
   newerThan,
+  notLocked,
   ofChat,
   ofChats,
   ofStoredChat,
@@ -144,6 +145,7 @@ export class PostgresMessageLog implements MessageLog {
       fromPerson(query.from),
       duringPeriod(sql`m.received_at`, query),
       containing(sql`m.text`, query.text),
+      notLocked(sql`m.chat_id`, query),
       query.accountId === undefined ? [] : [sql`m.account_id = ${query.accountId}`],
       query.state === undefined ? [] : [sql`m.state = ${query.state}`],
       query.routeId === undefined ? [] : [sql`m.route_id = ${query.routeId}`],
@@ -200,6 +202,7 @@ export class PostgresMessageLog implements MessageLog {
       ofChats(sql`o.chat_id`, query.chats, query.accountId),
       duringPeriod(sql`o.queued_at`, query),
       containing(sql`o.text`, query.text),
+      notLocked(sql`o.chat_id`, query),
       query.accountId === undefined ? [] : [sql`o.account_id = ${query.accountId}`],
       query.state === undefined ? [] : [sql`o.state = ${query.state}`],
     );

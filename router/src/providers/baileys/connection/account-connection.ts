@@ -3,6 +3,7 @@ import { LeaseLostError, NotConnectedError, StorageTroubleError, Wa2aiError } fr
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { AccountLimits } from '../account/account-limits.ts';
 import type { AccountStatusTracker } from '../account/account-status.ts';
+import { ChatLocks } from '../account/chat-locks.ts';
 import type { LinkedAccount } from '../account/linked-account.ts';
 import type { Pairing } from '../account/pairing.ts';
 import type { InboundRunner } from '../inbound/inbound-runner.ts';
@@ -40,6 +41,7 @@ export class AccountConnection {
   readonly #receipts: ReceiptBatch;
   readonly #resend: ResendContent;
   readonly #sender: Sender;
+  readonly #locks: ChatLocks;
   readonly #memory = createSocketMemory();
   #opened: OpenedSocket | undefined;
   /** The current socket, if it was ended because of the database. */
@@ -58,6 +60,12 @@ export class AccountConnection {
       clock,
       onSendTimeout: () => this.breakOff('Sending a message did not end'),
       groupKeys: () => account.auth?.groupKeys,
+    });
+    this.#locks = new ChatLocks({
+      chatOf: (jid) => account.chatOf(jid),
+      store: (chat, isLocked) => events.chatLocked(chat, isLocked),
+      onStorageFailed: (error) => this.storageFailed(error),
+      log,
     });
     this.#resend = new ResendContent({
       findSentMessage: options.findSentMessage,
@@ -244,7 +252,10 @@ export class AccountConnection {
     const detachInbound = this.#opened && auth ? inbound.attach({ ...this.#opened, auth }) : undefined;
     const detach = listenTo(socket, this.#options.log, {
       loggedIn: ({ attrs }) => whatsAppTime.set(attrs.t),
-      creds: () => auth?.saveCreds(),
+      creds: (hasStateKey) => {
+        auth?.saveCreds();
+        if (hasStateKey && auth) void this.#locks.keyArrived(socket, auth);
+      },
       qr: pairing.offersOf(socket),
       paired: () => status.set({ state: 'connecting' }),
       limited: (isActive, untilMs) => this.#onLimited(isActive, untilMs),
@@ -255,6 +266,7 @@ export class AccountConnection {
         this.#memory.groups.delete(jid);
         if (subject) this.#memory.subjects.set(jid, subject);
       },
+      chatLocked: (jid, isLocked) => this.#locks.changed(jid, isLocked),
     });
     return () => {
       this.#isOpen = false;
@@ -278,6 +290,7 @@ export class AccountConnection {
       limits.connection.forget();
       inbound.loggedIn();
       this.showOpen();
+      if (this.#opened && account.auth) void this.#locks.opened(this.#opened.socket, account.auth);
       return;
     }
     if (phase.state === 'restricted') void limits.connection.begin(phase);

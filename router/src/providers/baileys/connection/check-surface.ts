@@ -64,6 +64,7 @@ export const SOCKET_FUNCTIONS = [
   'relayMessage',
   'sendPresenceUpdate',
   'readMessages',
+  'resyncAppState',
   'groupMetadata',
   'sendNode',
   'waUploadToServer',

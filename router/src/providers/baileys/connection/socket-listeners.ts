@@ -5,7 +5,8 @@ import type { Logger } from '../../../core/ports/logger.ts';
 export interface SocketHandlers {
   /** The `success` stanza of a login. */
   loggedIn(node: BinaryNode): void;
-  creds(): void;
+  /** `hasStateKey`: the phone sent a key of the app state, which is stored. */
+  creds(hasStateKey: boolean): void;
   /** A new QR code; the first one arrives when the socket is ready to pair. */
   qr(text: string): void | Promise<void>;
   /** The phone linked this device; the server now ends the connection with 515. */
@@ -20,6 +21,7 @@ export interface SocketHandlers {
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
   /** `subject` is set when the group has a new name. */
   groupChanged(jid: string, subject?: string): void;
+  chatLocked(jid: string, isLocked: boolean): Promise<void>;
 }
 
 /**
@@ -39,7 +41,9 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
       }
     };
 
-  const onCreds = guarded('creds.update', () => handlers.creds());
+  const onCreds = guarded('creds.update', (update: BaileysEventMap['creds.update']) =>
+    handlers.creds(update.myAppStateKeyId !== undefined),
+  );
   const onUpdate = guarded('connection.update', (update: BaileysEventMap['connection.update']) => {
     if (update.isNewLogin) handlers.paired();
     const lock = update.reachoutTimeLock;
@@ -56,6 +60,9 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     'group-participants.update',
     (update: BaileysEventMap['group-participants.update']) => handlers.groupChanged(update.id),
   );
+  const onLock = guarded('chats.lock', ({ id, locked }: BaileysEventMap['chats.lock']) =>
+    handlers.chatLocked(id, locked),
+  );
   const onSuccess = guarded('success stanza', (node: BinaryNode) => handlers.loggedIn(node));
   const onReceipt = guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node));
   const onAck = guarded('ack stanza', (node: BinaryNode) => handlers.ack(node));
@@ -66,6 +73,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   ev.on('messages.upsert', onUpsert);
   ev.on('groups.update', onGroups);
   ev.on('group-participants.update', onMembers);
+  ev.on('chats.lock', onLock);
   ws.prependListener('CB:success', onSuccess);
   ws.on('CB:receipt', onReceipt);
   ws.on('CB:ack,class:message', onAck);
@@ -75,6 +83,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ev.off('messages.upsert', onUpsert);
     ev.off('groups.update', onGroups);
     ev.off('group-participants.update', onMembers);
+    ev.off('chats.lock', onLock);
     ws.off('CB:success', onSuccess);
     ws.off('CB:receipt', onReceipt);
     ws.off('CB:ack,class:message', onAck);

@@ -19,6 +19,11 @@ class FakeSocket {
   readonly ev = new EventEmitter();
   readonly ws = new EventEmitter();
   ends = 0;
+  stateReads = 0;
+
+  async resyncAppState(): Promise<void> {
+    this.stateReads += 1;
+  }
 
   async end(): Promise<void> {
     this.ends += 1;
@@ -42,6 +47,7 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
     prepare: async () => void calls.push('prepare'),
     flush: async () => undefined,
     saveCreds: () => undefined,
+    keys: { get: async () => ({}) },
   };
   const parts = {
     account: {
@@ -133,6 +139,19 @@ describe('the connection of an account', () => {
     await connection.start();
     await settle();
     expect(sockets).toEqual([]);
+  });
+
+  it('reads once which chats are locked, not with each connection', async () => {
+    const { open, sockets, clock } = setup();
+    await open();
+    await settle();
+    expect(sockets[0]?.stateReads).toBe(1);
+    sockets[0]?.ev.emit('connection.update', { connection: 'close' });
+    await settle();
+    await clock.advanceMs(1_000);
+    sockets[1]?.opens();
+    await settle();
+    expect(sockets[1]?.stateReads).toBe(0);
   });
 
   it('waits for a person after WhatsApp ended the link', async () => {

@@ -27,6 +27,7 @@ function setup(handlers: Partial<SocketHandlers> = {}) {
     ack: record('ack'),
     upsert: record('upsert'),
     groupChanged: record('groupChanged'),
+    chatLocked: async (...args) => record('chatLocked')(...args),
     ...handlers,
   };
   const remove = listenTo({ ev, ws } as unknown as WASocket, log, all);
@@ -38,17 +39,21 @@ describe('listenTo', () => {
     const { ev, ws, calls } = setup();
     const node = { tag: 'x', attrs: {} };
     ev.emit('creds.update', { me: { id: 'a' } });
+    ev.emit('creds.update', { myAppStateKeyId: 'AAAA' });
     ev.emit('connection.update', { isNewLogin: true });
     ev.emit('connection.update', { qr: 'code' });
     ev.emit('group-participants.update', { id: 'b@g.us', participants: [], action: 'add' });
+    ev.emit('chats.lock', { id: 'a@lid', locked: true });
     ws.emit('CB:success', node);
     ws.emit('CB:receipt', node);
     ws.emit('CB:ack,class:message', node);
     expect(calls).toEqual([
-      ['creds'],
+      ['creds', false],
+      ['creds', true],
       ['paired'],
       ['qr', 'code'],
       ['groupChanged', 'b@g.us'],
+      ['chatLocked', 'a@lid', true],
       ['loggedIn', node],
       ['receipt', node],
       ['ack', node],
@@ -133,7 +138,7 @@ describe('listenTo', () => {
     const { ev, ws, remove } = setup();
     const count = () =>
       [ev, ws].flatMap((emitter) => emitter.eventNames().map((name) => emitter.listenerCount(name)));
-    expect(count()).toHaveLength(8);
+    expect(count()).toHaveLength(9);
     remove();
     expect(count()).toEqual([]);
   });

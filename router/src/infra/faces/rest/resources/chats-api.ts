@@ -62,6 +62,9 @@ const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
   channelId: chatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
   paused: claimField.optional().describe('Only chats that are paused, or only those that are not.'),
+  locked: claimField
+    .optional()
+    .describe('Only chats that the owner has locked on the phone, or only the others.'),
   access: z
     .enum(['pending', 'approved', 'refused'])
     .optional()
@@ -195,7 +198,7 @@ export const chatView = z
         direction: z
           .enum(['incoming', 'outgoing'])
           .describe("`outgoing`: sent by wa2ai, or written on the owner's phone."),
-        text: z.string().describe('Its first 200 characters.'),
+        text: z.string().describe('Its first 200 characters; empty for a locked chat.'),
         kind: z.string().describe('`text`, the kind of its file, or what else it is.'),
         at: timeView.describe('When it was received or queued. UTC, ISO 8601.'),
         state: z.string().describe('As in the list of messages.'),
@@ -215,6 +218,10 @@ export const chatView = z
       .describe(
         'Present while the chat is paused: its messages get no answer, or one that the owner approves.',
       ),
+    isLocked: z
+      .literal(true)
+      .optional()
+      .describe('The owner has locked the chat on the phone: its words are shown in the chat only.'),
     access: z
       .enum(['pending', 'approved', 'refused'])
       .optional()
@@ -275,13 +282,14 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       description: 'A key that is restricted to some chats gets those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of chats.', schema: pageResponse(chatView) } },
-      handle: async ({ query: { cursor, paused, unanswered, failed, ...query }, caller }) => {
+      handle: async ({ query: { cursor, paused, locked, unanswered, failed, ...query }, caller }) => {
         const { channelId, accountId = config.accountId } = query;
         if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
         const page = await chatPage(chatStore, {
           ...query,
           chats: allowedChats(caller),
           isPaused: paused,
+          isLocked: locked,
           hasUnanswered: unanswered,
           hasFailed: failed,
           after: cursor,

@@ -55,7 +55,7 @@ const listQuery = z.strictObject({
     .max(200)
     .optional()
     .describe(
-      'Only messages that contain this text, in upper or lower case. Without `channelId` or `from`, a call searches a part of all messages: continue with `next` until there is none, also when `data` is empty.',
+      'Only messages that contain this text, in upper or lower case. Without `channelId` or `from`, a call searches a part of all messages: continue with `next` until there is none, also when `data` is empty. Without `channelId`, messages of chats that the owner has locked on the phone are left out.',
     ),
 });
 
