@@ -2,19 +2,12 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
+import { consoleSources, consoleStamp } from './console-sources.mjs';
 import { filesIn, hashOf, readIfThere, root } from './steps.mjs';
 
 /** The folder of the built console. */
 export const consoleFolder = join(root, 'dist', 'console');
-/** The hash of the sources of `consoleFolder`. */
-export const consoleStamp = join(root, 'dist', '.console-hash');
 const sources = join(root, 'console');
-/** What the build of the console depends on. */
-export const consoleSources = [
-  sources,
-  join(root, 'package-lock.json'),
-  join(root, 'scripts', 'build-console.mjs'),
-];
 
 /** Whether dist/console is that of the sources. */
 export function isConsoleBuilt() {

@@ -1,34 +1,15 @@
 // Compiles router/, runtime-server/ and the programs under tests/ to dist/, and the console, when the sources changed.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import {
-  buildConsole,
-  consoleFolder,
-  consoleSources,
-  consoleStamp,
-  isConsoleBuilt,
-} from './build-console.mjs';
+import { buildConsole, consoleFolder, isConsoleBuilt } from './build-console.mjs';
 import { bundleService, service } from './bundle.mjs';
+import { consoleStamp } from './console-sources.mjs';
 import { writeConsoleTypes } from './console-types.mjs';
-import { ensureDeps, hasProductionDeps, installedRecord } from './ensure-deps.mjs';
-import {
-  checkNode,
-  fail,
-  filesIn,
-  hashOf,
-  isMain,
-  looksOf,
-  readIfThere,
-  root,
-  runNode,
-  say,
-  tool,
-} from './steps.mjs';
+import { ensureDeps, hasProductionDeps } from './ensure-deps.mjs';
+import { checkNode, fail, filesIn, hashOf, isMain, readIfThere, root, runNode, say, tool } from './steps.mjs';
 
 const dist = join(root, 'dist');
 const stamp = join(dist, '.source-hash');
-/** How everything looked that the last start found prepared. */
-const preparedStamp = join(dist, '.prepared');
 const config = join(root, 'tsconfig.build.json');
 
 /** Resolves when dist/ matches the sources. Takes some milliseconds when nothing changed. */
@@ -62,19 +43,9 @@ export async function prepare() {
   await build();
 }
 
-/** The same for the service itself, which runs without development packages once it is built. */
-export async function prepareService() {
-  checkNode();
-  // reading names, sizes and times takes a quarter of the time of reading all sources
-  const looks = looksOf([...sourcePaths(), ...consoleSources, installedRecord(), stamp, consoleStamp]);
-  if (readIfThere(preparedStamp) === looks) return;
-  const isPrepared = hasProductionDeps() && readIfThere(stamp) === sourceHash() && isConsoleBuilt();
-  if (!isPrepared) return prepare();
-  try {
-    writeFileSync(preparedStamp, looks);
-  } catch {
-    // a folder that this user may not write: the next start reads all sources again
-  }
+/** Whether the service can start without a build: development packages may be missing. */
+export function isServiceBuilt() {
+  return hasProductionDeps() && readIfThere(stamp) === sourceHash() && isConsoleBuilt();
 }
 
 function sourceFolders() {
@@ -109,7 +80,7 @@ function copyAssets(folders) {
 /** Removes what was built from a source that no longer exists, so that no import finds it. */
 function removeOrphans() {
   for (const file of filesIn(dist)) {
-    if ([stamp, preparedStamp, consoleStamp].includes(file)) continue;
+    if ([stamp, join(dist, '.prepared'), consoleStamp].includes(file)) continue;
     if ([service, consoleFolder].some((folder) => file.startsWith(folder + sep))) continue;
     const source = join(root, relative(dist, file));
     const candidates = [source, source.replace(/\.js(\.map)?$/, '.ts')];

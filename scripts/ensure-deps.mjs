@@ -26,7 +26,7 @@ export function hasProductionDeps() {
 }
 
 /** Npm's record of the installed packages. */
-export function installedRecord(folder = root) {
+function installedRecord(folder = root) {
   return join(folder, 'node_modules', '.package-lock.json');
 }
 

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { prepare } from './build.mjs';
 import { endWithNpm } from './end-with-npm.mjs';
 import { fail, isMain, root } from './steps.mjs';
 
@@ -11,7 +10,7 @@ import { fail, isMain, root } from './steps.mjs';
  * @param file the program, relative to the project's folder
  * @param prepareIt installs and builds what the program needs
  */
-export async function runProgram(file, args, prepareIt = prepare) {
+export async function runProgram(file, args, prepareIt = prepareEverything) {
   endWithNpm();
   await prepareIt();
   const program = resolve(root, file);
@@ -19,6 +18,11 @@ export async function runProgram(file, args, prepareIt = prepare) {
   process.argv = [process.execPath, program, ...args];
   process.setSourceMapsEnabled(true);
   await import(pathToFileURL(program).href);
+}
+
+async function prepareEverything() {
+  const { prepare } = await import('./build.mjs');
+  await prepare();
 }
 
 if (isMain(import.meta.url)) {

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The project's folder. Its name may contain spaces. */
@@ -85,25 +85,29 @@ export function hashOf(paths, keep = () => true) {
 
 /** sha256 over names, sizes and times of files, without reading them; folders are read through. */
 export function looksOf(paths) {
-  const hash = createHash('sha256');
+  let looks = '';
   for (const file of paths.flatMap(filesIn).sort()) {
     const { size, mtimeMs } = statSync(file);
-    hash.update(`${relative(root, file)}\0${size}\0${mtimeMs}\0`);
+    // each start does this: path.relative takes as long as statSync
+    looks += `${file.slice(root.length)}\0${size}\0${mtimeMs}\0`;
   }
-  return hash.digest('hex');
+  return createHash('sha256').update(looks).digest('hex');
 }
 
 /** Every file in a folder and its subfolders; a file gives itself, what is missing gives none. */
 export function filesIn(path) {
-  try {
-    return readdirSync(path, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  } catch (error) {
-    if (error.code === 'ENOENT') return [];
-    if (error.code === 'ENOTDIR') return [path];
-    throw error;
-  }
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return [];
+  return found.isDirectory() ? filesInFolder(path) : [path];
+}
+
+/** The option `recursive` of readdirSync takes ten times as long. */
+function filesInFolder(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = folder + sep + entry.name;
+    if (entry.isDirectory()) return filesInFolder(path);
+    return entry.isFile() ? [path] : [];
+  });
 }
 
 /** Whether this file is the program that Node was started with, not an import of another one. */

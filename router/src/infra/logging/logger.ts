@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { type LoggerOptions, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
-import { build as prettyStream } from 'pino-pretty';
 import { Wa2aiError } from '../../core/errors.ts';
 import { LogThrottle } from '../../core/log-throttle.ts';
 import { LogOutput } from './log-output.ts';
@@ -57,6 +57,8 @@ export function createLogger(options: {
 }
 
 function prettyOutput(output: LogOutput) {
+  // A service does not need it.
+  const { build: prettyStream }: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
   return prettyStream({
     colorize: process.stdout.isTTY,
     translateTime: 'HH:MM:ss.l',

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { Piscina } from 'piscina';
+import type { Piscina } from 'piscina';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { TextMatcher } from '../../core/ports/text-matcher.ts';
 import type { MatchResult } from '../../core/routing/route-table.ts';
@@ -37,7 +37,7 @@ const SLOW_TTL_MS = 600_000;
  *   that timed out are `timeout` at once. Shorter texts are still tested, so one person's hostile text does not disable
  *   a route for everybody.
  *
- * The threads start with the first tests. A thread that dies (out of memory) makes its test `timeout` and is replaced.
+ * The threads start with the first tests, which also load the package. A thread that dies (out of memory) makes its test `timeout` and is replaced.
  */
 export class RegexMatcher implements TextMatcher {
   readonly #budgetMs: number;
@@ -49,7 +49,7 @@ export class RegexMatcher implements TextMatcher {
     fast: Promise.resolve(),
     slow: Promise.resolve(),
   };
-  #threads: Piscina | undefined;
+  #threads: Promise<Piscina> | undefined;
   #isClosed = false;
 
   constructor(options: RegexMatcherOptions = {}) {
@@ -72,7 +72,8 @@ export class RegexMatcher implements TextMatcher {
   /** Ends the threads. Running and waiting tests are rejected as `test` says. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#threads?.destroy();
+    const threads = await this.#threads;
+    await threads?.destroy();
   }
 
   async #testNow(pattern: string, text: string): Promise<MatchResult> {
@@ -93,8 +94,9 @@ export class RegexMatcher implements TextMatcher {
   async #run(pattern: string, text: string, budgetMs: number): Promise<MatchResult> {
     if (this.#isClosed) throw closedError();
     this.#threads ??= startThreads();
+    const threads = await this.#threads;
     try {
-      return await this.#threads.run({ pattern, text, budgetMs });
+      return await threads.run({ pattern, text, budgetMs });
     } catch {
       // The thread died; Piscina has replaced it.
       if (this.#isClosed) throw closedError();
@@ -122,7 +124,8 @@ export class RegexMatcher implements TextMatcher {
   }
 }
 
-function startThreads(): Piscina {
+async function startThreads(): Promise<Piscina> {
+  const { Piscina } = await import('piscina');
   return new Piscina({
     filename: new URL('./regex-worker.mjs', import.meta.url).href,
     minThreads: 2,
