@@ -1,3 +1,4 @@
+import { problemInWords } from '../translation/use-translation.ts';
 import { baseUrl } from './base-url.ts';
 import type { Operations, Schemas } from './generated/api.ts';
 import { Problem } from './problem.ts';
@@ -33,7 +34,7 @@ export function urlOf(operation: string, args: { path?: object; query?: object }
 
 /**
  * Calls the API.
- * @throws {Problem} the API refuses, or does not answer. Without a session, the browser goes to the login page.
+ * @throws {Problem} in the language of the console: the API refuses, or does not answer. Without a session, the browser goes to the login page.
  */
 export async function call<Name extends Operation>(
   operation: Name,
@@ -60,12 +61,10 @@ export async function callAny(operation: string, args: Args = {}): Promise<unkno
   if (response.ok) return answer;
   // A wrong password is not a session that has ended.
   if (response.status === 401 && answer?.code !== 'LOGIN_FAILED') location.assign(baseUrl);
-  throw new Problem(
-    response.status,
-    answer?.code ?? `HTTP_${response.status}`,
-    answer?.error ?? `The service answered ${response.status}.`,
-    answer?.details,
-  );
+  const code = answer?.code ?? `HTTP_${response.status}`;
+  const english = answer?.error ?? `The service answered ${response.status}.`;
+  const { message, details } = await problemInWords(code, english, answer?.details);
+  throw new Problem(response.status, code, message, details);
 }
 
 function isJson(response: Response): boolean {

@@ -1,6 +1,8 @@
 /** One line of the trace of a turn. */
 export interface TraceStep {
   title: string;
+  /** The title is a word of wa2ai, not the name of a route. */
+  isWord?: true;
   outcome?: string;
   sentence?: string;
   /** Requests to the agent. */
@@ -38,6 +40,7 @@ export function traceSteps(trace: unknown): TraceStep[] {
     const attempts = Array.isArray(entry.attempts) ? entry.attempts.filter(isRecord).map(flat) : [];
     return {
       title,
+      ...((word(entry.step) ?? word(entry.policy)) !== undefined && { isWord: true }),
       ...(word(entry.outcome) !== undefined && { outcome: word(entry.outcome) }),
       ...(word(entry.sentence) !== undefined && { sentence: word(entry.sentence) }),
       attempts,

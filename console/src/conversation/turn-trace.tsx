@@ -1,9 +1,12 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import { hrefOf } from '../app/location.ts';
 import type { Chat, Message, Received, Sent } from './chat-types.ts';
 import { Exchanges } from './exchanges.tsx';
+import { Reason, ServiceText } from '../translation/service-text.tsx';
+import { useTranslation } from '../translation/use-translation.ts';
 import { kindKey, type TextKey, useText } from './texts.ts';
 import { routeNameIn, type TraceStep, traceSteps } from './trace-steps.ts';
 
@@ -28,8 +31,8 @@ export function TurnTrace({
       <h3>{t('traceOf', { text: turn.text.slice(0, 60) || t(kindKey(turn.media?.kind ?? turn.kind)) })}</h3>
       <dl>
         <Fact name={t('state')} value={t(`state.${turn.state}` as TextKey)} />
-        <Fact name={t('reason')} value={turn.reason} />
-        <Fact name={t('error')} value={turn.error} />
+        <Fact name={t('reason')} value={turn.reason && <Reason code={turn.reason} />} />
+        <Fact name={t('error')} value={turn.error && <ServiceText text={turn.error} />} />
         {turn.routeId && (
           <>
             <dt>{t('route')}</dt>
@@ -70,7 +73,7 @@ export function TurnTrace({
   );
 }
 
-function Fact({ name, value }: { name: string; value?: string }) {
+function Fact({ name, value }: { name: string; value?: ComponentChildren }) {
   if (value === undefined || value === '') return null;
   return (
     <>
@@ -82,12 +85,18 @@ function Fact({ name, value }: { name: string; value?: string }) {
 
 /** The lines of a trace, with the requests to the agent. */
 export function Steps({ steps }: { steps: readonly TraceStep[] }) {
+  const { word } = useTranslation();
   return (
     <ol class="steps">
       {steps.map((step, index) => (
         <li key={index}>
-          <strong>{step.title}</strong> {step.outcome && <span class="badge">{step.outcome}</span>}
-          {step.sentence && <p>{step.sentence}</p>}
+          <strong>{step.isWord ? word(step.title) : step.title}</strong>{' '}
+          {step.outcome && <span class="badge">{word(step.outcome)}</span>}
+          {step.sentence && (
+            <p>
+              <ServiceText text={step.sentence} code={step.outcome} />
+            </p>
+          )}
           {step.attempts.length > 0 && <Attempts attempts={step.attempts} />}
           {step.more && (
             <details>
@@ -102,13 +111,14 @@ export function Steps({ steps }: { steps: readonly TraceStep[] }) {
 }
 
 function Attempts({ attempts }: { attempts: TraceStep['attempts'] }) {
+  const { word } = useTranslation();
   return (
     <ul class="attempts">
       {attempts.map((attempt, index) => (
         <li key={index}>
           {Object.entries(attempt).map(([name, value]) => (
             <span key={name}>
-              <b>{name}</b> {String(value)}{' '}
+              <b>{word(name)}</b> {name === 'disposition' ? word(String(value)) : String(value)}{' '}
             </span>
           ))}
         </li>
@@ -144,7 +154,11 @@ function Request({ chat, turn }: { chat: Chat; turn: Received }) {
       <summary>{t('showRequest')}</summary>
       <p class="hint">{t('requestHint')}</p>
       {error && <p role="alert">{t('failedAction', { error })}</p>}
-      {found && <p>{found.sentence}</p>}
+      {found && (
+        <p>
+          <ServiceText text={found.sentence} />
+        </p>
+      )}
       {found?.call !== undefined && <Json text={JSON.stringify(found.call, null, 2)} />}
     </details>
   );

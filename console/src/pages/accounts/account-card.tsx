@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { moodOf } from './account-moods.ts';
 import { History } from './history.tsx';
 import { Limits } from './limits.tsx';
@@ -43,7 +44,9 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
           <div class="notice busy">
             <strong>{text.problems}</strong>
             {account.problems.map((problem) => (
-              <p key={problem}>{problem}</p>
+              <p key={problem}>
+                <ServiceText text={problem} />
+              </p>
             ))}
           </div>
         )}
@@ -85,7 +88,7 @@ function Facts({ account }: { account: Account }) {
   const facts = [
     [text.number, account.phone && `+${account.phone}${account.name ? ` (${account.name})` : ''}`],
     [text.since, <Time key="since" at={account.since} />],
-    [text.why, account.reason],
+    [text.why, account.reason && <ServiceText key="why" text={account.reason} />],
     [text.retry, account.retryAt && <Time key="retry" at={account.retryAt} />],
     [text.node, account.node],
   ] as const;

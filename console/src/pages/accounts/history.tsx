@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { Badge } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { moodOf } from './account-moods.ts';
 import { useText } from './texts.ts';
 
@@ -55,7 +56,11 @@ function Changes({ accountId }: { accountId: string }) {
                     <Time at={at} />
                     {node && ` · ${node}`}
                   </span>
-                  {reason && <p>{reason}</p>}
+                  {reason && (
+                    <p>
+                      <ServiceText text={reason} />
+                    </p>
+                  )}
                 </li>
               ))}
             </ol>

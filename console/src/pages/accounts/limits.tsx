@@ -6,6 +6,7 @@ import { hrefOf } from '../../app/location.ts';
 import { useStored } from '../../app/stored.ts';
 import { Loaded } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { useText } from './texts.ts';
 
 /** What limits an account: WhatsApp, the governor, and what waits for it. */
@@ -37,7 +38,9 @@ function Shown({ accountId }: { accountId: string }) {
               <strong>
                 {text.whatsApp} <Time at={until} />
               </strong>
-              <p>{reason}</p>
+              <p>
+                <ServiceText text={reason} />
+              </p>
             </div>
           ))}
           {firstContacts ? (

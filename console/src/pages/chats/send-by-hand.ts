@@ -1,6 +1,7 @@
 import { urlOf } from '../../api/call.ts';
 import { Problem } from '../../api/problem.ts';
 import type { Chat } from '../../conversation/chat-types.ts';
+import { problemInWords } from '../../translation/use-translation.ts';
 
 /** Kinds by the media types that the API takes for them; every other file is a document. */
 const KINDS: Record<string, string> = { 'image/jpeg': 'image', 'image/png': 'image', 'video/mp4': 'video' };
@@ -22,7 +23,8 @@ export async function sendByHand(chat: Chat, key: string, text: string, file?: F
   if (response.ok) return;
   const { code = `HTTP_${response.status}`, error = `The service answered ${response.status}.` } =
     await response.json().catch(() => ({}));
-  throw new Problem(response.status, code, error);
+  const { message } = await problemInWords(code, error);
+  throw new Problem(response.status, code, message);
 }
 
 function formOf({ accountId, channelId }: Chat, text: string, file: File): FormData {

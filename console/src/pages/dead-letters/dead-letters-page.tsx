@@ -10,6 +10,7 @@ import { EmptyState, Loading } from '../../components/states.tsx';
 import { useTimes } from '../../conversation/times.ts';
 import { traceSteps } from '../../conversation/trace-steps.ts';
 import { Steps } from '../../conversation/turn-trace.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { replayAll } from './replay-all.ts';
 import { useText } from './texts.ts';
 import { type DeadLetter, useDeadLetters } from './use-dead-letters.ts';
@@ -94,7 +95,9 @@ export function DeadLettersPage() {
                 >
                   <span class="group-count">{group.count}</span>
                   <span class="group-reason">{group.reason}</span>
-                  <span class="group-error">{group.error}</span>
+                  <span class="group-error">
+                    <ServiceText text={group.error} code={group.reason} />
+                  </span>
                   <time class="hint" dateTime={group.newestAt}>
                     {t('newest')}: {full(group.newestAt)}
                   </time>
@@ -159,7 +162,9 @@ function LetterCard({
         <span class="badge bad">{reason}</span>
       </p>
       {text !== '' && <blockquote>{text}</blockquote>}
-      <p>{error}</p>
+      <p>
+        <ServiceText text={error} code={reason} />
+      </p>
       <p class="hint">
         {t('failedAt')}: <time dateTime={failedAt}>{full(failedAt)}</time> · {t('attempts')}: {attempts}
       </p>

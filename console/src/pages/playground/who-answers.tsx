@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { ACCOUNT_TAG, type PlayChat } from './people.ts';
 import { useText } from './texts.ts';
 
@@ -43,7 +44,7 @@ export function WhoAnswers(props: {
   if (sentence === undefined) return null;
   return (
     <p class="hint" role="status">
-      {t('whoAnswers')}: {sentence}
+      {t('whoAnswers')}: <ServiceText text={sentence} />
     </p>
   );
 }

@@ -3,6 +3,8 @@ import { useQuery } from '../../api/use-query.ts';
 import { TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
+import { useTranslation } from '../../translation/use-translation.ts';
 import { useText } from './texts.ts';
 
 /** The message is explained this long after the last key. */
@@ -12,6 +14,7 @@ const PAUSE_MS = 250;
 export function DryRun() {
   const text = useText();
   const [from, setFrom] = useState('+54 9 3777 239922');
+  const { word } = useTranslation();
   const [message, setMessage] = useState('');
   const [asked, setAsked] = useState<{ from: string; text: string }>();
   useEffect(() => {
@@ -34,19 +37,20 @@ export function DryRun() {
           {asked && result && (
             <>
               <p>
-                <Badge mood={result.decision === 'route' ? 'good' : 'busy'}>{result.decision}</Badge>{' '}
-                {result.sentence}
+                <Badge mood={result.decision === 'route' ? 'good' : 'busy'}>{word(result.decision)}</Badge>{' '}
+                <ServiceText text={result.sentence} />
               </p>
               <ol>
                 {result.trace.map(({ routeId, name, channelId, outcome, sentence, conditions = [] }) => (
                   <li key={routeId}>
-                    <Badge mood={outcome === 'chosen' ? 'good' : 'quiet'}>{outcome}</Badge>{' '}
-                    <strong>{name ?? channelId}</strong> {sentence}
+                    <Badge mood={outcome === 'chosen' ? 'good' : 'quiet'}>{word(outcome)}</Badge>{' '}
+                    <strong>{name ?? channelId}</strong> <ServiceText text={sentence} />
                     {conditions.length > 0 && (
                       <ul>
                         {conditions.map((each) => (
                           <li key={each.condition}>
-                            {each.holds ? '✓' : '✗'} <code>{each.condition}</code> {each.sentence}
+                            {each.holds ? '✓' : '✗'} <code>{each.condition}</code>{' '}
+                            <ServiceText text={each.sentence} />
                           </li>
                         ))}
                       </ul>

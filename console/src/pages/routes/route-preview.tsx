@@ -9,6 +9,7 @@ import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
+import { Reason } from '../../translation/service-text.tsx';
 import { useText } from './texts.ts';
 
 /** What a route as it is written would have changed for the last messages. */
@@ -94,7 +95,7 @@ function Choice({ choice }: { choice: Schemas['PreviewChoice'] }) {
   if (reason !== undefined) {
     return (
       <span>
-        {text.noRoute} (<code>{reason}</code>)
+        {text.noRoute} (<Reason code={reason} />)
       </span>
     );
   }

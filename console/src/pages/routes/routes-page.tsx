@@ -13,6 +13,7 @@ import { RouteEditor, type SavedRoute } from './route-editor.tsx';
 import { RouteTable } from './route-table.tsx';
 import { RouteVersions } from './route-versions.tsx';
 import './routes.css';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { useText } from './texts.ts';
 
 /** Routes: `routes` the table, `routes/new` and `routes/ID` the form, `routes/versions` the history. */
@@ -58,7 +59,7 @@ function RouteList({ saved }: { saved?: SavedRoute }) {
           <strong>{text.warnings.replace('{name}', saved.route.name ?? saved.route.channelId)}</strong>
           {saved.warnings.map(({ code, field, message }) => (
             <p key={code + field}>
-              <code>{field ?? code}</code> {message}
+              <code>{field ?? code}</code> <ServiceText text={message} code={code} />
             </p>
           ))}
         </div>

@@ -6,15 +6,17 @@ import { Badge, Card } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { quoted } from '../../schema-form/field-texts.ts';
+import { useTranslation } from '../../translation/use-translation.ts';
 import { useText } from './texts.ts';
 
 /** The variables that this node was started with. */
 export function Environment() {
   const text = useText();
   const settings = useQuery('GET /api/settings');
+  const { sentence, languageOf } = useTranslation();
   const [wanted, setWanted] = useState('');
   const fits = ({ name, meaning }: Schemas['Setting']) =>
-    `${name} ${meaning}`.toLowerCase().includes(wanted.toLowerCase());
+    `${name} ${sentence(meaning)}`.toLowerCase().includes(wanted.toLowerCase());
   return (
     <>
       <TextField type="search" label={text.find} value={wanted} onInput={setWanted} />
@@ -31,8 +33,8 @@ export function Environment() {
                   cell: ({ name, meaning }) => (
                     <div>
                       <code>{name}</code>
-                      <p class="faint meaning" lang="en">
-                        {quoted(meaning)}
+                      <p class="faint meaning" lang={languageOf(meaning)}>
+                        {quoted(sentence(meaning))}
                       </p>
                     </div>
                   ),

@@ -192,8 +192,7 @@ export function decideFirstContact(
   const ages = contact.earlierMs.map((ms) => Math.max(0, ms)).sort((a, b) => a - b);
   const waitMs = Math.max(leftMs(ages, perDay, DAY_MS), leftMs(ages, perHour, HOUR_MS));
   if (waitMs <= 0) return { kind: 'send' };
-  const limit = `${perHour} in an hour and ${perDay} in 24 hours`;
-  const why = `It is a first contact, and the account may send ${limit} now.`;
+  const why = `It is a first contact, and the account may send ${perHour} in an hour and ${perDay} in 24 hours now.`;
   return waitLonger(waitMs, random, 'first-contacts', why);
 }
 

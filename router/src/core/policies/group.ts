@@ -50,8 +50,11 @@ export function decideGroup(
     return { kind: 'continue', step: step('addressed', 'The text matches a pattern of group.patterns.') };
   }
   if (toUs) {
-    const how = toUs === 'quote' ? 'replies to a message of the account' : 'mentions the account';
-    return { kind: 'continue', step: step('addressed', `The message ${how}.`) };
+    const sentence =
+      toUs === 'quote'
+        ? 'The message replies to a message of the account.'
+        : 'The message mentions the account.';
+    return { kind: 'continue', step: step('addressed', sentence) };
   }
   const sentence = 'The message neither mentions the account nor replies to one of its messages.';
   return { kind: 'end', reason: NOT_ADDRESSED, step: step('stopped', sentence) };

@@ -109,11 +109,13 @@ function onDay(
 ): Condition {
   const isAfterMidnight = hours !== undefined && hours.toMinute < hours.fromMinute && minute < hours.toMinute;
   const counted = isAfterMidnight ? (DAYS[(DAYS.indexOf(day) + 6) % 7] ?? day) : day;
-  const which = isAfterMidnight ? `The hours began on ${counted}` : `It is ${counted}`;
+  const wanted = days.join(', ');
   return {
     condition: 'days',
     holds: days.includes(counted),
-    sentence: `${which} in ${zone}; the days are ${days.join(', ')}.`,
+    sentence: isAfterMidnight
+      ? `The hours began on ${counted} in ${zone}; the days are ${wanted}.`
+      : `It is ${counted} in ${zone}; the days are ${wanted}.`,
   };
 }
 
@@ -126,14 +128,14 @@ function isWithin(
 }
 
 function inLanguage(languages: readonly string[], language: string | undefined): Condition {
-  const wanted = `the languages are ${languages.join(', ')}`;
+  const wanted = languages.join(', ');
   return {
     condition: 'languages',
     holds: language !== undefined && languages.includes(language),
     sentence:
       language === undefined
-        ? `The language of the text is not known; ${wanted}.`
-        : `The text is in ${language}; ${wanted}.`,
+        ? `The language of the text is not known; the languages are ${wanted}.`
+        : `The text is in ${language}; the languages are ${wanted}.`,
   };
 }
 
@@ -158,7 +160,9 @@ function inShare(percent: number, routeId: string, chatId: string | undefined): 
   return {
     condition: 'percent',
     holds,
-    sentence: `The chat is ${holds ? '' : 'not '}in the ${percent} percent of chats of this route.`,
+    sentence: holds
+      ? `The chat is in the ${percent} percent of chats of this route.`
+      : `The chat is not in the ${percent} percent of chats of this route.`,
   };
 }
 

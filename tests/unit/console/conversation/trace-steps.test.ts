@@ -24,11 +24,12 @@ it('shows rules, policies and requests to the agent as lines', () => {
     { title: 'everybody', outcome: 'chosen', sentence: 'It matches.', attempts: [] },
     {
       title: 'agent',
+      isWord: true,
       outcome: 'failed',
       sentence: 'No answer.',
       attempts: [{ attempt: 1, agentMs: 5, x: '{"y":1}' }],
     },
-    { title: 'reply', outcome: 'split', attempts: [], more: '{\n  "messages": 2\n}' },
+    { title: 'reply', isWord: true, outcome: 'split', attempts: [], more: '{\n  "messages": 2\n}' },
   ]);
 });
 

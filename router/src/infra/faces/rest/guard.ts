@@ -81,8 +81,13 @@ export function authorize(scopes: readonly Scope[]): RequestHandler {
 export function refuseWithoutScopes(caller: Caller, scopes: readonly Scope[]): void {
   const missing = scopes.find((scope) => !mayDo(caller, scope));
   if (missing === undefined) return;
-  const who = caller.kind === 'session' ? 'Your role' : 'The key';
-  throw new HttpProblem(403, 'SCOPE_MISSING', `${who} lacks the scope ${missing}.`);
+  throw new HttpProblem(
+    403,
+    'SCOPE_MISSING',
+    caller.kind === 'session'
+      ? `Your role lacks the scope ${missing}.`
+      : `The key lacks the scope ${missing}.`,
+  );
 }
 
 /** Where a request comes from: the address of the proxy, if there is one. */

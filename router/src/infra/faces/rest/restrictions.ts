@@ -25,9 +25,13 @@ export function refuseAllChats(caller: Caller): void {
 export function refuseOtherRoute(caller: Caller, routeId: string | undefined): void {
   const allowed = allowedRoutes(caller);
   if (allowed === undefined || (routeId !== undefined && allowed.includes(routeId))) return;
-  const what =
-    routeId === undefined ? 'may use some routes only, which excludes this call' : 'may not use this route';
-  throw new HttpProblem(403, 'ROUTE_NOT_ALLOWED', `The key ${what}.`);
+  throw new HttpProblem(
+    403,
+    'ROUTE_NOT_ALLOWED',
+    routeId === undefined
+      ? 'The key may use some routes only, which excludes this call.'
+      : 'The key may not use this route.',
+  );
 }
 
 /**

@@ -1,0 +1,46 @@
+import { SPANISH_CODES } from './spanish-codes.ts';
+import { SPANISH_MISTAKES } from './spanish-mistakes.ts';
+import { SPANISH_SENTENCES, SPANISH_VALUES } from './spanish-sentences.ts';
+import { SPANISH_SETTINGS } from './spanish-settings.ts';
+import { SPANISH_WORDS } from './spanish-words.ts';
+import { translator } from './translate.ts';
+
+/** A sentence of the service in Spanish; undefined when there is no translation. */
+export const spanishOf = translator({ ...SPANISH_SENTENCES, ...SPANISH_SETTINGS }, SPANISH_VALUES);
+
+const spanishMistake = translator(SPANISH_MISTAKES, SPANISH_VALUES);
+
+/** A word of a trace in Spanish; undefined when there is no translation. */
+export function spanishWord(word: string): string | undefined {
+  return Object.hasOwn(SPANISH_WORDS, word) ? SPANISH_WORDS[word] : undefined;
+}
+
+/** What an error code or reason means, in Spanish. A reason may name a kind after a colon: `unsupported-kind:image`. */
+export function spanishMeaning(code: string): string | undefined {
+  const [name = ''] = code.split(':');
+  return Object.hasOwn(SPANISH_CODES, name) ? SPANISH_CODES[name] : undefined;
+}
+
+/**
+ * The message of a problem in Spanish: its sentence, else what is wrong with each field, else what its code means with the
+ * English sentence as a detail.
+ */
+export function spanishProblem<Detail extends { field: string; message: string }>(
+  code: string,
+  message: string,
+  details: readonly Detail[] = [],
+): { message: string; details: readonly Detail[] } {
+  const inSpanish = details.map((detail) => ({
+    ...detail,
+    message: spanishMistake(detail.message) ?? spanishOf(`${detail.message}.`) ?? detail.message,
+  }));
+  const sentence = spanishOf(message);
+  if (sentence !== undefined) return { message: sentence, details: inSpanish };
+  const isOfFields = details.length > 0 && message.endsWith(`${details.at(-1)?.message}.`);
+  if (isOfFields) {
+    const lines = inSpanish.map((each) => `${each.field || 'La petición'} ${each.message}.`);
+    return { message: lines.join(' '), details: inSpanish };
+  }
+  const meaning = spanishMeaning(code)?.replaceAll('`', '');
+  return { message: meaning === undefined ? message : `${meaning} (${message})`, details: inSpanish };
+}
