@@ -141,6 +141,9 @@ describe('the page Dead letters', () => {
     await page.locator('.group').filter({ hasText: 'AGENT_TIMEOUT' }).waitFor();
     expect(await page.locator('.group-count').first().textContent()).toBe('100');
     await page.locator('.group-open').first().click();
+    const letter = page.locator('.letter').first();
+    await letter.getByText('What was sent, and what came back').click();
+    await letter.getByText('No request is stored').waitFor();
     await page
       .getByRole('button', { name: /^Close: / })
       .first()

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { seedChats } from '../support/seed-chats.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible, type OpenConsole } from './browser.ts';
 import { consolesOf } from './consoles.ts';
@@ -12,6 +13,7 @@ const { open, mayComplain } = consolesOf(() => bed.service.url);
 beforeAll(async () => {
   bed = await TestBed.start();
   await bed.startService();
+  await seedChats(bed.database.url, { chats: 1, messages: 1 });
 });
 // The service refuses what the tests ask for.
 beforeEach(() => mayComplain(/status of 4\d\d /));
@@ -128,6 +130,13 @@ describe('the page Users', () => {
     await expect.poll(() => links(viewer.page)).toContain('Webhooks');
     await people.getByRole('row', { name: /ana/ }).getByRole('button', { name: 'Disable' }).click();
     await page.getByText('This is the last owner who can sign in.').waitFor();
+
+    // With a session too, a person writes in a chat by hand.
+    await viewer.goTo('chats');
+    await viewer.page.locator('.virtual-row').first().click();
+    await viewer.page.getByLabel('Write to Person 1').fill('Maria here.');
+    await viewer.page.getByRole('button', { name: 'Send', exact: true }).click();
+    await viewer.page.getByRole('log').getByText('Maria here.').waitFor();
 
     await viewer.goTo('users');
     await viewer.page.getByLabel('Current password').fill('not this one');

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Playground } from '../../router/src/core/ports/playground.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresPlayground } from '../../router/src/infra/storage/stores/postgres-playground.ts';
 import { MemoryPlayground } from '../doubles/memory-playground.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -183,4 +184,40 @@ describe.each(ADAPTERS)('the playground in $name', ({ open }) => {
     const { id: _, createdAt: __, ...same } = gone;
     expect(await playground.addChat(same)).toBeDefined();
   });
+});
+
+it('PostgresPlayground › deletes the exchanges with agents of a deleted chat, and no others', async () => {
+  const database = await createTestDatabase();
+  try {
+    const postgres = database.open();
+    const [playground, inbox] = [new PostgresPlayground(postgres), new PostgresInbox(postgres)];
+    const log = new PostgresMessageLog(postgres);
+    const request = { method: 'POST', url: 'http://agent/run', headers: {} };
+    const exchanges = [{ at: '2026-01-31T12:00:00.000Z', request }];
+    const talked = [];
+    for (const phone of ['5490001', '5490002']) {
+      const chat = await playground.addChat({
+        channelId: phone,
+        kind: 'person',
+        name: 'Ana',
+        people: [{ name: 'Ana', phone }],
+      });
+      const { messageId } = await inbox.add(
+        {
+          ...{ accountId: 'playground', waMessageId: `IN${phone}`, chat: { kind: 'person', phone } },
+          ...{ sender: { phone }, kind: 'text', text: 'hola', sentAtMs: 0, stanzaOrder: 1n },
+        },
+        'n1',
+      );
+      await inbox.finishTurn(messageId, { state: 'answered', replies: [], exchanges });
+      talked.push({ id: chat?.id ?? '', messageId });
+    }
+    const [gone, kept] = talked;
+    expect(await log.exchanges(gone?.messageId ?? '')).toEqual(exchanges);
+    expect(await playground.deleteChat(gone?.id ?? '')).toBe(true);
+    expect(await log.exchanges(gone?.messageId ?? '')).toEqual([]);
+    expect(await log.exchanges(kept?.messageId ?? '')).toEqual(exchanges);
+  } finally {
+    await database.drop();
+  }
 });

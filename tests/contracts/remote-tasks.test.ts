@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import type { NewReport, TaskListQuery, TaskOwner } from '../../router/src/core/ports/remote-tasks.ts';
 import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from './adapters.ts';
@@ -163,6 +164,22 @@ describeStores('tasks of agents in $name', (stores) => {
     expect(await stores.remoteTasks.followed(taskId)).toBeUndefined();
     expect(await stores.log.message(messageId)).toMatchObject({ state: 'answered', replies: [{}, {}, {}] });
     expect((await stores.log.message(messageId))?.reason).toBeUndefined();
+  });
+
+  it('stores the exchanges that brought a report, with the report', async () => {
+    const { taskId, messageId } = await aFollowedTask();
+    const exchangeOf = (body: string): AgentExchange => ({
+      at: '2026-01-31T12:00:00.000Z',
+      request: { method: 'POST', url: 'http://agent/task', headers: {}, body },
+    });
+    const exchanges = [exchangeOf('1'), exchangeOf('2')];
+    await stores.remoteTasks.report(taskId, reportOf(1, '25 %', { exchanges }));
+    await stores.remoteTasks.report(taskId, reportOf(1, '25 %', { exchanges }));
+    await stores.remoteTasks.report(taskId, reportOf(2, '50 %'));
+    const end = { state: 'done' } as const;
+    await stores.remoteTasks.report(taskId, reportOf(3, 'done', { exchanges: [exchangeOf('3')], end }));
+    await stores.remoteTasks.report(taskId, reportOf(4, 'late', { exchanges: [exchangeOf('4')] }));
+    expect(await stores.log.exchanges(messageId)).toEqual([...exchanges, exchangeOf('3')]);
   });
 
   it('stores the files of a report', async () => {

@@ -106,7 +106,10 @@ export class MemoryRemoteTasks implements RemoteTasks {
     return task && String(task.id);
   }
 
-  async report(taskId: string, { number, replies, position, end }: NewReport): Promise<QueuedReply[]> {
+  async report(
+    taskId: string,
+    { number, replies, position, end, exchanges = [] }: NewReport,
+  ): Promise<QueuedReply[]> {
     const task = this.#tasks.find(({ id }) => String(id) === taskId);
     const message = task && this.#message(task.messageId);
     if (!task?.isOpen || message?.state !== 'answered' || task.reports !== number - 1) return [];
@@ -114,6 +117,7 @@ export class MemoryRemoteTasks implements RemoteTasks {
     const before = new Set(state.outbox.keys());
     for (const reply of replies) queueReply(state, message, reply);
     Object.assign(task, { reports: number, position: position ?? task.position, isOpen: end === undefined });
+    message.exchanges = [...(message.exchanges ?? []), ...exchanges];
     if (end) task.endedAtMs = state.now();
     if (end?.state === 'failed') {
       const { reason, error } = end;

@@ -43,6 +43,7 @@ export const CLI_TABLE: Readonly<Record<string, TableEntry>> = {
   'wa2ai chats tag': { args: [NO_CHAT, 'vip'], notFound: [NO_CHAT, 'vip'], wrong: [] },
   'wa2ai chats export': { args: [NO_CHAT], notFound: [NO_CHAT], wrong: [] },
   'wa2ai messages': { wrong: ['--follow', '--text', 'x'] },
+  'wa2ai exchanges': { args: ['404'], notFound: ['404'], wrong: [] },
   'wa2ai send': {
     args: [NO_CHAT, 'hola'],
     notFound: [NO_CHAT, 'hola', '--quote', '999999'],

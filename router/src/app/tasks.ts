@@ -39,7 +39,7 @@ export function createTasks(
   log: Logger,
 ): Part<TaskParts> {
   const { databaseUrl, postgres, nodeId, bus, placement, accounts, workers, deliver } = parts;
-  const { remoteTasks, startedTasks, routes, agents, mintId, npcTasks, shortTasks } = parts;
+  const { remoteTasks, startedTasks, routes, agents, mintId, npcTasks, shortTasks, exchangeRecorder } = parts;
   const taskLog = log.child({ mod: 'tasks' });
   const replay: ReplayDeps = {
     deadLetters: new PostgresDeadLetters(postgres),
@@ -59,6 +59,7 @@ export function createTasks(
     remoteTasks,
     routes,
     agents,
+    ...(exchangeRecorder && { recorder: exchangeRecorder }),
     mintId,
     deliver,
     clock: systemClock,

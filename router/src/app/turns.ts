@@ -10,6 +10,7 @@ import type { ChatPolicy } from '../core/policies/policy.ts';
 import type { ReplyShaping } from '../core/policies/reply.ts';
 import { storedConversation } from '../core/policies/settings.ts';
 import type { AgentTalk } from '../core/ports/agent-talk.ts';
+import type { ExchangeRecorder } from '../core/ports/exchange-recorder.ts';
 import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { LanguageDetector } from '../core/ports/language-detector.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -85,6 +86,8 @@ export interface TurnParts {
   agentTalk: AgentTalk;
   /** Sends every request to an agent. */
   transport: AgentTransport;
+  /** Records requests of `transport`; absent: exchanges are not stored. */
+  exchangeRecorder?: ExchangeRecorder;
   media: StoredMedia;
   /** Signs push notifications; other keys are derived from it. */
   pushKey(): Promise<SigningKey>;
@@ -288,6 +291,7 @@ export function createTurns(
       agents,
       agentTalk: new HostedTalk({ ...agentDeps, clientOf: agents.clientOf }),
       transport,
+      ...(exchanges && { exchangeRecorder: exchanges }),
       publicTransport,
       media,
       pushKey,

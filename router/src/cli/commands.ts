@@ -10,6 +10,7 @@ import { addCompletion } from './commands/completion.ts';
 import { addDeadLetters } from './commands/dead-letters.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addKeys } from './commands/keys.ts';
+import { addExchanges } from './commands/exchanges.ts';
 import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addMessages } from './commands/messages.ts';
@@ -29,7 +30,10 @@ type AddCommand = (parent: Command, cli: Cli) => void;
 export const commandGroups: ReadonlyArray<{ title: string; commands: readonly AddCommand[] }> = [
   { title: 'Service', commands: [addStart, addStatus, addDoctor, addLogs, addOpen] },
   { title: 'Backup', commands: [addBackup, addRestore] },
-  { title: 'WhatsApp', commands: [addPair, addAccounts, addChats, addMessages, addSend, addDeadLetters] },
+  {
+    title: 'WhatsApp',
+    commands: [addPair, addAccounts, addChats, addMessages, addExchanges, addSend, addDeadLetters],
+  },
   { title: 'Routes and agents', commands: [addRoutes, addAgents, addAgent, addSimulate] },
   { title: 'Access', commands: [addKeys, addAudit] },
   { title: 'Programs', commands: [addMcp, addCompletion] },

@@ -15,7 +15,11 @@ export async function sendByHand(chat: Chat, key: string, text: string, file?: F
   const response = await fetch(urlOf('POST /api/messages'), {
     method: 'POST',
     credentials: 'same-origin',
-    headers: { 'idempotency-key': key, ...(!file && { 'content-type': 'application/json' }) },
+    // The service refuses changes with a session that do not have the header.
+    headers: {
+      ...{ 'idempotency-key': key, 'x-wa2ai-csrf': '1' },
+      ...(!file && { 'content-type': 'application/json' }),
+    },
     body: file
       ? formOf(chat, text, file)
       : JSON.stringify({ accountId: chat.accountId, to: chat.channelId, text, byHand: true }),

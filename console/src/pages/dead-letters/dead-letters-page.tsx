@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../../components/dialog.tsx';
 import { PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loading } from '../../components/states.tsx';
 import { useTimes } from '../../conversation/times.ts';
+import { Exchanges } from '../../conversation/exchanges.tsx';
 import { traceSteps } from '../../conversation/trace-steps.ts';
 import { Steps } from '../../conversation/turn-trace.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
@@ -150,8 +151,20 @@ function LetterCard({
 }) {
   const t = useText();
   const { full } = useTimes();
-  const { id, chatId, channelId, pushName, text, reason, error, attempts, outboxId, failedAt, state } =
-    letter;
+  const {
+    id,
+    chatId,
+    channelId,
+    pushName,
+    text,
+    reason,
+    error,
+    attempts,
+    outboxId,
+    messageId,
+    failedAt,
+    state,
+  } = letter;
   const maySend = useMay()('messages:send');
   const steps = traceSteps(letter.trace);
   const who = pushName ?? (channelId.includes('@') ? channelId : `+${channelId}`);
@@ -206,6 +219,7 @@ function LetterCard({
         <summary>{t('tried')}</summary>
         {steps.length === 0 ? <p class="hint">{t('noTrace')}</p> : <Steps steps={steps} />}
       </details>
+      {messageId !== undefined && <Exchanges messageId={messageId} />}
     </li>
   );
 }

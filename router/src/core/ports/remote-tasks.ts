@@ -1,3 +1,4 @@
+import type { AgentExchange } from '../agent-exchange.ts';
 import type { ChatId } from '../ids.ts';
 import type { IncomingMessage } from '../models.ts';
 import type { NewReply, QueuedReply } from '../turns/turn.ts';
@@ -55,6 +56,8 @@ export interface NewReport {
   number: number;
   replies: NewReply[];
   position?: string;
+  /** Requests to the agent that brought the report, with their answers; stored with it. */
+  exchanges?: AgentExchange[];
   /** `failed` makes the message a dead letter with this reason and this sentence. */
   end?: { state: 'done' } | { state: 'failed'; reason: string; error: string };
 }

@@ -1,4 +1,5 @@
 import type { AgentClients, TaskReport } from '../agent-client.ts';
+import { type AgentExchange, addExchange } from '../agent-exchange.ts';
 import { chatHash } from '../chat-hash.ts';
 import { AgentTaskError, Wa2aiError } from '../errors.ts';
 import type { Route } from '../models.ts';
@@ -6,6 +7,7 @@ import { type ReplyShaping, shapeReply } from '../policies/reply.ts';
 import { conversationOf } from '../policies/settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts';
+import type { ExchangeRecorder } from '../ports/exchange-recorder.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { FollowedRow, NewReport, RemoteTasks } from '../ports/remote-tasks.ts';
 import type { RouteStore } from '../ports/route-store.ts';
@@ -25,6 +27,8 @@ export interface FollowTaskDeps extends ReplyShaping {
   remoteTasks: RemoteTasks;
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
+  /** Absent: exchanges with agents are not stored. */
+  recorder?: ExchangeRecorder;
   /** A new WhatsApp id for a reply. */
   mintId(): string;
   /** Starts the delivery of stored replies. */
@@ -50,6 +54,8 @@ export async function followTask(
 
 /** Waits as long as the agent or the database does not answer. @throws the reason of `stopping` */
 async function followUntilEnd(deps: FollowTaskDeps, taskId: string, stopping: AbortSignal): Promise<string> {
+  /** Since the last stored report. */
+  let exchanges: AgentExchange[] = [];
   for (let failures = 0; ; ) {
     stopping.throwIfAborted();
     try {
@@ -60,8 +66,12 @@ async function followUntilEnd(deps: FollowTaskDeps, taskId: string, stopping: Ab
         chat: chatHash(row.chatId),
         task: row.remoteId,
       });
-      const report = await nextReport({ ...deps, log }, row, stopping);
+      const onExchange = (exchange: AgentExchange) => addExchange(exchanges, exchange);
+      const next = () => nextReport({ ...deps, log }, row, stopping);
+      const found = deps.recorder ? await deps.recorder.during(onExchange, next) : await next();
+      const report = { ...found, ...(exchanges.length > 0 && { exchanges }) };
       const replies = await deps.remoteTasks.report(taskId, report);
+      exchanges = [];
       deps.deliver(replies);
       log.info({ number: report.number, state: report.end?.state ?? 'running' }, 'task of an agent reported');
       if (report.end) return report.end.state;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runWa2ai } from '../../../support/cli.ts';
-import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
+import { aReceivedMessage, type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 
 let api: HttpApi;
 let folder: string;
@@ -44,6 +44,7 @@ describe('the commands of wa2ai', () => {
     ['routes', 'show', '9c8a9b1e-0000-4000-8000-000000000000'],
     ['chats', 'show', '404'],
     ['chats', 'pause', '404'],
+    ['exchanges', '404'],
     ['dead-letters', 'replay', '404'],
     ['dead-letters', 'close', '404'],
     ['keys', 'revoke', 'none'],
@@ -52,6 +53,45 @@ describe('the commands of wa2ai', () => {
     const { code, output, errors } = await wa2ai(...args.filter((word) => word !== undefined));
     expect([code, output]).toEqual([1, '']);
     expect(errors).toMatch(/^wa2ai: [A-Z].*\.\n$/);
+  });
+
+  it('shows what was sent to agents for a message, and what came back, without control characters', async () => {
+    api.messageLog.rows = [aReceivedMessage({ id: '2' })];
+    const headers = { 'content-type': 'application/json' };
+    api.messageLog.exchangesOf.set('2', [
+      {
+        attempt: 1,
+        at: '2026-01-02T03:04:05.000Z',
+        ms: 7,
+        request: { method: 'POST', url: 'http://agent/run', headers, body: '{\n"a":1}', bytes: 8 },
+        response: { status: 200, headers, body: 'a\u001b[2Jb' },
+      },
+      {
+        at: '2026-01-02T03:04:06.000Z',
+        request: { method: 'GET', url: 'http://agent/x', headers: {} },
+        fault: 'refused',
+      },
+    ]);
+    const { code, output } = await wa2ai('exchanges', '2');
+    expect(code).toBe(0);
+    expect(output).not.toContain('\u001b');
+    expect(output.split('\n')).toEqual([
+      'attempt 1 · 2026-01-02T03:04:05.000Z · 7 ms',
+      '> POST http://agent/run (8 bytes)',
+      '> content-type: application/json',
+      '>',
+      '> {',
+      '> "a":1}',
+      '< 200',
+      '< content-type: application/json',
+      '<',
+      expect.stringMatching(/^< a.*b$/),
+      '',
+      '2026-01-02T03:04:06.000Z · refused',
+      '> GET http://agent/x',
+      '',
+    ]);
+    expect(JSON.parse((await wa2ai('exchanges', '2', '--json')).output).data).toHaveLength(2);
   });
 
   it('adds a route from a file, changes it, shows it and removes it', async () => {

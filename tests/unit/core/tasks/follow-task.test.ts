@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { AgentClient, TaskReport } from '../../../../router/src/core/agent-client.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { RouteConfig } from '../../../../router/src/core/models.ts';
-import { followTask } from '../../../../router/src/core/tasks/follow-task.ts';
+import type { ExchangeRecorder } from '../../../../router/src/core/ports/exchange-recorder.ts';
+import { type FollowTaskDeps, followTask } from '../../../../router/src/core/tasks/follow-task.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { DirectSteps } from '../../../doubles/direct-steps.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
@@ -65,7 +66,8 @@ async function setup(reports: Array<TaskReport | Error | Follow>, config: RouteC
   };
   const texts = () => [...state.outbox.values()].map(({ text }) => text);
   const message = () => state.messages.get(Number(messageId));
-  const run = (steps = new DirectSteps()) => followTask(deps, steps, { taskId });
+  const run = (steps = new DirectSteps(), given: FollowTaskDeps = deps) =>
+    followTask(given, steps, { taskId });
   return { clock, state, deps, run, texts, message, positions, delivered, messageId };
 }
 
@@ -99,6 +101,34 @@ describe('followTask', () => {
     await run();
     expect(texts()).toEqual(['25 %', '50 %', 'done']);
     expect(positions).toEqual([undefined, '25', '50']);
+  });
+
+  it('stores the exchanges that brought a report, also those of attempts that failed', async () => {
+    const { run, deps, message, clock, texts } = await setup([
+      new AgentUnavailableError('away'),
+      { kind: 'progress', text: '25 %', position: '25' },
+      end('done'),
+    ]);
+    let count = 0;
+    const recorder: ExchangeRecorder = {
+      during: async (onExchange, work) => {
+        try {
+          return await work();
+        } finally {
+          count += 1;
+          const request = { method: 'POST', url: `http://agent/${count}`, headers: {} };
+          onExchange({ at: '2026-01-31T12:00:00.000Z', request });
+        }
+      },
+    };
+    const running = run(new DirectSteps(), { ...deps, recorder });
+    await expect.poll(() => clock.advanceMs(60_000).then(texts)).toEqual(['25 %', 'done']);
+    await running;
+    expect(message()?.exchanges?.map(({ request }) => request.url)).toEqual([
+      'http://agent/1',
+      'http://agent/2',
+      'http://agent/3',
+    ]);
   });
 
   it('says that the task ended when the agent says nothing', async () => {

@@ -45,7 +45,7 @@ import { rowId } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 import { unpackExchanges } from './stored-exchanges.ts';
 
-/** Turns of a message whose exchanges are shown: a message that is replayed has several. */
+/** Last turns and reports of a task whose exchanges are shown, besides the first turn: a message that is replayed has several. */
 const MAX_TURNS = 5;
 const OPEN_REPLY_STATES = new Set(['queued', 'sending', 'sent']);
 
@@ -166,9 +166,11 @@ export class PostgresMessageLog implements MessageLog {
   async exchanges(id: string): Promise<AgentExchange[]> {
     const rows = await withStorage('reading the exchanges with agents of a message', () =>
       this.#postgres.query<{ data: Uint8Array }>(sql`
-        SELECT data FROM agent_exchange WHERE message_id = ${id}::bigint ORDER BY id DESC LIMIT ${MAX_TURNS}::integer`),
+        (SELECT id, data FROM agent_exchange WHERE message_id = ${id}::bigint ORDER BY id LIMIT 1)
+        UNION (SELECT id, data FROM agent_exchange WHERE message_id = ${id}::bigint ORDER BY id DESC LIMIT ${MAX_TURNS}::integer)
+        ORDER BY id`),
     );
-    return rows.reverse().flatMap(({ data }) => unpackExchanges(data));
+    return rows.flatMap(({ data }) => unpackExchanges(data));
   }
 
   async messagesToRoute({

@@ -1,4 +1,4 @@
-import sql, { type Sql } from 'sql-template-tag';
+import sql, { empty, type Sql } from 'sql-template-tag';
 import { cleanText } from '../../../core/clean-text.ts';
 import {
   type ChatIdentity,
@@ -25,6 +25,7 @@ import { reportReplies } from './report-replies.ts';
 import { type Columns, queuedReply, type ReplyRow, withoutNulls } from './rows.ts';
 import { rowId, storableId, storableOrNull } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
+import { packExchanges } from './stored-exchanges.ts';
 
 /** Tasks of one chat that a list shows. */
 const MAX_LISTED = 100;
@@ -151,19 +152,31 @@ export class PostgresRemoteTasks implements RemoteTasks {
     };
   }
 
-  async report(taskId: string, { number, replies, position, end }: NewReport): Promise<QueuedReply[]> {
+  async report(
+    taskId: string,
+    { number, replies, position, end, exchanges }: NewReport,
+  ): Promise<QueuedReply[]> {
     const failure = end?.state === 'failed' ? end : undefined;
     const to = replies.map((reply) => reply.to);
     const waIds = replies.map((reply) => storableId(reply.waMessageId));
     const texts = replies.map((reply) => cleanText(reply.text));
     const files = await filesJson(replies, this.#postgres.files);
+    // The statement sees the task as it was before the report.
+    const stored = exchanges
+      ? sql`, exchanges AS (
+          INSERT INTO agent_exchange (message_id, data)
+          SELECT t.message_id, ${packExchanges(exchanges)}::bytea FROM remote_task t JOIN message m ON m.id = t.message_id
+          WHERE t.id = ${taskId}::bigint AND t.state = 'open' AND t.reports = ${number}::integer - 1
+            AND m.state = 'answered')`
+      : empty;
     const rows = await withStorage('storing a report of a task', () =>
       this.#postgres.query<ReplyRow>(sql`
-        SELECT outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media,
+        WITH reply AS MATERIALIZED (SELECT outbox_id::text, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media,
           timer_seconds
         FROM remote_task_report(${taskId}::bigint, ${number}::integer, ${storableOrNull(position)}, ${end?.state ?? null},
           ${storableOrNull(failure?.reason)}, ${storableOrNull(failure?.error)},
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${files}::jsonb) ORDER BY outbox_id::bigint`),
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${files}::jsonb))${stored}
+        SELECT * FROM reply ORDER BY outbox_id::bigint`),
     );
     const reported = rows.map(queuedReply);
     const { chatId, message } = reported[0] ?? {};
