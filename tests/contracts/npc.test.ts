@@ -230,6 +230,20 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
   });
 
   describe('memories', () => {
+    it('stores many at the same time, once for each task', async () => {
+      const ids = [anId(), anId(), anId()];
+      const add = (taskId: string, text: string) =>
+        stores.memories.add(scope, { taskId, memoryType: 'event', content: { text }, importance: 1, text });
+      const known = await add(ids[0] ?? '', 'zero');
+      const added = await Promise.all(ids.map((taskId, index) => add(taskId, `number ${index}`)));
+      expect(added[0]).toBe(known);
+      expect(new Set(added).size).toBe(3);
+      expect(await Promise.all(ids.map((taskId) => add(taskId, 'again')))).toEqual(added);
+      const found = await stores.memories.recall(scope, undefined, { isMatchOnly: false });
+      const texts = new Map(found.map(({ memoryId, content }) => [memoryId, content.text]));
+      expect(added.map((id) => texts.get(id))).toEqual(['zero', 'number 1', 'number 2']);
+    });
+
     const add = (text: string, importance = 50, taskId = anId()) =>
       stores.memories.add(scope, { taskId, memoryType: 'event', content: { text }, importance, text });
     const recall = async (query?: string, isMatchOnly = query !== undefined) => {

@@ -13,6 +13,8 @@ import { NOT_PERFORMED, type NpcTask, type NpcTaskEnd, peerOf } from './npc-task
 
 /** Tasks that may wait on a node. Further ones stay stored, and are started by `startOpenTasks`. */
 const MAX_WAITING = 1_000;
+/** Tasks whose ends are stored together. */
+const MAX_TOGETHER = 16;
 
 export interface ShortTaskDeps extends NpcCapabilityDeps {
   npcTasks: Pick<NpcTasks, 'finish'>;
@@ -39,9 +41,27 @@ export function isShortTask(task: Pick<NpcTask, 'type' | 'params'>): boolean {
   return Object.hasOwn(CAPABILITIES, task.type) && !isChainTask(task);
 }
 
+/** Whether a task only adds a memory. Several of them need no order, so that one statement can add all. */
+function addsMemory({ type, params: { action } }: NpcTask): boolean {
+  return type === 'memory' && action !== 'recall' && action !== 'forget';
+}
+
+/** Cuts tasks into groups to perform one after the other; the tasks of one group are performed at the same time. */
+function groupsOf(tasks: readonly NpcTask[]): NpcTask[][] {
+  const groups: NpcTask[][] = [];
+  let before: NpcTask | undefined;
+  for (const task of tasks) {
+    if (before && addsMemory(before) && addsMemory(task)) groups.at(-1)?.push(task);
+    else groups.push([task]);
+    before = task;
+  }
+  return groups;
+}
+
 /**
- * Performs short tasks, one at a time, so that they do not slow down the calls that open more. The stored task is all that
- * a crash needs: its effect is safe to repeat, so that a workflow would only add statements.
+ * Performs short tasks in the order in which they were added, so that they do not slow down the calls that open more.
+ * Neighbours that only add a memory are performed at the same time. The stored task is all that a crash needs: its effect
+ * is safe to repeat, so that a workflow would only add statements.
  */
 export class ShortTasks {
   readonly #deps: ShortTaskDeps;
@@ -69,19 +89,35 @@ export class ShortTasks {
   }
 
   async #performAll(): Promise<void> {
-    for (let task = this.#waiting.shift(); task; task = this.#waiting.shift()) {
-      if (!this.#isStopped) await this.#perform(task);
+    while (this.#waiting.length > 0) {
+      const ending: Promise<void>[] = [];
+      for (const group of groupsOf(this.#waiting.splice(0, MAX_TOGETHER))) {
+        if (this.#isStopped) break;
+        const performed = await Promise.all(group.map((task) => this.#perform(task)));
+        // The next effect does not wait until this end is stored.
+        ending.push(...performed.map((finish) => finish()));
+      }
+      await Promise.all(ending);
     }
   }
 
-  async #perform(task: NpcTask): Promise<void> {
+  /** @returns stores the end of the task; never rejects */
+  async #perform(task: NpcTask): Promise<() => Promise<void>> {
     const log = this.#deps.log.child({ task: task.taskId });
+    const retry = (error: unknown) => log.warn({ err: error }, 'npc task not performed, retrying');
     try {
       const end = await this.#endOf(task, log);
-      await this.#deps.npcTasks.finish(task.taskId, end);
-      log.info({ status: end.status }, 'npc task ended');
+      return async () => {
+        try {
+          await this.#deps.npcTasks.finish(task.taskId, end);
+          log.info({ status: end.status }, 'npc task ended');
+        } catch (error) {
+          retry(error);
+        }
+      };
     } catch (error) {
-      log.warn({ err: error }, 'npc task not performed, retrying');
+      retry(error);
+      return async () => undefined;
     }
   }
 

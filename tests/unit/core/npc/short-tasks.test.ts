@@ -88,6 +88,44 @@ describe('ShortTasks', () => {
     expect(calls).toEqual(['task_1', 'task_2']);
   });
 
+  it('adds neighbouring memories at the same time, and recalls them only afterwards', async () => {
+    const { deps, shortTasks, open } = setup();
+    const add = deps.memories.add.bind(deps.memories);
+    const adding: string[] = [];
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    deps.memories.add = async (scope, memory) => {
+      adding.push(memory.taskId);
+      await held;
+      return await add(scope, memory);
+    };
+    shortTasks.add(await open('emotion', gift, 'task_0'));
+    const memory = { memoryType: 'event', content: { text: 'we met' } };
+    for (const taskId of ['task_1', 'task_2', 'task_3']) shortTasks.add(await open('memory', memory, taskId));
+    shortTasks.add(await open('memory', { action: 'recall' }, 'task_4'));
+    while (adding.length === 0) await setImmediate();
+    expect(adding).toEqual(['task_1', 'task_2', 'task_3']);
+    expect(await deps.npcTasks.find('task_4')).toMatchObject({ status: 'pending' });
+    release();
+    while ((await deps.npcTasks.find('task_4'))?.status !== 'completed') await setImmediate();
+    const recalled = (await deps.npcTasks.find('task_4'))?.result as { memories: unknown[] };
+    expect(recalled.memories).toHaveLength(3);
+  });
+
+  it('ends the neighbours of a task whose end cannot be stored', async () => {
+    const { deps, shortTasks, open } = setup();
+    const finish = deps.npcTasks.finish.bind(deps.npcTasks);
+    deps.npcTasks.finish = async (taskId, end) => {
+      if (taskId === 'task_1') throw new StorageUnavailableError('down');
+      return await finish(taskId, end);
+    };
+    for (const taskId of ['task_1', 'task_2']) shortTasks.add(await open('emotion', gift, taskId));
+    while ((await deps.npcTasks.find('task_2'))?.status !== 'completed') await setImmediate();
+    expect(await deps.npcTasks.find('task_1')).toMatchObject({ status: 'pending' });
+  });
+
   it('changes nothing when a task is performed again after a crash', async () => {
     const { deps, run, shortTasks } = setup();
     const task = await run('trade', offer);

@@ -4,10 +4,16 @@ import type { NpcScope } from '../../../core/ports/npc-emotions.ts';
 import type { NpcMemories } from '../../../core/ports/npc-memories.ts';
 import type { Statements } from '../postgres.ts';
 import { searchableId } from './searchable-id.ts';
+import { StatementBatch } from './statement-batch.ts';
 import { withStorage } from './storage-errors.ts';
 
 /** Candidates of each kind: matching, newest, most important. */
 const MAX_CANDIDATES = 33;
+/** Memories that one statement adds. */
+const MAX_ADDED = 16;
+
+type NewMemory = NpcScope &
+  Pick<Memory, 'memoryType' | 'content' | 'importance'> & { taskId: string; text: string };
 
 interface MemoryRow {
   memoryId: string;
@@ -26,6 +32,7 @@ const COLUMNS = sql`m.id::text AS "memoryId", m.type AS "memoryType", m.content,
  */
 export class PostgresNpcMemories implements NpcMemories {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  readonly #adding = new StatementBatch<NewMemory, string>((memories) => this.#add(memories), MAX_ADDED);
 
   constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
     this.#postgres = postgres;
@@ -35,17 +42,32 @@ export class PostgresNpcMemories implements NpcMemories {
     { npc, peer }: NpcScope,
     memory: Pick<Memory, 'memoryType' | 'content' | 'importance'> & { taskId: string; text: string },
   ): Promise<string> {
-    const { taskId, memoryType, importance, text } = memory;
-    const content = JSON.stringify(memory.content);
-    const [row] = await withStorage('storing a memory', () =>
-      this.#postgres.query<{ id: string }>(sql`
+    return await this.#adding.add({ npc, peer, ...memory });
+  }
+
+  /** @returns the id of each memory */
+  async #add(memories: readonly NewMemory[]): Promise<string[]> {
+    const rows = memories.map(({ npc, peer, taskId, memoryType, content, importance, text }) => ({
+      task_id: taskId,
+      npc,
+      peer,
+      type: memoryType,
+      content,
+      words: text,
+      importance,
+    }));
+    const stored = await withStorage('storing memories', () =>
+      this.#postgres.query<{ taskId: string; id: string }>(sql`
         WITH added AS (
           INSERT INTO npc_memory (task_id, npc, peer, type, content, words, importance)
-          VALUES (${taskId}, ${npc}, ${peer}, ${memoryType}, ${content}::jsonb, ${text}, ${importance})
-          ON CONFLICT (task_id) DO NOTHING RETURNING id)
-        SELECT id::text FROM added UNION ALL SELECT id::text FROM npc_memory WHERE task_id = ${taskId}`),
+          SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+            AS memory (task_id text, npc text, peer text, type text, content jsonb, words text, importance integer)
+          ON CONFLICT (task_id) DO NOTHING RETURNING task_id, id)
+        SELECT task_id AS "taskId", id::text FROM added
+        UNION ALL SELECT task_id, id::text FROM npc_memory WHERE task_id = ANY (${rows.map((row) => row.task_id)}::text[])`),
     );
-    return row?.id ?? '';
+    const ids = new Map(stored.map(({ taskId, id }) => [taskId, id]));
+    return memories.map(({ taskId }) => ids.get(taskId) ?? '');
   }
 
   async recall(

@@ -8,6 +8,8 @@ import { withStorage } from './storage-errors.ts';
 
 /** Tasks that one statement opens. */
 const MAX_OPENED = 16;
+/** Tasks that one statement ends. */
+const MAX_ENDED = 16;
 
 interface TaskRow {
   id: bigint;
@@ -29,6 +31,9 @@ interface TaskRow {
 const COLUMNS = sql`id, task_id AS "taskId", owner, type, params, idempotency_key AS "idempotencyKey", status, progress,
   result, error, version, attempts, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
+const ENDED_COLUMNS = sql`t.id, t.task_id AS "taskId", t.owner, t.type, t.params, t.idempotency_key AS "idempotencyKey", t.status,
+  t.progress, t.result, t.error, t.version, t.attempts, t.created_at AS "createdAt", t.updated_at AS "updatedAt"`;
+
 /** Tasks of the NPC face in PostgreSQL. A trigger notifies all nodes of each new version (prisma/functions/npc.sql). */
 export class PostgresNpcTasks implements NpcTasks {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
@@ -36,9 +41,19 @@ export class PostgresNpcTasks implements NpcTasks {
     (tasks) => this.#open(tasks),
     MAX_OPENED,
   );
+  readonly #ending = new StatementBatch<{ taskId: string; end: NpcTaskEnd }, boolean>(
+    (ends) => this.#finish(ends),
+    MAX_ENDED,
+  );
+  #onEnd: (task: NpcTask) => void = () => undefined;
 
   constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
     this.#postgres = postgres;
+  }
+
+  /** The listener gets each task that this process ends, when its end is stored. */
+  onEnd(listener: (task: NpcTask) => void): void {
+    this.#onEnd = listener;
   }
 
   async open(task: NewNpcTask): Promise<{ outcome: 'opened' | 'known' | 'conflict'; task: NpcTask }> {
@@ -150,17 +165,28 @@ export class PostgresNpcTasks implements NpcTasks {
   }
 
   async finish(taskId: string, end: NpcTaskEnd): Promise<boolean> {
-    const result = end.status === 'completed' ? JSON.stringify(end.result) : null;
-    const error = end.status === 'failed' ? JSON.stringify(end.error) : null;
-    const changed = await this.#execute(
-      'ending an NPC task',
+    return await this.#ending.add({ taskId, end });
+  }
+
+  /** @returns whether this call ended each task */
+  async #finish(ends: ReadonlyArray<{ taskId: string; end: NpcTaskEnd }>): Promise<boolean[]> {
+    // The first end of a task counts.
+    const first = new Map([...ends].reverse().map((each) => [each.taskId, each]));
+    const rows = [...first.values()].map(({ taskId, end }) => ({ task_id: taskId, ...end }));
+    const ended = await this.#rows(
+      'ending NPC tasks',
       sql`
-        UPDATE npc_task SET status = ${end.status}, result = ${result}::jsonb, error = ${error}::jsonb,
-          progress = CASE WHEN ${end.status} = 'completed' THEN 100 ELSE progress END,
-          version = version + 1, updated_at = now()
-        WHERE task_id = ${taskId} AND status IN ('pending', 'processing')`,
+        UPDATE npc_task t SET status = e.status, result = e.result, error = e.error,
+          progress = CASE WHEN e.status = 'completed' THEN 100 ELSE t.progress END,
+          version = t.version + 1, updated_at = now()
+        FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+          AS e (task_id text, status text, result jsonb, error jsonb)
+        WHERE t.task_id = e.task_id AND t.status IN ('pending', 'processing')
+        RETURNING ${ENDED_COLUMNS}`,
     );
-    return changed > 0;
+    for (const row of ended) this.#onEnd(taskOf(row));
+    const changed = new Set(ended.map(({ taskId }) => taskId));
+    return ends.map((each) => first.get(each.taskId) === each && changed.has(each.taskId));
   }
 
   async notBegun(olderThanMs: number, limit: number): Promise<NpcTask[]> {

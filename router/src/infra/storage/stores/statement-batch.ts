@@ -1,11 +1,20 @@
+import { setImmediate } from 'node:timers/promises';
+import { isRetryable } from '../../../core/errors.ts';
+
+interface Waiting<Item, Result> {
+  item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
 /**
- * Executes many calls of the same kind as one statement: those that arrive while a statement runs wait, and go together
- * with the next one. A call alone waits for nothing.
+ * Executes many calls of the same kind as one statement: those that arrive in the same turn of the event loop go together,
+ * and those that arrive while a statement runs go with the next one.
  */
 export class StatementBatch<Item, Result> {
   readonly #execute: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly #maxSize: number;
-  #waiting: Array<{ item: Item; resolve(result: Result): void; reject(error: unknown): void }> = [];
+  #waiting: Array<Waiting<Item, Result>> = [];
   #isRunning = false;
 
   /** @param execute resolves with one result for each item, in their order; rejects for all of them */
@@ -14,7 +23,7 @@ export class StatementBatch<Item, Result> {
     this.#maxSize = maxSize;
   }
 
-  /** Rejects as `execute` does, also for a fault of another call of its statement. */
+  /** Rejects as `execute` does for this call, or when the database does not answer. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
@@ -24,15 +33,20 @@ export class StatementBatch<Item, Result> {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#maxSize);
-      try {
-        const results = await this.#execute(batch.map(({ item }) => item));
-        for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
+    await setImmediate();
+    while (this.#waiting.length > 0) await this.#executeTogether(this.#waiting.splice(0, this.#maxSize));
     this.#isRunning = false;
+  }
+
+  /** A call that the database refuses does not fail the others: they are executed one by one then. Never rejects. */
+  async #executeTogether(calls: ReadonlyArray<Waiting<Item, Result>>): Promise<void> {
+    try {
+      const results = await this.#execute(calls.map(({ item }) => item));
+      for (const [index, { resolve }] of calls.entries()) resolve(results[index] as Result);
+    } catch (error) {
+      if (calls.length > 1 && !isRetryable(error)) {
+        for (const call of calls) await this.#executeTogether([call]);
+      } else for (const { reject } of calls) reject(error);
+    }
   }
 }
