@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/config-fields.ts';
 import { defaultNpcSettings, type NpcFaceSettings } from '../core/npc/npc-settings.ts';
@@ -59,6 +59,7 @@ export function createNpc(
   const memories = new PostgresNpcMemories(postgres);
   const trades = new PostgresNpcTrades(postgres);
   const feed = new NpcTaskFeed({ npcTasks, clock: systemClock, log: npcLog });
+  npcTasks.onEnd((task) => feed.show(task));
   bus.on('npc-task', ({ taskId }) => feed.changed(taskId));
   const settings = new NpcSettingsStore(faceSettings, postgres.secrets);
   const key = config.npcWalletKey;
@@ -96,7 +97,7 @@ export function createNpc(
     transactions,
     chainEvents,
     feed,
-    mintTaskId: () => `task_${randomBytes(12).toString('hex')}`,
+    mintTaskId: () => `task_${randomUUID().replaceAll('-', '')}`,
     runNpcTask: (steps, input) => runNpcTask(performed, steps, input),
     shortTasks: new ShortTasks(performed),
   };

@@ -2,6 +2,7 @@ import type { NpcTask } from '../../../core/npc/npc-task.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { NpcTasks } from '../../../core/ports/npc-tasks.ts';
+import { taskEvent } from './task-view.ts';
 
 /** Between two heartbeats of a stream. Tasks are read again then: a notification may be lost. */
 export const HEARTBEAT_MS = 15_000;
@@ -10,7 +11,8 @@ const MAX_READ = 500;
 
 /** Receives the states of one task. */
 export interface TaskWatcher {
-  onTask(task: NpcTask): void;
+  /** @param event the state as an event of a stream */
+  onTask(task: NpcTask, event: string): void;
   onHeartbeat(): void;
   /** The process stops. */
   onStop(): void;
@@ -62,6 +64,11 @@ export class NpcTaskFeed {
     else void this.#read(taskId);
   }
 
+  /** A state that this process has stored, which so need not be read. */
+  show(task: NpcTask): void {
+    if (this.#watchers.has(task.taskId)) this.#send(task);
+  }
+
   /** Ends all watches. */
   stop(): void {
     this.#stopping.abort();
@@ -83,7 +90,9 @@ export class NpcTaskFeed {
   }
 
   #send(task: NpcTask): void {
-    for (const watcher of [...(this.#watchers.get(task.taskId) ?? [])]) watcher.onTask(task);
+    // once for all readers
+    const event = taskEvent(task);
+    for (const watcher of [...(this.#watchers.get(task.taskId) ?? [])]) watcher.onTask(task, event);
   }
 
   async #beat(): Promise<void> {

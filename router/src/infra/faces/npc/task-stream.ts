@@ -30,6 +30,7 @@ export function streamTask(
 ): () => void {
   let sent = lastVersion;
   let newest = task;
+  let newestEvent = taskEvent(task);
   let missed = 0;
   let hasStopped = false;
   const end = (last = '') => {
@@ -40,14 +41,14 @@ export function streamTask(
   };
   const write = () => {
     if (hasStopped || response.writableNeedDrain) return;
-    const text = newest.version > sent ? taskEvent(newest) : '';
+    const text = newest.version > sent ? newestEvent : '';
     sent = Math.max(sent, newest.version);
     if (hasEnded(newest)) end(text);
     else if (text !== '') response.write(text);
   };
   const unwatch = feed.watch(task.taskId, {
-    onTask: (state) => {
-      if (state.version > newest.version) newest = state;
+    onTask: (state, event) => {
+      if (state.version > newest.version) [newest, newestEvent] = [state, event];
       write();
     },
     onHeartbeat: () => {

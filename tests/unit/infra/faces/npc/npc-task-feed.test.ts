@@ -54,6 +54,15 @@ describe('NpcTaskFeed', () => {
     expect(one.seen).toEqual([1, 1]);
   });
 
+  it('sends a state that this process stored without reading it', () => {
+    const { stored, feed, watch } = setup();
+    const { seen } = watch();
+    feed.show(anNpcTask({ status: 'completed', version: 7, result: {} }));
+    feed.show(anNpcTask({ taskId: 'task_of_nobody', version: 8 }));
+    expect(seen).toEqual([7]);
+    expect(stored.reads).toBe(0);
+  });
+
   it('reads nothing for tasks that nobody watches', () => {
     const { stored, feed, watch } = setup();
     feed.changed('task_1');

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { NpcTask } from '../../../../../router/src/core/npc/npc-task.ts';
 import type { TaskWatcher } from '../../../../../router/src/infra/faces/npc/npc-task-feed.ts';
 import { type StreamResponse, streamTask } from '../../../../../router/src/infra/faces/npc/task-stream.ts';
+import { taskEvent } from '../../../../../router/src/infra/faces/npc/task-view.ts';
 import { anNpcTask } from '../../../../support/npc-tasks.ts';
 
 /** A stream over a response that the test reads, and a feed that the test drives. */
@@ -60,7 +61,8 @@ describe('streamTask', () => {
     const { reader, feed, ids } = setup(running(2));
     expect(feed.refreshed).toEqual(['task_1']);
     const { watcher } = feed;
-    for (const task of [running(3), running(3), running(2), completed(4)]) watcher?.onTask(task);
+    for (const task of [running(3), running(3), running(2), completed(4)])
+      watcher?.onTask(task, taskEvent(task));
     expect(ids()).toEqual([2, 3, 4]);
     expect(reader.text).toContain('event: task.completed');
     expect(reader.isEnded).toBe(true);
@@ -70,7 +72,7 @@ describe('streamTask', () => {
   it('continues after the last event of a reader that connects again', () => {
     const { feed, ids } = setup(running(3), 3);
     expect(ids()).toEqual([]);
-    feed.watcher?.onTask(running(4));
+    feed.watcher?.onTask(running(4), taskEvent(running(4)));
     expect(ids()).toEqual([4]);
   });
 
@@ -83,7 +85,8 @@ describe('streamTask', () => {
   it('keeps the newest state only for a slow reader, and sends it when there is room', () => {
     const { reader, feed, ids, emit } = setup(running(2));
     reader.isSlow = true;
-    for (let version = 3; version < 1_000; version += 1) feed.watcher?.onTask(running(version));
+    for (let version = 3; version < 1_000; version += 1)
+      feed.watcher?.onTask(running(version), taskEvent(running(version)));
     expect(ids()).toEqual([2]);
     reader.isSlow = false;
     emit('drain');
@@ -140,7 +143,7 @@ describe('streamTask', () => {
     const [response] = responses;
     let most = 0;
     for (let version = 2; version < 1_000; version += 1) {
-      watcher?.onTask(aState(version));
+      watcher?.onTask(aState(version), taskEvent(aState(version)));
       await new Promise((resolve) => setImmediate(resolve));
       most = Math.max(most, response?.writableLength ?? 0);
     }
