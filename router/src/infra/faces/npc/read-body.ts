@@ -15,19 +15,23 @@ export async function readBody(
   if (encoding !== 'identity') {
     throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed.');
   }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    // A destroyed request would close the connection before its response.
-    const read: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
-    for await (const chunk of read) {
+  // Events, because an asynchronous iterator costs several times as much for a small body.
+  return await new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const broken = () => reject(new HttpProblem(400, 'BAD_REQUEST', 'The body did not arrive completely.'));
+    const read = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MAX_RPC_BYTES) throw new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.');
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error instanceof HttpProblem) throw error;
-    throw new HttpProblem(400, 'BAD_REQUEST', 'The body did not arrive completely.');
-  }
-  return Buffer.concat(chunks).toString('utf8');
+      if (bytes <= MAX_RPC_BYTES) return void chunks.push(chunk);
+      // A destroyed request would close the connection before its response.
+      request.off('data', read).pause();
+      reject(new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.'));
+    };
+    request.on('data', read);
+    request.once('error', broken).once('close', broken);
+    request.once('end', () => {
+      request.off('close', broken);
+      resolve(Buffer.concat(chunks).toString('utf8'));
+    });
+  });
 }

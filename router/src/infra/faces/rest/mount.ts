@@ -126,15 +126,16 @@ function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
     const result = await definition.handle({
       params,
       query,
       body,
       caller,
       header: (name) => request.get(name),
-      signal: gone.signal,
+      // Most handlers do not wait for anything, and a signal costs as much as all else here.
+      get signal() {
+        return goneSignal(response);
+      },
       request,
     });
     await audit.record(request, response, {
@@ -144,6 +145,14 @@ function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
     });
     write(response, result);
   };
+}
+
+/** Aborts when the connection of the response has closed. */
+function goneSignal(response: Response): AbortSignal {
+  const gone = new AbortController();
+  if (response.destroyed) gone.abort();
+  else response.once('close', () => gone.abort());
+  return gone.signal;
 }
 
 function outcomeOf({ status }: ApiResponse): string {
