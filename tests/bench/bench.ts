@@ -14,12 +14,13 @@ const { values } = parseArgs({
     host: { type: 'boolean', default: false },
     backup: { type: 'boolean', default: false },
     console: { type: 'boolean', default: false },
+    policies: { type: 'boolean', default: false },
     image: { type: 'string', default: 'chat-node:1' },
     nodes: { type: 'string' },
     json: { type: 'string' },
     rounds: { type: 'string' },
     seconds: { type: 'string', default: '20' },
-    messages: { type: 'string', default: '1500' },
+    messages: { type: 'string' },
     'memory-messages': { type: 'string', default: '15000' },
     idle: { type: 'string', default: '30' },
     turns: { type: 'string', default: '10000' },
@@ -27,6 +28,8 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
+
+const MESSAGES = '1500';
 
 const HELP = `npm run bench -- [--check] [--write-docs] [--json FILE]
   wa2ai beside a bare Baileys bot that stores nothing, through the WhatsApp emulator and the same agent: round trips, highest
@@ -45,6 +48,8 @@ npm run bench -- --soak 30m
 npm run bench -- --nodes 1,2,3 [--messages 1500] [--seconds 20] [--rounds 10]
   Messages a second and round trips by number of nodes, with one account and with three; how long a take-over takes; what
   the journal costs a message.
+npm run bench -- --policies [--rounds 5] [--messages 400]
+  What the policies of a chat add to a message at their defaults: a service with them beside one without any, at the same time.
 npm run bench -- --abi
   Encodings and decodings a second beside bare viem, and what the ABI client adds to a bare fetch.
 npm run bench -- --agents [--rounds 5] [--write-docs] [--json FILE]
@@ -136,11 +141,16 @@ async function run(): Promise<boolean> {
     console.log(consoleText(await benchConsole(number(values.rounds ?? '5'), number(values.idle))));
     return true;
   }
+  if (values.policies) {
+    const { benchPolicies } = await import('./policies-bench.ts');
+    await benchPolicies(number(values.rounds ?? '5'), number(values.messages ?? '400'));
+    return true;
+  }
   if (values.nodes !== undefined) {
     const { benchNodes } = await import('./nodes-bench.ts');
     await benchNodes({
       counts: values.nodes.split(',').map(number),
-      messages: number(values.messages),
+      messages: number(values.messages ?? MESSAGES),
       seconds: number(values.seconds),
       rounds: number(values.rounds ?? '10'),
     });
@@ -156,7 +166,7 @@ async function runComparison(): Promise<boolean> {
   const results = await compare({
     rounds: number(values.rounds ?? '3'),
     seconds: number(values.seconds),
-    messages: number(values.messages),
+    messages: number(values.messages ?? MESSAGES),
     memoryMessages: number(values['memory-messages']),
     idle: number(values.idle),
     turns: number(values.turns),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { Nodes } from '../support/nodes.ts';
+import { repositoryRoot } from '../support/repository.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import type { UsedCpu } from './bots.ts';
@@ -16,9 +17,14 @@ export interface ClusterOptions {
   env?: Record<string, string>;
   /** Switches for Node itself. */
   nodeArgs?: string[];
+  /** The program; default: the built service, one bundle of which single modules cannot be replaced. */
+  main?: string;
   /** The way from the nodes to their database, such as a tap; default: directly. */
   through?: (databaseUrl: string) => string;
 }
+
+/** The service with one file for each module, so that `nodeArgs` can replace one of them. */
+export const UNBUNDLED = join(repositoryRoot, 'dist/router/src/main.js');
 
 let databases = 0;
 let phones = 0;
@@ -55,6 +61,7 @@ export class Cluster {
         whatsappWsUrl: emulator.url,
         databaseUrl: options.through?.(databaseUrl) ?? databaseUrl,
         nodeArgs: options.nodeArgs,
+        main: options.main,
         env: {
           WA2AI_NODE_ID: name,
           ...PRODUCTION,

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { repositoryRoot } from '../support/repository.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 import { startBareBot } from './bots.ts';
-import { Cluster } from './cluster.ts';
+import { Cluster, UNBUNDLED } from './cluster.ts';
 import { type BenchGround, machine, withGround } from './ground.ts';
 import { describe, saturated, steady } from './load.ts';
 import { chatsWith, withCpu } from './round.ts';
@@ -99,7 +99,7 @@ async function benchJournal(ground: BenchGround, { messages }: NodesBenchOptions
   };
   for (let turn = 0; turn < JOURNAL_ROUNDS; turn++) {
     for (const kind of Object.values(kinds)) {
-      const cluster = await Cluster.start(ground, { names: ['n1'], accounts: 1, nodeArgs: kind.nodeArgs });
+      const cluster = await Cluster.start(ground, { names: ['n1'], accounts: 1, main: UNBUNDLED, ...kind });
       const chats = chatsWith(
         ground,
         CHATS,

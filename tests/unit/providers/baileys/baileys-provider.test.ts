@@ -29,6 +29,7 @@ class FakeSocket {
     this.reactions.push({ to, ...content });
   };
   logout = async (): Promise<void> => undefined;
+  resyncAppState = async (): Promise<void> => undefined;
   sendPresenceUpdate = async (presence: string, to: string): Promise<void> => {
     this.presences.push(`${presence} ${to}`);
   };
