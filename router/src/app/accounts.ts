@@ -26,6 +26,8 @@ import type { TurnParts } from './turns.ts';
 
 /** How long turns that run may take to end when the service stops; the others continue at the next start. */
 const STOP_GRACE_MS = 5_000;
+/** The rest of the start waits for a connection for no longer than this. */
+const CONNECTING_MS = 1_000;
 /** How often the outbox is read for replies of other nodes whose message to this node was lost, and for missing acks. */
 const POLL_EVERY_MS = 5_000;
 
@@ -37,8 +39,17 @@ export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
   log: Logger;
 }
 
+export interface AccountsParts {
+  leases: LeaseManager;
+  /**
+   * Resolves when an account of this node is connected, or waits for a person or for WhatsApp; when there is none, and after a
+   * second in any case.
+   */
+  untilSettled(): Promise<void>;
+}
+
 /** The WhatsApp accounts: started, this node takes its share of them, and answers their messages. */
-export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager }> {
+export function createAccounts(deps: AccountsDeps): Part<AccountsParts> {
   const { config, postgres, nodeId, bus, cluster, placement, registry, accounts, workers, log } = deps;
   const terminal = new TerminalPairing(
     (text) => process.stdout.write(text),
@@ -58,7 +69,9 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
     const command = firstRouteCommand(deps.url, accountId, config.environment);
     log.warn({ accountId, command }, 'no route exists, so no message is answered');
   };
+  const settled = new AbortController();
   const onStatus = (status: AccountStatus) => {
+    if (status.state !== 'starting' && status.state !== 'connecting') settled.abort();
     deps.liveFeed.noteStatus(status);
     void checkRoutes(status);
     if (process.stdout.isTTY) void terminal.show(status);
@@ -96,7 +109,13 @@ export function createAccounts(deps: AccountsDeps): Part<{ leases: LeaseManager 
   bus.onBack(announce);
   const stopping = new AbortController();
   return {
-    parts: { leases },
+    parts: {
+      leases,
+      untilSettled: async () => {
+        if (leases.owned().size === 0) return;
+        await systemClock.sleep(CONNECTING_MS, settled.signal).catch(() => undefined);
+      },
+    },
     start: async () => {
       cluster.join(deps.url);
       await cluster.addAccount(config.accountId);

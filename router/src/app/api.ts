@@ -34,9 +34,10 @@ import { mcpFace } from '../infra/faces/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../infra/faces/npc/npc-face.ts';
 import { docsPages } from '../infra/faces/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../infra/faces/pages/pages.ts';
+import type { HttpListener } from '../infra/faces/rest/http-listener.ts';
 import { type RestApiDeps, restApi } from '../infra/faces/rest/rest-api.ts';
 import { RestCalls } from '../infra/faces/rest/rest-calls.ts';
-import { createHttpServer, type HttpServer } from '../infra/faces/rest/server.ts';
+import { createHttpApp } from '../infra/faces/rest/server.ts';
 import type { LogRing } from '../infra/logging/log-ring.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { FilesToSend } from '../infra/media/files-to-send.ts';
@@ -58,7 +59,6 @@ import type { DatabaseParts } from './database.ts';
 import type { DeliveryParts } from './delivery.ts';
 import type { HostedAgentsParts } from './hosting.ts';
 import type { NpcParts } from './npc.ts';
-import type { Part } from './part.ts';
 import type { TaskParts } from './tasks.ts';
 import type { TurnParts } from './turns.ts';
 import type { WebhookParts } from './webhooks.ts';
@@ -66,7 +66,7 @@ import type { WebhookParts } from './webhooks.ts';
 /** Longest time that `POST /api/routes/preview` evaluates messages. */
 const PREVIEW_LIMIT_MS = 5_000;
 
-/** The protocols spoken to wa2ai, on one HTTP server, which listens when this resolves. */
+/** The protocols spoken to wa2ai, on one HTTP server, which serves them when this resolves. */
 export async function openApi(
   config: Config,
   parts: DatabaseParts &
@@ -77,9 +77,9 @@ export async function openApi(
     NpcParts &
     A2aParts &
     TaskParts &
-    WebhookParts & { logRing: LogRing },
+    WebhookParts & { logRing: LogRing; listener: HttpListener },
   log: Logger,
-): Promise<Part<{ url: string }>> {
+): Promise<{ stop(): Promise<void> }> {
   const { postgres, nodeId, storage, bus, keys, sessions, accounts, replay, tasks } = parts;
   const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
   const { feed, npcSettings, faceSettings } = parts;
@@ -270,7 +270,8 @@ export async function openApi(
     log: httpLog,
     stopping: stopping.signal,
   };
-  const server: HttpServer = await createHttpServer({
+  const app = createHttpApp({
+    local: parts.listener.local,
     config,
     access,
     limiter,
@@ -299,6 +300,7 @@ export async function openApi(
       }),
     ],
   });
+  parts.listener.serve(app);
   const stop = async () => {
     stopping.abort();
     feed.stop();
@@ -306,9 +308,9 @@ export async function openApi(
     parts.logRing.stop();
     keyWatch.stop();
     await parts.hostedAgents.close();
-    await server.close();
+    await parts.listener.close();
     await previewMatcher.close();
     await recorder.stop();
   };
-  return { parts: { url: server.url }, start: async () => undefined, stop };
+  return { stop };
 }

@@ -1,8 +1,8 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { listenHttp } from '../infra/faces/rest/http-listener.ts';
 import { createA2a } from './a2a.ts';
 import { createAccounts } from './accounts.ts';
-import { openApi } from './api.ts';
 import type { Beginning } from './beginning.ts';
 import { createCluster } from './cluster.ts';
 import { openStorage } from './database.ts';
@@ -66,10 +66,16 @@ export async function createApp(config: Config, { log, logRing, ...beginning }: 
     };
     const tasks = createTasks(parts, log);
     const webhooks = createWebhooks(parts, log);
-    const { url } = await started(
-      await openApi(config, { ...parts, ...tasks.parts, ...webhooks.parts, logRing }, log),
-    );
-    await started(createAccounts({ ...parts, config, faults, url, log }));
+    const listener = await listenHttp({ config, log: log.child({ mod: 'http' }) });
+    stops.push(() => listener.close());
+    const { url } = listener;
+    let api: { stop(): Promise<void> } | undefined;
+    stops.push(async () => api?.stop());
+    const { untilSettled } = await started(createAccounts({ ...parts, config, faults, url, log }));
+    // Loading and building the API takes as long as connecting: people wait for their answers, requests wait until it is there.
+    await untilSettled();
+    const { openApi } = await import('./api.ts');
+    api = await openApi(config, { ...parts, ...tasks.parts, ...webhooks.parts, logRing, listener }, log);
     await started(tasks);
     await started(followChain(parts, log));
     await started(webhooks);

@@ -173,6 +173,36 @@ describe('createAccounts, started', () => {
   });
 });
 
+describe('createAccounts, untilSettled', () => {
+  it('resolves when the account is connected', async () => {
+    const { accounts, start, status } = setup();
+    await start();
+    let isSettled = false;
+    const settled = accounts.parts.untilSettled().then(() => {
+      isSettled = true;
+    });
+    await status({ state: 'connecting' });
+    expect(isSettled).toBe(false);
+    await status({});
+    await settled;
+  });
+
+  it('resolves after a second while WhatsApp does not answer', async () => {
+    const { accounts, start, status, clock } = setup();
+    await start();
+    await status({ state: 'connecting' });
+    const settled = accounts.parts.untilSettled();
+    await clock.advanceMs(1_000);
+    await settled;
+  });
+
+  it('resolves at once without an account of this node', async () => {
+    const { accounts, start } = setup({ failStart: true });
+    await start();
+    await accounts.parts.untilSettled();
+  });
+});
+
 describe('createAccounts, for an account without a route', () => {
   it('logs once, when the account is open, how to add one', async () => {
     const { start, status, hints } = setup();

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHttpServer, SERVER_LIMITS } from '../../../../../router/src/infra/faces/rest/server.ts';
+import { SERVER_LIMITS } from '../../../../../router/src/infra/faces/rest/http-listener.ts';
+import { createHttpServer } from '../../../../../router/src/infra/faces/rest/server.ts';
 import { type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 
 let api: HttpApi;
