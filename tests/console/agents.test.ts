@@ -101,6 +101,16 @@ describe('the page Agents', () => {
     const file = page.getByRole('row', { name: /session\.json/ });
     await file.waitFor();
     await expectAccessible(page);
+    await page.getByRole('button', { name: 'Upload a file' }).click();
+    const dialog = page.getByRole('dialog');
+    const note = { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') };
+    await dialog.getByLabel('File', { exact: true }).setInputFiles(note);
+    expect(await dialog.getByLabel('Path in the folder of the agent').inputValue()).toBe(
+      'workspace/notes.txt',
+    );
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Upload a file' }).click();
+    await page.getByRole('row', { name: /workspace\/notes\.txt 5 byte/ }).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       file.getByRole('link', { name: 'Download: session.json' }).click(),

@@ -17,6 +17,8 @@ export interface Args<Name extends Operation = Operation> {
   body?: Operations[Name]['body'];
   /** Sent instead of `body`, for calls that take it. */
   yaml?: string;
+  /** Likewise: a form with files. */
+  form?: FormData;
   signal?: AbortSignal;
 }
 
@@ -45,14 +47,14 @@ export async function call<Name extends Operation>(
 
 /** The same for an operation that the types do not know. @throws {Problem} */
 export async function callAny(operation: string, args: Args = {}): Promise<unknown> {
-  const { yaml, signal } = args;
-  const body = yaml ?? (args.body === undefined ? undefined : JSON.stringify(args.body));
+  const { yaml, form, signal } = args;
+  const body = form ?? yaml ?? (args.body === undefined ? undefined : JSON.stringify(args.body));
   const type = yaml === undefined ? 'application/json' : 'application/yaml';
   const response = await fetch(urlOf(operation, args), {
     method: operation.slice(0, operation.indexOf(' ')),
     credentials: 'same-origin',
     // The service refuses changes with a session that do not have the header.
-    headers: { 'x-wa2ai-csrf': '1', ...(body !== undefined && { 'content-type': type }) },
+    headers: { 'x-wa2ai-csrf': '1', ...(body !== undefined && !form && { 'content-type': type }) },
     ...(body !== undefined && { body }),
     ...(signal && { signal }),
   });

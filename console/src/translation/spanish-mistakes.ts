@@ -78,6 +78,9 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
   'must be an Ethereum address': 'debe ser una dirección de Ethereum',
   'must be an Ethereum address: 0x and 40 hexadecimal digits':
     'debe ser una dirección de Ethereum: 0x y 40 dígitos hexadecimales',
+  'must be a file of a form': 'debe ser un archivo de un formulario',
+  'must be the path of a file in the folder of the agent, without links':
+    'debe ser la ruta de un archivo en la carpeta del agente, sin enlaces',
   'must be an absolute path': 'debe ser una ruta absoluta',
   'must be an amount in digits, such as 1000000000000000000':
     'debe ser una cantidad en dígitos, como 1000000000000000000',

@@ -11,14 +11,16 @@ import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useText } from './texts.ts';
+import { UploadFile } from './upload-file.tsx';
 
-/** The files of an agent: download and delete. */
+/** The files of an agent: upload, download and delete. */
 export function AgentFiles({ id }: { id: string }) {
   const text = useText();
   const chosen = useStored(language);
   const path = { id };
   const files = useQuery('GET /api/agents/{id}/files', { path });
   const [asked, setAsked] = useState<string>();
+  const [isUploading, setUploading] = useState(false);
   const remove = useAction(async (file: string) => {
     await call('DELETE /api/agents/{id}/files', { path, query: { path: file } });
     files.reload();
@@ -29,6 +31,7 @@ export function AgentFiles({ id }: { id: string }) {
       actions={
         <>
           <Button onClick={files.reload}>{text.reload}</Button>
+          <Button onClick={() => setUploading(true)}>{text.upload}</Button>
           <a
             class="button"
             href={urlOf('GET /api/agents/{id}/files/archive', { path })}
@@ -82,6 +85,7 @@ export function AgentFiles({ id }: { id: string }) {
           )
         }
       </Loaded>
+      {isUploading && <UploadFile id={id} onStored={files.reload} onClose={() => setUploading(false)} />}
       {asked !== undefined && (
         <ConfirmDialog
           title={`${text.remove}: ${asked}`}

@@ -5,7 +5,7 @@ import type { AgentRecord } from '../ports/agent-registry.ts';
 import type { AgentRuntime } from '../ports/agent-runtime.ts';
 import type { LogLine } from '../ports/container-engine.ts';
 import { type AgentPhase, agentsToStop, isIdle, isUp } from './agent-life.ts';
-import { AgentRunner, type RunnerDeps, type UseOptions } from './agent-runner.ts';
+import { AgentRunner, diskFull, type RunnerDeps, type UseOptions } from './agent-runner.ts';
 import type { HostedAgent } from './agent-spec.ts';
 import { AgentElsewhereError, AgentUnusableError } from './hosting-errors.ts';
 
@@ -95,6 +95,20 @@ export class AgentHost {
     await registry.delete(agentId);
     this.#runners.delete(agentId);
     this.#deps.log.info({ agentId }, 'hosted agent deleted');
+  }
+
+  /**
+   * Stores a file of an agent of this node, also before its first start; see `AgentFiles.write`.
+   * @throws {AgentUnusableError} its data would be larger than it may be, or cannot be stored
+   */
+  async writeFile({ agentId, spec }: HostedAgent, path: string, bytes: Uint8Array): Promise<boolean> {
+    const { files, limits, owner } = this.#deps;
+    if ((await files.usage(agentId)) + bytes.length > limits.maxBytes) {
+      throw diskFull(agentId, limits.maxBytes);
+    }
+    const user = spec.runtime === 'docker' ? owner : undefined;
+    await files.prepare(agentId, { isNew: false, ...(user !== undefined && { owner: user }) });
+    return await files.write(agentId, path, bytes);
   }
 
   /** The phase of an agent of this node; undefined when it is not in use. */

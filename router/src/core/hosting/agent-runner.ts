@@ -406,7 +406,8 @@ export class AgentRunner {
   }
 }
 
-function diskFull(agentId: string, maxBytes: number): AgentUnusableError {
+/** The data of an agent is larger than it may be. */
+export function diskFull(agentId: string, maxBytes: number): AgentUnusableError {
   return new AgentUnusableError(
     'AGENT_DISK_FULL',
     `The data of the hosted agent ${agentId} is larger than ${Math.round(maxBytes / 1_048_576)} MB (WA2AI_AGENT_DISK_MB). Delete files of it.`,

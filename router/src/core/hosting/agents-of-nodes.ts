@@ -111,6 +111,10 @@ export class AgentsOfNodes implements AgentCalls {
     return this.#own.readFile(agentId, path);
   }
 
+  writeFile(agentId: string, path: string, bytes: Uint8Array): Promise<boolean | undefined> {
+    return this.#own.writeFile(agentId, path, bytes);
+  }
+
   archive(agentId: string): Promise<AsyncIterable<Uint8Array> | undefined> {
     return this.#own.archive(agentId);
   }

@@ -133,6 +133,15 @@ export class HostedAgents {
     return (await this.#own(agentId)) && (await this.#deps.files.read(agentId, path));
   }
 
+  /**
+   * Stores a file, in the place of one with this path. `false`: it cannot be there; see `AgentFiles.write`.
+   * @throws {AgentUnusableError} its data would be larger than it may be, or cannot be stored
+   */
+  async writeFile(agentId: string, path: string, bytes: Uint8Array): Promise<boolean | undefined> {
+    const record = await this.#own(agentId);
+    return record && (await this.#deps.host.writeFile(record.agent, path, bytes));
+  }
+
   /** Deletes a file or folder. */
   async deleteFile(agentId: string, path: string): Promise<HostedAgentView | undefined> {
     if (!(await this.#own(agentId))) return undefined;

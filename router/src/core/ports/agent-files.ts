@@ -25,6 +25,13 @@ export interface AgentFiles {
   list(agentId: string, limit: number): Promise<AgentFileInfo[]>;
   /** The bytes of a file; undefined when it does not exist, is no file, or lies outside of the agent's folder. */
   read(agentId: string, path: string): Promise<Uint8Array | undefined>;
+  /**
+   * Stores a file, in the place of one with this path, with the owner of the agent's folder. The file is there whole or as it
+   * was before. No link is followed; missing folders are made.
+   * @returns false: the path is none of a file within the agent's folder, or leads through a link or a file, or is a folder
+   * @throws {AgentUnusableError} the file cannot be stored
+   */
+  write(agentId: string, path: string, bytes: Uint8Array): Promise<boolean>;
   /** All its files as a tar archive; a file that changes meanwhile may be cut. */
   archive(agentId: string): AsyncIterable<Uint8Array>;
   /** Deletes a file or folder; nothing happens when it does not exist. The agent's own folder stays. */

@@ -17,6 +17,7 @@ import { AGENT_ID } from '../../../core/hosting/agent-spec.ts';
 import { AgentUnusableError } from '../../../core/hosting/hosting-errors.ts';
 import type { AgentFileInfo, AgentFiles } from '../../../core/ports/agent-files.ts';
 import type { AgentPlace } from '../../../core/ports/agent-runtime.ts';
+import { OpenFolder } from './open-folder.ts';
 import { type TarEntry, tarOf } from './tar.ts';
 
 /** Largest file that is read whole. */
@@ -24,6 +25,13 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 
 /** Opens neither a link nor a pipe that blocks, also when the agent replaces the file now. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Folders above a file, and bytes of one name. */
+const MAX_DEPTH = 32;
+const MAX_NAME_BYTES = 255;
+
+/** Codes of the system for a path that leads through a link or a file, or is a folder. */
+const NOT_A_PLACE = new Set(['ELOOP', 'ENOTDIR', 'EMLINK', 'EISDIR', 'ENOTEMPTY', 'EEXIST', 'ENAMETOOLONG']);
 
 /**
  * `<data folder>/agents/<agent id>/` with `session.json` and `workspace/`, and `<data folder>/agent-tokens/<agent id>`. An
@@ -120,6 +128,29 @@ export class AgentFolders implements AgentFiles {
     }
   }
 
+  async write(agentId: string, path: string, bytes: Uint8Array): Promise<boolean> {
+    const parts = path.split('/');
+    const name = parts.pop() ?? '';
+    if (![...parts, name].every(isPlainName) || parts.length > MAX_DEPTH) return false;
+    const root = this.#folderOf(agentId);
+    let folder: OpenFolder | undefined;
+    try {
+      folder = await OpenFolder.open(root);
+      for (const part of parts) {
+        const outer: OpenFolder = folder;
+        folder = await outer.enter(part);
+        await outer.close();
+      }
+      await folder.replace(name, bytes);
+      return true;
+    } catch (error) {
+      if (NOT_A_PLACE.has(codeOf(error) ?? '')) return false;
+      throw unusable(join(root, path), error);
+    } finally {
+      await folder?.close();
+    }
+  }
+
   async *archive(agentId: string): AsyncGenerator<Uint8Array> {
     const folder = this.#folderOf(agentId);
     yield* tarOf(entriesIn(folder));
@@ -156,6 +187,13 @@ export class AgentFolders implements AgentFiles {
   #tokenFileOf(agentId: string): string {
     return join(this.#tokens, checked(agentId));
   }
+}
+
+/** A name of a file or folder. No name leads elsewhere, and none confuses a terminal. */
+function isPlainName(name: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  const isPlain = name !== '' && name !== '.' && name !== '..' && !/[\u0000-\u001f\u007f\\]/.test(name);
+  return isPlain && Buffer.byteLength(name) <= MAX_NAME_BYTES;
 }
 
 /** The regular files below a folder, by path. Files that disappear meanwhile are left out. */

@@ -3,6 +3,7 @@ import { AGENT_PHASES } from '../../../../core/hosting/agent-life.ts';
 import { AGENT_ID, AGENT_PROFILES } from '../../../../core/hosting/agent-spec.ts';
 import type { HostedAgentView } from '../../../../core/hosting/hosted-agents.ts';
 import { timeView, wholeNumberQuery } from '../fields.ts';
+import { UploadedFile } from '../form.ts';
 import { pageQuery } from '../paging.ts';
 
 const DEFAULT_PAGE = 50;
@@ -53,6 +54,19 @@ export const logsQuery = z.strictObject({
 export const pathQuery = z.strictObject({
   path: z.string().min(1).max(4_096).describe("Within the agent's folder: `workspace/notes.txt`."),
 });
+
+/** Of a form with a file of at most 10 MB. */
+export const MAX_UPLOAD_BYTES = 11_000_000;
+const MAX_FILE_BYTES = 10_000_000;
+
+export const uploadBody = z
+  .strictObject({
+    file: z
+      .custom<UploadedFile>((value) => value instanceof UploadedFile, 'must be a file of a form')
+      .refine(({ bytes }) => bytes.length <= MAX_FILE_BYTES, 'must contain at most 10 MB')
+      .meta({ override: { type: 'string', format: 'binary', description: 'The file.' } }),
+  })
+  .meta({ id: 'HostedAgentUpload' });
 
 export const messageBody = z
   .strictObject({

@@ -31,7 +31,9 @@ import {
   logsQuery,
   messageBody,
   messageView,
+  MAX_UPLOAD_BYTES,
   pathQuery,
+  uploadBody,
   viewOf,
 } from './agent-schemas.ts';
 
@@ -298,6 +300,40 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
             response.status(200).attachment(name).type('application/octet-stream').send(Buffer.from(bytes));
           },
         };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'put',
+      path: '/api/agents/{id}/files/content',
+      operationId: 'writeHostedAgentFile',
+      summary: 'Upload a file of an agent',
+      description:
+        'A form (`multipart/form-data`) with one part, `file`, of at most 10 MB. The file replaces one with this path at once, and never in part. Missing folders are made. No link is followed.',
+      params,
+      query: pathQuery,
+      body: uploadBody,
+      form: {
+        maxBytes: MAX_UPLOAD_BYTES,
+        read: (parts) => Object.fromEntries(parts.map(({ name, value }) => [name, value])),
+      },
+      responses: {
+        200: { description: 'The file is stored.', schema: deletedResponse },
+        404: notFound,
+        409: elsewhere,
+      },
+      handle: async ({ params: { id = '' }, query: { path }, body, caller }) => {
+        await allowed(caller, id);
+        if (!found(await hostedAgents.writeFile(id, path, body.file.bytes))) {
+          throw invalid('query', [
+            {
+              field: 'path',
+              message: 'must be the path of a file in the folder of the agent, without links',
+            },
+          ]);
+        }
+        log.info({ agentId: id, bytes: body.file.bytes.length }, 'file of a hosted agent stored');
+        return { status: 200, json: { success: true, message: 'Stored.' } };
       },
     }),
     endpoint({

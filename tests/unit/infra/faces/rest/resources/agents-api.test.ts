@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostedAgentOf } from '../../../../../../router/src/infra/agents/hosted/hosted-settings.ts';
@@ -246,6 +246,68 @@ describe('the files of an agent', () => {
     const content = '/api/agents/helper/files?path=workspace/notes.txt';
     expect((await api.call('DELETE', content)).status).toBe(200);
     expect((await api.call('GET', path)).status).toBe(404);
+  });
+
+  const upload = async (path: string, text = 'new', name = 'file') => {
+    const body = new FormData();
+    body.append(name, new Blob([text]), 'x.txt');
+    const url = `${api.url}/api/agents/helper/files/content?path=${encodeURIComponent(path)}`;
+    const response = await fetch(url, { method: 'PUT', body });
+    return { status: response.status, body: (await response.json()) as { code?: string; error?: string } };
+  };
+
+  it('are stored and replaced whole, in new folders too', async () => {
+    for (const [path, text] of [
+      ['workspace/notes.txt', 'replaced'],
+      ['workspace/a/b/new.txt', ''],
+      ['ñandú 1.txt', 'x'],
+    ] as const) {
+      expect((await upload(path, text)).status).toBe(200);
+      const url = `/api/agents/helper/files/content?path=${encodeURIComponent(path)}`;
+      expect((await api.call('GET', url)).text).toBe(text);
+    }
+    expect(readdirSync(join(folder(), 'workspace')).sort()).toEqual(['a', 'notes.txt']);
+  });
+
+  it.each([
+    '../../secret/key',
+    '/etc/hosts',
+    'workspace/../../x',
+    'workspace//x',
+    'workspace/.',
+    'workspace/link/key',
+    'workspace/notes.txt/x',
+    'workspace',
+    'a\\b',
+    'line\nbreak',
+    `${'d/'.repeat(40)}x`,
+    'x'.repeat(256),
+  ])('are not stored at %j', async (path) => {
+    mkdirSync(join(api.hosted.folder, 'secret'));
+    symlinkSync(join(api.hosted.folder, 'secret'), join(folder(), 'workspace/link'));
+    expect(await upload(path)).toMatchObject({ status: 400, body: { code: 'INVALID_QUERY' } });
+    expect(readdirSync(join(api.hosted.folder, 'secret'))).toEqual([]);
+    expect(readFileSync(join(folder(), 'workspace/notes.txt'), 'utf8')).toBe('hello');
+  });
+
+  it('replace a link, and not what it leads to', async () => {
+    writeFileSync(join(api.hosted.folder, 'key'), 'secret');
+    symlinkSync(join(api.hosted.folder, 'key'), join(folder(), 'workspace/key'));
+    expect((await upload('workspace/key')).status).toBe(200);
+    expect(readFileSync(join(api.hosted.folder, 'key'), 'utf8')).toBe('secret');
+    expect(readFileSync(join(folder(), 'workspace/key'), 'utf8')).toBe('new');
+  });
+
+  it('are not stored when they are too large, or the form has no file', async () => {
+    expect(await upload('workspace/x', 'x'.repeat(10_000_001))).toMatchObject({
+      status: 400,
+      body: { error: 'file must contain at most 10 MB.' },
+    });
+    expect((await upload('workspace/x', 'x'.repeat(11_000_001))).status).toBe(413);
+    expect(await upload('workspace/x', 'x', 'other')).toMatchObject({ body: { code: 'INVALID_BODY' } });
+    writeFileSync(join(folder(), 'workspace/large'), Buffer.alloc(64 * 1024 * 1024));
+    expect(await upload('workspace/x')).toMatchObject({ status: 409, body: { code: 'AGENT_DISK_FULL' } });
+    expect(readdirSync(join(folder(), 'workspace')).sort()).toEqual(['large', 'notes.txt']);
   });
 
   it('do not lead out of its folder', async () => {
