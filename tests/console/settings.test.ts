@@ -25,6 +25,29 @@ async function stored(name: 'conversation' | 'governor'): Promise<Record<string,
 }
 
 describe('the page Settings', () => {
+  it('says in Spanish what settings mean, what is wrong with a value, and which rule takes a message', async () => {
+    mayComplain(/400 \(Bad Request\)/);
+    const { page, goTo } = await open({ language: 'es-ES' });
+    await goTo('settings');
+    await page.getByText('Puerto de la API y de las páginas. 0 elige un puerto libre.').waitFor();
+    expect(await page.locator('.meaning[lang="en"]').allTextContents()).toEqual([]);
+    await page.getByLabel('Buscar un ajuste').fill('auditoría');
+    await page.getByText('Días que se conservan las entradas del registro de auditoría.').waitFor();
+    expect(await page.locator('.meaning').count()).toBe(1);
+
+    await goTo('settings/conversation');
+    const setting = page.locator('[data-setting="reply.maxChars"]');
+    await setting.getByRole('spinbutton').fill('5');
+    await page.getByRole('button', { name: 'Guardar', exact: true }).click();
+    await setting.locator('.field-error').getByText('debe ser al menos 100').waitFor();
+
+    await goTo('routes');
+    await page.getByLabel('Quién escribe', { exact: true }).fill('+5493777239922');
+    await page.getByLabel('Mensaje', { exact: true }).fill('hola');
+    await page.getByText(/La ruta .* lleva el mensaje a http/).waitFor();
+    await page.getByText('Esta regla toma el mensaje.').waitFor();
+  });
+
   it('changes defaults of the conversation, shows a mistake at its field, and resets one', async () => {
     mayComplain(/400 \(Bad Request\)/);
     const { page, goTo } = await open();

@@ -48,6 +48,11 @@ const TICKS: Record<string, Tick> = {
   dead: 'failed',
 };
 
+/** The tick of a message that was sent, by its state. */
+export function tickOf(state: string): Tick {
+  return TICKS[state] ?? 'waiting';
+}
+
 /** Messages that only change other ones, or repeat what wa2ai itself sent. */
 const SILENT = new Set(['own-message', 'edit-applied', 'timer-changed', 'pin', 'keep', 'poll-vote']);
 
@@ -137,7 +142,7 @@ function received(message: Received, isGroup: boolean): Bubble {
 
 function sent(message: Sent): Bubble {
   const { id, waMessageId, text, media, special, quote, reason, error, deadLetterId } = message;
-  const tick = TICKS[message.state] ?? 'waiting';
+  const tick = tickOf(message.state);
   return {
     ...{ id, waMessageId, text, at: message.queuedAt, tick },
     kind: 'message',

@@ -4,6 +4,7 @@ import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import { hrefOf } from '../app/location.ts';
 import type { Chat, Message, Received, Sent } from './chat-types.ts';
+import { tickOf } from './conversation.ts';
 import { Exchanges } from './exchanges.tsx';
 import { Reason, ServiceText } from '../translation/service-text.tsx';
 import { useTranslation } from '../translation/use-translation.ts';
@@ -61,7 +62,8 @@ export function TurnTrace({
           <ul>
             {replies.map((reply) => (
               <li key={reply.id}>
-                {reply.text.slice(0, 200) || reply.media?.kind} <span class="hint">{reply.state}</span>
+                {reply.text.slice(0, 200) || reply.media?.kind}{' '}
+                <span class="hint">{t(`tick.${tickOf(reply.state)}`)}</span>
               </li>
             ))}
           </ul>

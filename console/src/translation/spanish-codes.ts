@@ -128,7 +128,7 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   NPC_REFUSED: 'Se rechazó una llamada o una tarea de la interfaz NPC.',
   SEVERAL_ROUTES: 'Varias rutas tienen este `channelId`. Use el id de una.',
   STEP_FAILED: 'Un paso del escenario no se puede hacer.',
-  PLAYGROUND_CHAT_EXISTS: 'La zona de pruebas ya tiene un chat con este número.',
+  PLAYGROUND_CHAT_EXISTS: 'El área de pruebas ya tiene un chat con este número.',
   PLAYGROUND_ID_TAKEN: 'Una cuenta de WhatsApp tiene el id `playground`, o se está eliminando.',
   ROUTES_CHANGED: 'La tabla de rutas cambió mientras tanto. Léala otra vez y repita el cambio.',
   ACCOUNT_EXISTS: 'Ya hay una cuenta con este id.',

@@ -12,7 +12,7 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'It belongs to the other environment.': 'Es del otro entorno.',
   'It is for another chat.': 'Es para otro chat.',
   'It is for another WhatsApp account.': 'Es para otra cuenta de WhatsApp.',
-  'The chat of the playground names this route.': 'El chat de la zona de pruebas indica esta ruta.',
+  'The chat of the playground names this route.': 'El chat del área de pruebas indica esta ruta.',
   'Route {} takes the message to {}.': 'La ruta {1} lleva el mensaje a {2}.',
   'Route {} takes the message, but its stored config cannot be used: {}. Write its config again.':
     'La ruta {1} toma el mensaje, pero su configuración guardada no se puede usar: {2}. Escríbala otra vez.',
@@ -156,7 +156,7 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'wa2ai failed to handle this request. Its log has the cause.':
     'wa2ai falló al tratar esta petición. Su registro tiene la causa.',
   'A WhatsApp account has the id playground, or the playground is being deleted. Delete that account, or try again later.':
-    'Una cuenta de WhatsApp tiene el id playground, o la zona de pruebas se está eliminando. Elimine esa cuenta o inténtelo más tarde.',
+    'Una cuenta de WhatsApp tiene el id playground, o el área de pruebas se está eliminando. Elimine esa cuenta o inténtelo más tarde.',
   'Name the user whose sessions end.': 'Indique el usuario cuyas sesiones terminan.',
   'No agent answers there. Start it, and check its address.':
     'Allí no responde ningún agente. Inícielo y revise su dirección.',
@@ -217,9 +217,9 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
     'El mensaje no tiene archivo, o ya no está guardado.',
   'The message of this reply token was answered. Nothing was sent.':
     'El mensaje de este token de respuesta ya fue respondido. No se envió nada.',
-  'The playground has a chat with this number.': 'La zona de pruebas ya tiene un chat con este número.',
-  'The playground has no chat with this id.': 'La zona de pruebas no tiene ningún chat con este id.',
-  'The playground has no such file.': 'La zona de pruebas no tiene ese archivo.',
+  'The playground has a chat with this number.': 'El área de pruebas ya tiene un chat con este número.',
+  'The playground has no chat with this id.': 'El área de pruebas no tiene ningún chat con este id.',
+  'The playground has no such file.': 'El área de pruebas no tiene ese archivo.',
   'The request could not be read.': 'La petición no se pudo leer.',
   'The route table changed meanwhile. Read it again and repeat the call.':
     'La tabla de rutas cambió mientras tanto. Léala otra vez y repita la llamada.',
@@ -255,7 +255,7 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'This dead letter was replayed before, and its message or reply has not failed again.':
     'Este mensaje fallido ya se repitió y no ha vuelto a fallar.',
   'This id belongs to the playground. Choose another one.':
-    'Este id pertenece a la zona de pruebas. Elija otro.',
+    'Este id pertenece al área de pruebas. Elija otro.',
   'This is the last owner who can sign in. Make another user an owner first.':
     'Es el último propietario que puede iniciar sesión. Haga propietario a otro usuario primero.',
   'This path accepts {} only.': 'Esta ruta solo acepta {1}.',

@@ -22,6 +22,8 @@ export interface ChartProps {
   /** Seconds since 1970, in order. */
   times: number[];
   series: ChartSeries[];
+  /** Upper end of the values when all are small, so that each line of the grid has another text. Default: 1. */
+  leastTop?: number;
   timeText: (seconds: number) => string;
   valueText: (value: number | undefined) => string;
 }

@@ -24,6 +24,7 @@ export function Charts({ stats }: { stats: Stats }) {
     path: string;
     valueText: (value: number | undefined) => string;
     series: ChartSeries[];
+    leastTop?: number;
   }> = [
     {
       title: text.perMinute,
@@ -38,6 +39,7 @@ export function Charts({ stats }: { stats: Stats }) {
       title: text.answerTime,
       path: '/chats',
       valueText: duration,
+      leastTop: 100,
       series: [
         { label: text.median, colour: '--accent', values: of(({ p50Ms }) => p50Ms) },
         { label: text.slowest, colour: '--busy', values: of(({ p95Ms }) => p95Ms) },
@@ -47,6 +49,7 @@ export function Charts({ stats }: { stats: Stats }) {
       title: text.failures,
       path: '/dead-letters',
       valueText: count,
+      leastTop: 5,
       series: [{ label: text.failed, colour: '--bad', isArea: true, values: of(({ failures }) => failures) }],
     },
   ];

@@ -61,7 +61,7 @@ export class Plot {
       padding: [10, 12, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-      scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1)] } },
+      scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, source().leastTop ?? 1)] } },
       axes: [
         {
           ...axis,

@@ -41,6 +41,7 @@ function ownAgents(nodeId: string): AgentCalls {
       }),
     files: (agentId) => at(agentId, () => ({ bytes: 3, files: [{ path: 'a', bytes: 3, changedAtMs: 1 }] })),
     readFile: (agentId) => at(agentId, () => new Uint8Array(1)),
+    writeFile: (agentId) => at(agentId, () => true),
     archive: (agentId) => at(agentId, async function* () {}),
     send: (agentId, { messageId, text }) =>
       at(agentId, () => {
@@ -110,6 +111,7 @@ describe('an agent of another node', () => {
     const elsewhere = { code: 'AGENT_ELSEWHERE', nodeId: 'n1' };
     await expect(far.put({ agentId: 'helper' } as never)).rejects.toMatchObject(elsewhere);
     await expect(far.readFile('helper', 'a')).rejects.toMatchObject(elsewhere);
+    await expect(far.writeFile('helper', 'a', new Uint8Array(1))).rejects.toMatchObject(elsewhere);
     await expect(far.archive('helper')).rejects.toMatchObject(elsewhere);
     await expect(far.logs('helper', { tail: 1, follow: true, signal })).rejects.toMatchObject(elsewhere);
     expect(hub.published).toEqual([]);
