@@ -3,11 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import { hrefOf } from '../app/location.ts';
+import { Reason, ServiceText } from '../translation/service-text.tsx';
+import { useTranslation } from '../translation/use-translation.ts';
 import type { Chat, Message, Received, Sent } from './chat-types.ts';
 import { tickOf } from './conversation.ts';
 import { Exchanges } from './exchanges.tsx';
-import { Reason, ServiceText } from '../translation/service-text.tsx';
-import { useTranslation } from '../translation/use-translation.ts';
 import { kindKey, type TextKey, useText } from './texts.ts';
 import { routeNameIn, type TraceStep, traceSteps } from './trace-steps.ts';
 

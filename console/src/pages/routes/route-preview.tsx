@@ -7,9 +7,9 @@ import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Reason } from '../../translation/service-text.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
-import { Reason } from '../../translation/service-text.tsx';
 import { useText } from './texts.ts';
 
 /** What a route as it is written would have changed for the last messages. */
