@@ -43,11 +43,14 @@ export function a2aFetch(
     const { response } = opened;
     const { status } = response;
     const limit = response.ok ? limitOf(response) : MAX_REFUSAL_BYTES;
-    const limited = response.body?.pipeThrough(
-      byteLimit(limit, () =>
-        fail({ kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${limit} bytes` }),
-      ),
-    );
+    const tooLarge = () =>
+      fail({ kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${limit} bytes` });
+    if (response.ok && declaredLength(response) > limit) {
+      // Its body is not read: that would only take time.
+      response.body?.cancel().catch(() => undefined);
+      throw tooLarge();
+    }
+    const limited = response.body?.pipeThrough(byteLimit(limit, tooLarge));
     const copy = { status, statusText: response.statusText, headers: response.headers };
     if (response.ok) return new Response(limited ?? null, copy);
     const text = limited ? Buffer.from(await new Response(limited).arrayBuffer()) : Buffer.alloc(0);
@@ -60,6 +63,11 @@ export function a2aFetch(
 
 function limitOf({ headers }: Response): number {
   return headers.get('content-type')?.includes('text/event-stream') ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
+}
+
+/** What an answer that is not compressed says about its length, in bytes; 0: nothing. */
+function declaredLength({ headers }: Response): number {
+  return headers.has('content-encoding') ? 0 : Number(headers.get('content-length') ?? 0);
 }
 
 /** Passes so many bytes; more of them are the error. */

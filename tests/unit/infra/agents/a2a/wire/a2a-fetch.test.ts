@@ -63,4 +63,14 @@ describe('a2aFetch', () => {
     await expect(response.text()).rejects.toThrow();
     expect(wire.failure()).toMatchObject({ kind: 'fault', fault: 'too-large' });
   });
+
+  it('reads nothing of an answer that says that it is larger', async () => {
+    const { url } = await serverOf((_request, response) => {
+      // The body never comes.
+      response.writeHead(200, { 'content-length': String(17 * 1024 * 1024) }).write('{');
+    });
+    const wire = wireTo(url);
+    await expect(wire.fetch(url)).rejects.toThrow();
+    expect(wire.failure()).toMatchObject({ kind: 'fault', fault: 'too-large' });
+  });
 });
