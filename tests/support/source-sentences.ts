@@ -34,10 +34,10 @@ export function problemSentencesIn(paths: readonly string[]): string[] {
   walkFiles(paths, (part, parents) => {
     const text = textOf(part);
     if (text === undefined || !SENTENCE.test(text)) return;
-    const holder = parents.findLast((parent) =>
-      ['NewExpression', 'CallExpression', 'ArrayExpression'].includes(parent.type),
+    const parent = parents.findLast(({ type }) =>
+      ['NewExpression', 'CallExpression', 'ArrayExpression'].includes(type),
     );
-    const beside = (holder?.arguments ?? holder?.elements ?? []) as Part[];
+    const beside = (parent?.arguments ?? parent?.elements ?? []) as Part[];
     if (beside.some(({ type, value }) => type === 'Literal' && CODE.test(String(value)))) found.add(text);
   });
   return [...found].sort();

@@ -60,7 +60,12 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   /** The body may be YAML too. */
   takesYaml?: true;
   /** The body may be a form with files too: what its parts say, as `body` has it. */
-  form?: { maxBytes: number; read(parts: readonly FormPart[]): unknown };
+  form?: {
+    maxBytes: number;
+    read(parts: readonly FormPart[]): unknown;
+    /** Nothing but a form has what `body` wants. */
+    isOnly?: true;
+  };
   /** Refuses a request by the parameters of its path, before its body is read. @throws {HttpProblem} */
   admit?(params: Record<string, string>): Promise<void>;
   /** A request without a body counts as `{}`. */

@@ -94,7 +94,7 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
       requestBody: {
         required: !definition.isBodyOptional,
         content: {
-          [bodyType ?? 'application/json']: { schema: body, ...exampleOf(body) },
+          ...(!form?.isOnly && { [bodyType ?? 'application/json']: { schema: body, ...exampleOf(body) } }),
           ...(form && { 'multipart/form-data': { schema: body } }),
         },
       },

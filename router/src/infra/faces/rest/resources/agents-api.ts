@@ -314,6 +314,7 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
       query: pathQuery,
       body: uploadBody,
       form: {
+        isOnly: true,
         maxBytes: MAX_UPLOAD_BYTES,
         read: (parts) => Object.fromEntries(parts.map(({ name, value }) => [name, value])),
       },
