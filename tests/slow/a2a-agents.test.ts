@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { A2aDouble } from '../doubles/a2a-agent.ts';
+import { StandInServer } from '../doubles/stand-in-server.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 
@@ -74,5 +75,34 @@ describe.each([
     expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'dead', reason: 'AGENT_TASK_REJECTED' });
     await bo.say('hello', { to: bed.phone });
     expect((await bo.nextReply()).text).toBe('echo: hello');
+  });
+});
+
+describe('an agent without streams that sends push notifications', () => {
+  it('gets an address for a long task, and its notification brings the end to the chat', async () => {
+    const answered: number[] = [];
+    const proxy = await StandInServer.start(async ({ path, body }) => {
+      const { status } = await fetch(`${bed.service.url}${path}`, { method: 'POST', body });
+      answered.push(status);
+      return { status };
+    });
+    const card = { capabilities: { streaming: false, pushNotifications: true, extensions: [] } };
+    const agent = await A2aDouble.start({ binding: 'HTTP+JSON', streaming: false, card });
+    await bed.service.end();
+    await bed.restartService({ WA2AI_PUBLIC_URL: proxy.url });
+    const ana = bed.person();
+    await bed.service.addRoute(ana.phone, agent.url, { config: { adk: undefined, a2a: { waitMs: 100 } } });
+    await ana.say('run', { to: bed.phone });
+    expect((await ana.nextReply()).text).toMatch(/I will report here/);
+    const isRegistered = () => agent.requests.some(({ path }) => path.endsWith('/pushNotificationConfigs'));
+    await expect.poll(isRegistered, { timeout: 30_000 }).toBe(true);
+    const [taskId = ''] = agent.running;
+    agent.end(taskId, 'All done');
+    expect((await ana.nextReply(60_000)).text).toBe('All done');
+    await expect.poll(() => answered.includes(204), { timeout: 30_000 }).toBe(true);
+    expect(proxy.requests[0]?.path).toMatch(/^\/task-pushes\/[\w-]{43}$/);
+    expect(bed.service.output).not.toContain(proxy.requests[0]?.path.split('/').at(-1));
+    await agent.stop();
+    await proxy.close();
   });
 });

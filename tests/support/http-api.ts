@@ -639,6 +639,7 @@ export async function startHttpApi(
       ),
     random: Math.random,
     loadLinked: async () => 'unknown',
+    receivePush: async (token) => token === 'known',
     stats,
     loadReceived: async () => {
       throw new MediaError('MEDIA_GONE', 'It is gone.');

@@ -212,6 +212,7 @@ export async function openApi(
       ),
     sendMessage: parts.sendMessage,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
+    receivePush: (token) => parts.taskPushes.receive(token),
     loadReceived: (message, signal) => parts.media.load(message, signal),
     sentFile: parts.sentFile,
     prepareFile: (kind, wanted) => filesToSend.prepare(kind, wanted),

@@ -32,6 +32,7 @@ import { ChatWorkers } from '../core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
 import type { QueuedReply } from '../core/turns/turn.ts';
+import { SignedTaskPushes } from '../infra/agents/a2a/signed-task-pushes.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
 import { HostedTalk } from '../infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
@@ -89,6 +90,8 @@ export interface TurnParts {
   /** Records requests of `transport`; absent: exchanges are not stored. */
   exchangeRecorder?: ExchangeRecorder;
   media: StoredMedia;
+  /** Notifications of agents about their tasks. */
+  taskPushes: SignedTaskPushes;
   /** Signs push notifications; other keys are derived from it. */
   pushKey(): Promise<SigningKey>;
   /** To addresses that programs name: private ones are refused unless the operator allows every address. */
@@ -155,14 +158,6 @@ export function createTurns(
   const exchanges = config.hasExchanges ? new TransportRecorder(clock) : undefined;
   const transport = new AgentTransport(new Egress(config.egress), exchanges);
   const publicTransport = new AgentTransport(new Egress(config.egress === 'any' ? 'any' : 'public'));
-  const agentDeps = {
-    defaultTimeoutMs: config.agentTimeoutMs,
-    log: log.child({ mod: 'agent' }),
-    clock,
-    transport,
-    audit: new PostgresAuditLog(postgres),
-  };
-  const agents = createAgentClients({ ...agentDeps, hosting });
   const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, clock);
   let loadingKey: Promise<SigningKey> | undefined;
   const pushKey = () => {
@@ -172,6 +167,21 @@ export function createTurns(
     });
     return loadingKey;
   };
+  const taskPushes = new SignedTaskPushes({
+    publicUrl: config.publicUrl,
+    key: async () => (await pushKey()).derive('notifications of tasks'),
+    publish: (task) => bus.broadcast({ kind: 'agent-task-changed', task }),
+  });
+  bus.on('agent-task-changed', ({ task }) => taskPushes.changed(task));
+  const agentDeps = {
+    defaultTimeoutMs: config.agentTimeoutMs,
+    log: log.child({ mod: 'agent' }),
+    clock,
+    transport,
+    audit: new PostgresAuditLog(postgres),
+    taskPushes,
+  };
+  const agents = createAgentClients({ ...agentDeps, hosting });
   const links = new SealedMediaLinks({
     publicUrl: config.publicUrl,
     key: async () => (await pushKey()).derive('links to files'),
@@ -294,6 +304,7 @@ export function createTurns(
       ...(exchanges && { exchangeRecorder: exchanges }),
       publicTransport,
       media,
+      taskPushes,
       pushKey,
       routes,
       matcher,

@@ -41,6 +41,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
  * - `live-events-wanted`: the sender has streams of live events; `live-events`: a batch of them, see `EventBatch`
  * - `playground-input`: an invented person wrote something; `playground-changed`: a chat of the playground changed
+ * - `agent-task-changed`: an agent notified of a change of a task (a hash of its id)
  * - `mcp-cancelled`: an MCP client ended a call that the sender does not have
  * - `call`, `call-result`: a part of what `NodeCalls` sends to the node `to`
  */
@@ -81,6 +82,7 @@ const nodeMessage = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('question-changed'), taskId: z.string() }),
   z.object({ kind: z.literal('playground-input') }),
   z.object({ kind: z.literal('playground-changed'), chatId: z.string() }),
+  z.object({ kind: z.literal('agent-task-changed'), task: z.string() }),
   z.object({ kind: z.literal('mcp-cancelled'), call: z.string() }),
   z.object({ kind: z.literal('call'), ...part }),
   z.object({ kind: z.literal('call-result'), ...part }),

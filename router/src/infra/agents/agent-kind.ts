@@ -6,6 +6,7 @@ import type { Route } from '../../core/models.ts';
 import type { AuditLog } from '../../core/ports/audit-log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
+import type { TaskPushes } from '../../core/ports/task-pushes.ts';
 import type { AgentTools } from './agent-tools.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
@@ -59,6 +60,8 @@ export interface AgentDeps {
   transport: AgentTransport;
   /** Where commands of people are recorded before they run. Absent: this program records nothing. */
   audit?: Pick<AuditLog, 'append'>;
+  /** Notifications of agents. Absent: this program gets none. */
+  taskPushes?: TaskPushes;
   /** Agents that wa2ai itself runs. Absent: this program runs none. */
   hosting?: Pick<AgentHost, 'use' | 'stop'>;
   /** Makes clients of the kind with this name; undefined when there is none. */

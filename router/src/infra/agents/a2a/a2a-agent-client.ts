@@ -16,6 +16,7 @@ import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { AgentSession } from '../../../core/ports/remote-tasks.ts';
+import type { PushedTask, TaskPushes } from '../../../core/ports/task-pushes.ts';
 import { shortTaskId, startedText } from '../../../core/tasks/short-task-id.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
@@ -33,7 +34,7 @@ import { partOfFile } from './output/reply-files.ts';
 import { answerTaskCommand, taskCommandOf } from './task-commands.ts';
 import { A2aConnection } from './wire/a2a-connection.ts';
 import { artifactText, hasSettled, isSettled, progressText, stateOf, TaskView } from './wire/a2a-task.ts';
-import { a2aUpdates } from './wire/task-updates.ts';
+import { a2aUpdates, type PushedUpdates } from './wire/task-updates.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_WAIT_MS = 20_000;
@@ -58,6 +59,8 @@ export interface A2aAgentClientConfig {
   attempted?: Attempted;
   /** The route; its clients have the same messages. Default: none. */
   routeId?: string;
+  /** Notifications of agents about tasks that are followed. Default: none. */
+  taskPushes?: TaskPushes | undefined;
   /** wa2ai runs the agent: a loopback address in its card is the agent itself. Default false. */
   isHosted?: boolean;
 }
@@ -103,6 +106,7 @@ export class A2aAgentClient implements AgentClient {
   readonly #attempted: Attempted;
   readonly #routeId: string;
   readonly #isHosted: boolean;
+  readonly #taskPushes: TaskPushes | undefined;
 
   constructor(config: A2aAgentClientConfig) {
     this.#a2a = config.a2a;
@@ -114,6 +118,7 @@ export class A2aAgentClient implements AgentClient {
     this.#attempted = config.attempted ?? noneAttempted();
     this.#routeId = config.routeId ?? '';
     this.#isHosted = config.isHosted ?? false;
+    this.#taskPushes = config.taskPushes;
     this.#output = config.a2a.output === undefined ? undefined : parseJsonTemplate(config.a2a.output);
   }
 
@@ -164,7 +169,8 @@ export class A2aAgentClient implements AgentClient {
   ): Promise<TaskReport> {
     const { signal, log } = options;
     const connection = await this.#connect(endpoint, message, signal);
-    for await (const task of a2aUpdates(connection, remoteId, { signal, log })) {
+    const pushed = this.#taskPushes && pushesOf(this.#taskPushes, { routeId: this.#routeId, remoteId });
+    for await (const task of a2aUpdates(connection, remoteId, { signal, log, ...(pushed && { pushed }) })) {
       if (isSettled(stateOf(task))) return await this.#endOf(connection, task, options);
       const said = this.#a2a.progress ? progressText(task) : undefined;
       if (said === undefined || positionOf(said) === position) continue;
@@ -453,6 +459,10 @@ export class A2aAgentClient implements AgentClient {
       response: await answerOfTask(task, this.#context({ connection, options: { signal } })),
     };
   }
+}
+
+function pushesOf(pushes: TaskPushes, task: PushedTask): PushedUpdates {
+  return { url: () => pushes.urlOf(task), listen: (onPush) => pushes.listen(task, onPush) };
 }
 
 function partOfText(value: string): Part {

@@ -17,10 +17,10 @@ export const a2aKind = agentKind<A2aSettings>({
   probe: a2aFindings,
   card: a2aCardFacts,
   tools: a2aTools,
-  client: ({ defaultTimeoutMs, log, clock, transport }) => {
+  client: ({ defaultTimeoutMs, log, clock, transport, taskPushes }) => {
     const cards = new A2aCards(clock, transport);
     // A hosted agent gets a new client for each attempt.
-    const shared = { timeoutMs: defaultTimeoutMs, log, clock, cards, attempted: noneAttempted() };
+    const shared = { timeoutMs: defaultTimeoutMs, log, clock, cards, attempted: noneAttempted(), taskPushes };
     return (a2a, { id: routeId }, own) =>
       new A2aAgentClient({
         ...shared,

@@ -39,6 +39,7 @@ import { type SessionApiDeps, sessionApi } from './resources/session-api.ts';
 import { sessionsApi } from './resources/sessions-api.ts';
 import { type SettingsApiDeps, settingsApi } from './resources/settings-api.ts';
 import { type StatsApiDeps, statsApi } from './resources/stats-api.ts';
+import { type TaskPushesApiDeps, taskPushesApi } from './resources/task-pushes-api.ts';
 import { type TasksApiDeps, tasksApi } from './resources/tasks-api.ts';
 import { type UsersApiDeps, usersApi } from './resources/users-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from './resources/webhooks-api.ts';
@@ -78,6 +79,7 @@ export interface RestApiDeps
     Omit<UsersApiDeps, 'sessions'>,
     StatsApiDeps,
     TasksApiDeps,
+    TaskPushesApiDeps,
     WebhooksApiDeps {
   config: Pick<Config, 'accountId' | 'environment' | 'host' | 'publicUrl' | 'settings'>;
   metrics: Metrics;
@@ -109,6 +111,7 @@ export function restApi(deps: RestApiDeps): Endpoint[] {
     ...repliesApi(deps),
     ...deadLettersApi(deps),
     ...tasksApi(deps),
+    ...taskPushesApi(deps),
     ...webhooksApi(deps),
     ...agentsApi(deps),
     ...keysApi(deps),

@@ -43,6 +43,16 @@ export class A2aConnection {
     );
   }
 
+  /** Asks the agent to send notifications of a task to an address. A repeat changes nothing. */
+  async pushTo(taskId: string, url: string, signal: AbortSignal | undefined): Promise<void> {
+    await this.#call(signal, (client, options) =>
+      client.createTaskPushNotificationConfig(
+        { tenant: '', id: 'wa2ai', taskId, url, token: '', authentication: undefined },
+        options,
+      ),
+    );
+  }
+
   /** The newest tasks of a conversation with the messages that opened them; undefined where the protocol has no list. */
   async tasksOf(contextId: string, signal: AbortSignal | undefined): Promise<Task[] | undefined> {
     if (this.peer.server.version === '0.3') return undefined;

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { StorageUnavailableError } from '../../../../../../router/src/core/errors.ts';
+import type { Clock } from '../../../../../../router/src/core/ports/clock.ts';
 import { findA2aCard } from '../../../../../../router/src/infra/agents/a2a/card/a2a-cards.ts';
 import { a2aServer } from '../../../../../../router/src/infra/agents/a2a/card/a2a-server.ts';
 import { A2aConnection } from '../../../../../../router/src/infra/agents/a2a/wire/a2a-connection.ts';
@@ -7,10 +9,11 @@ import { a2aUpdates } from '../../../../../../router/src/infra/agents/a2a/wire/t
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { type A2aDoubleOptions, textPart } from '../../../../../doubles/a2a-agent.ts';
+import { StandInServer } from '../../../../../doubles/stand-in-server.ts';
 import { a2aDouble } from '../../../../../support/a2a.ts';
 
-/** A task that runs at the double, and the states that `a2aUpdates` shows of it. */
-async function setup(options: A2aDoubleOptions = {}) {
+/** A task that runs at the double. */
+async function runningTask(options: A2aDoubleOptions = {}, clock: Clock = holdingClock) {
   const agent = await a2aDouble(options);
   const transport = new AgentTransport();
   const deps = { transport, signal: AbortSignal.timeout(30_000) };
@@ -18,7 +21,7 @@ async function setup(options: A2aDoubleOptions = {}) {
   const connection = new A2aConnection({
     server,
     transport,
-    clock: holdingClock,
+    clock,
     timeoutMs: 20_000,
     redact: (text) => text,
   });
@@ -34,16 +37,22 @@ async function setup(options: A2aDoubleOptions = {}) {
   };
   const task = await connection.send(message, undefined);
   if (!('id' in task)) throw new Error('no task was opened');
+  return { agent, connection, taskId: task.id };
+}
+
+/** A task that runs at the double, and the states that `a2aUpdates` shows of it. */
+async function setup(options: A2aDoubleOptions = {}) {
+  const { agent, connection, taskId } = await runningTask(options);
   const stopping = new AbortController();
   const states: string[] = [];
   const ended = (async () => {
-    for await (const update of a2aUpdates(connection, task.id, { signal: stopping.signal }))
+    for await (const update of a2aUpdates(connection, taskId, { signal: stopping.signal }))
       states.push(stateOf(update));
   })();
   ended.catch(() => undefined);
   await expect.poll(() => states.at(-1)).toBe('working');
-  await expect.poll(() => agent.running).toEqual([task.id]);
-  return { agent, connection, taskId: task.id, states, ended, stopping };
+  await expect.poll(() => agent.running).toEqual([taskId]);
+  return { agent, connection, taskId, states, ended, stopping };
 }
 
 describe.each([{ streaming: true }, { streaming: false }])('a2aUpdates, streaming: $streaming', (options) => {
@@ -73,6 +82,73 @@ describe.each([{ streaming: true }, { streaming: false }])('a2aUpdates, streamin
     const { ended, stopping } = await setup(options);
     stopping.abort(new Error('stopping'));
     await expect(ended).rejects.toThrow(/stopping|aborted/);
+  });
+});
+
+describe('a2aUpdates of an agent without streams that sends notifications', () => {
+  const card = { capabilities: { streaming: false, pushNotifications: true, extensions: [] } };
+  /** Nothing but a notification ends a wait. */
+  const endless: Clock = {
+    ...holdingClock,
+    sleep: (_ms, signal) =>
+      new Promise((_, reject) => {
+        const onAbort = () => reject(signal?.reason);
+        if (signal?.aborted) onAbort();
+        signal?.addEventListener('abort', onAbort);
+      }),
+  };
+
+  it('looks at the task when one arrives', async () => {
+    const { agent, connection, taskId } = await runningTask({ streaming: false, card }, endless);
+    const listeners = new Set<() => void>();
+    const receiver = await StandInServer.start(() => {
+      for (const onPush of listeners) onPush();
+      return { status: 204 };
+    });
+    onTestFinished(() => receiver.close());
+    const pushed = {
+      url: async () => receiver.url,
+      listen: (onPush: () => void) => {
+        listeners.add(onPush);
+        return () => void listeners.delete(onPush);
+      },
+    };
+    const { signal } = new AbortController();
+    const states: string[] = [];
+    const ended = (async () => {
+      for await (const update of a2aUpdates(connection, taskId, { signal, pushed }))
+        states.push(stateOf(update));
+    })();
+    // Once more after the agent knows the address.
+    await expect.poll(() => states).toEqual(['working', 'working']);
+    agent.end(taskId, 'done');
+    await ended;
+    expect(states.at(-1)).toBe('completed');
+    expect(listeners.size).toBe(0);
+  });
+
+  it.each([
+    ['the agent refuses them', async () => 'no address'],
+    ['it cannot reach wa2ai', async () => undefined],
+    ['the database does not answer', () => Promise.reject(new StorageUnavailableError('down'))],
+  ])('looks at the task from time to time when %s', async (_why, url) => {
+    const { agent, connection, taskId } = await runningTask({
+      streaming: false,
+      card: { capabilities: { ...card.capabilities, pushNotifications: false } },
+    });
+    const { capabilities } = connection.peer.server.card;
+    if (capabilities) capabilities.pushNotifications = true;
+    const pushed = { url, listen: () => () => undefined };
+    const states: string[] = [];
+    const ended = (async () => {
+      const { signal } = new AbortController();
+      for await (const update of a2aUpdates(connection, taskId, { signal, pushed }))
+        states.push(stateOf(update));
+    })();
+    await expect.poll(() => states.length).toBeGreaterThan(1);
+    agent.end(taskId, 'done');
+    await ended;
+    expect(states.at(-1)).toBe('completed');
   });
 });
 
