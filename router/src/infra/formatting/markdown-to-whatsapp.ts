@@ -107,7 +107,7 @@ class Writer {
     const titles = header.map(({ tokens }) => plainText(tokens));
     const cells = rows.map((row) => row.map(({ tokens }) => plainText(tokens)));
     const widths = titles.map((title, index) =>
-      Math.max(...[title, ...cells.map((row) => row[index] ?? '')].map((cell) => cell.length)),
+      cells.reduce((width, row) => Math.max(width, row[index]?.length ?? 0), title.length),
     );
     const isNarrow = widths.reduce((sum, width) => sum + width + 2, -2) <= MAX_TABLE_CHARS;
     if (isNarrow && !this.#isPlain) {
@@ -129,9 +129,10 @@ class Writer {
 
   inline(tokens: readonly Token[], within?: 'bold'): string {
     let written = '';
-    for (const [index, token] of tokens.entries()) {
-      const after = tokens[index + 1]?.raw ?? '';
-      written += this.#span(token, within, written, after);
+    for (let index = 0; index < tokens.length; index++) {
+      const token = tokens[index] as Token;
+      const isText = token.type === 'text' && !('tokens' in token && token.tokens);
+      written += isText ? token.raw : this.#span(token, within, written, tokens[index + 1]?.raw ?? '');
     }
     return written;
   }
@@ -172,16 +173,21 @@ class Writer {
   #wrap(text: string, mark: string, before: string, after: string): string {
     const isRead = !text.includes(mark) && !isWord(before.at(-1)) && !isWord(after[0]);
     if (this.#isPlain || !isRead) return text;
+    if (!text.includes('\n')) return marked(text, mark);
     return text
       .split('\n')
-      .map((line) => {
-        const body = line.trim();
-        const start = line.indexOf(body);
-        if (body === '') return line;
-        return `${line.slice(0, start)}${mark}${body}${mark}${line.slice(start + body.length)}`;
-      })
+      .map((line) => marked(line, mark))
       .join('\n');
   }
+}
+
+/** Marks the words of a line, not the space around them. */
+function marked(line: string, mark: string): string {
+  const body = line.trim();
+  if (body === '') return line;
+  if (body.length === line.length) return mark + line + mark;
+  const start = line.indexOf(body);
+  return `${line.slice(0, start)}${mark}${body}${mark}${line.slice(start + body.length)}`;
 }
 
 function linkText({ raw, href }: Tokens.Link, text: string): string {
@@ -190,19 +196,24 @@ function linkText({ raw, href }: Tokens.Link, text: string): string {
   return text === '' || text === address || text === href ? address : `${text} (${address})`;
 }
 
+const PLAIN = new Writer(true, true);
+
 /** The words of a table cell, without marks. */
 function plainText(tokens: readonly Token[]): string {
-  return new Writer(true, true).inline(tokens).replaceAll('\n', ' ').trim();
+  const text = PLAIN.inline(tokens);
+  return (text.includes('\n') ? text.replaceAll('\n', ' ') : text).trim();
 }
 
 function isWord(character: string | undefined): boolean {
-  return character !== undefined && /[\p{L}\p{N}]/u.test(character);
+  if (character === undefined || character === ' ' || character === '\n') return false;
+  return /[\p{L}\p{N}]/u.test(character);
 }
 
 /** The line breaks at the end of a block's source. */
 function endOf(raw: string): string {
   const body = raw.trimEnd();
   if (body === '') return raw;
+  if (body.length === raw.length) return '';
   const end = raw.slice(body.length);
   return end.includes('\n') ? end : '';
 }
