@@ -230,6 +230,7 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'There is a user with this name. Choose another name.':
     'Ya hay un usuario con este nombre. Elija otro nombre.',
   'There is no WhatsApp account with this id.': 'No hay ninguna cuenta de WhatsApp con este id.',
+  'There is no such address.': 'No existe esa dirección.',
   'There is no chat with this id or address.': 'No hay ningún chat con este id o esta dirección.',
   'There is no dead letter with this id.': 'No hay ningún mensaje fallido con este id.',
   'There is no draft with this id, or it was decided before.':

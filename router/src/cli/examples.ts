@@ -28,6 +28,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'wa2ai messages --chat +5493777239922 --text order',
     'wa2ai messages --follow --chat +5493777239922',
   ],
+  'wa2ai exchanges': ['wa2ai exchanges 4711'],
   'wa2ai send': [
     'wa2ai send +5493777239922 "Your order is ready."',
     'wa2ai send +5493777239922 "Our menu" --file menu.jpg',

@@ -40,8 +40,8 @@ const MIN_SECRET_CHARS = 8;
 const ENCODED_FILE = /[A-Za-z\d+/_-]{512,}={0,2}/g;
 /** The call of an ABI agent. */
 const CALL_DATA = /^0x[\da-f]+$/i;
-/** A link to a file contains the right to load it. */
-const FILE_LINK = /(\/api\/media\/)[\w-]{40,}/g;
+/** Addresses that contain the right to load a file, to answer later, or to say that a task has changed. */
+const SECRET_LINK = /(\/(?:api\/media|api\/replies|task-pushes)\/)[\w-]{20,}/g;
 const SECRET_FIELD =
   /("[^"\\]{0,60}(?:token|secret|passw(?:or)?d|passphrase|api_?-?key|authorization|credential|private_?-?key|cookie)s?"\s*:\s*")(?:[^"\\]|\\.)*/gi;
 /** Calls of ABI agents and their answers, shown in hexadecimal. */
@@ -113,7 +113,7 @@ export function maskedContent(
 export function maskedText(text: string, secrets: readonly string[]): string {
   const shown = withoutKnown(text, secrets)
     .replace(ENCODED_FILE, (run) => (CALL_DATA.test(run) ? run : `[${run.length} characters of a file]`))
-    .replace(FILE_LINK, `$1${MASKED}`)
+    .replace(SECRET_LINK, `$1${MASKED}`)
     .replace(SECRET_FIELD, `$1${MASKED}`);
   return withoutSecrets(shown).replaceAll(REMOVED, MASKED);
 }

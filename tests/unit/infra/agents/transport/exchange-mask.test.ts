@@ -85,3 +85,14 @@ describe('exchange-mask', () => {
     expect(shown('data: 1\n\n', { 'content-type': 'text/event-stream' })).toBe('data: 1\n\n');
   });
 });
+
+describe('maskedText', () => {
+  it.each(['/api/media/', '/api/replies/', '/task-pushes/'])(
+    'hides the secret of an address with %s',
+    (path) => {
+      expect(maskedText(`{"url":"https://wa2ai.example.com${path}${'aB3_-'.repeat(9)}"}`, [])).toBe(
+        `{"url":"https://wa2ai.example.com${path}***"}`,
+      );
+    },
+  );
+});

@@ -24,6 +24,7 @@ const PUBLIC = [
   'login',
   'logout',
   'openDocumentation',
+  'pushTask',
   'replyLater',
   'showDocumentation',
   'showDocumentationPicture',
