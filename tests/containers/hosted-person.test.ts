@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -108,5 +108,35 @@ describe(`the images of the examples, which wa2ai runs with ${kind}`, () => {
       { role: 'user', content: 'use a tool' },
       { role: 'assistant', content: 'You said: use a tool' },
     ]);
+  });
+
+  it('strands-python refuses programs without its token, and repeats its answer to a repeated message', async () => {
+    const person = bed.person();
+    const mark = bed.service.lines.length;
+    const config = { adk: undefined, hosted: { image: 'strands-python:test' } };
+    await bed.service.addRoute(person.phone, undefined, { config });
+    await person.say('my name is Eva', { to: bed.phone });
+    expect((await person.nextReply()).text).toBe('Nice to meet you, Eva.');
+    const { agentId } = await bed.service.untilLog(({ msg }) => msg === 'hosted agent ready', 60_000, mark);
+    const [container] = await engine.list({ 'wa2ai.host': 'e2e', 'wa2ai.agent': String(agentId) });
+    const url = `http://${container?.address?.host}:${container?.address?.port}`;
+    const token = readFileSync(join(folder, 'agent-tokens', String(agentId)), 'utf8').trim();
+    const asked = (path: string, key: string, body?: object) =>
+      fetch(`${url}${path}`, {
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      });
+    for (const key of ['', 'wrong', `${token}x`]) expect((await asked('/health', key)).status).toBe(401);
+    expect((await asked('/chat', 'wrong', { message: 'hello' })).status).toBe(401);
+    const chat = { message: 'hello', session_id: 'repeats', message_id: 'm1' };
+    const answers = [await asked('/chat', token, chat), await asked('/chat', token, chat)];
+    for (const answer of answers) expect(await answer.json()).toEqual({ response: 'You said: hello' });
+    const history = await asked('/history?session_id=repeats', token);
+    expect(await history.json()).toEqual({
+      messages: [
+        { role: 'user', content: 'hello' },
+        { role: 'assistant', content: 'You said: hello' },
+      ],
+    });
   });
 });
