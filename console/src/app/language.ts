@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks';
 import { Stored, useStored } from './stored.ts';
 
 export const LANGUAGES = ['en', 'es'] as const;
@@ -23,4 +24,25 @@ type Translated<Texts> = {
 export function texts<const Texts extends object>(en: Texts, es: Translated<Texts>): () => Translated<Texts> {
   const all: Record<Language, Translated<Texts>> = { en: en as Translated<Texts>, es };
   return () => all[useStored(language)];
+}
+
+/**
+ * A hook that returns a module of Spanish texts, which is loaded when the console is in Spanish; undefined in English, until it is
+ * there, and when it cannot be loaded: the texts stay in English.
+ * @param load imports it, always the same
+ */
+export function useSpanish<Module>(load: () => Promise<Module>): Module | undefined {
+  const isSpanish = useStored(language) === 'es';
+  const [loaded, setLoaded] = useState<Module>();
+  useEffect(() => {
+    let isGone = false;
+    const show = (texts: Module) => {
+      if (!isGone) setLoaded(texts);
+    };
+    if (isSpanish) load().then(show, () => undefined);
+    return () => {
+      isGone = true;
+    };
+  }, [isSpanish, load]);
+  return isSpanish ? loaded : undefined;
 }

@@ -1,6 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
-import { language } from '../app/language.ts';
-import { useStored } from '../app/stored.ts';
+import { useSpanish } from '../app/language.ts';
 import { labelOf } from './json-schema.ts';
 
 /** The texts of fields in the language of the console. */
@@ -11,24 +9,11 @@ export interface FieldTexts {
   hint(description: string | undefined): string | undefined;
 }
 
-type Spanish = typeof import('./spanish.ts');
+const loadSpanish = () => import('./spanish.ts');
 
 /** A hook that returns the texts of fields. The Spanish ones are loaded when the console is in Spanish. */
 export function useFieldTexts(): FieldTexts {
-  const isSpanish = useStored(language) === 'es';
-  const [loaded, setLoaded] = useState<Spanish>();
-  useEffect(() => {
-    let isGone = false;
-    const show = (texts: Spanish) => {
-      if (!isGone) setLoaded(texts);
-    };
-    // Without the file the fields stay in English
-    if (isSpanish) import('./spanish.ts').then(show, () => undefined);
-    return () => {
-      isGone = true;
-    };
-  }, [isSpanish]);
-  const spanish = isSpanish ? loaded : undefined;
+  const spanish = useSpanish(loadSpanish);
   return {
     label: (name) => {
       const label = labelOf(name);

@@ -1,5 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
-import { language } from '../app/language.ts';
+import { language, useSpanish } from '../app/language.ts';
 import { useStored } from '../app/stored.ts';
 
 /** Texts of the service in the language of the console. */
@@ -14,24 +13,12 @@ export interface Translation {
   meaning(code: string): string | undefined;
 }
 
-type Spanish = typeof import('./spanish.ts');
+const loadSpanish = () => import('./spanish.ts');
 
 /** A hook that translates texts of the service. The Spanish ones are loaded when the console is in Spanish. */
 export function useTranslation(): Translation {
   const isSpanish = useStored(language) === 'es';
-  const [loaded, setLoaded] = useState<Spanish>();
-  useEffect(() => {
-    let isGone = false;
-    const show = (texts: Spanish) => {
-      if (!isGone) setLoaded(texts);
-    };
-    // Without the file the texts stay in English
-    if (isSpanish) import('./spanish.ts').then(show, () => undefined);
-    return () => {
-      isGone = true;
-    };
-  }, [isSpanish]);
-  const spanish = isSpanish ? loaded : undefined;
+  const spanish = useSpanish(loadSpanish);
   return {
     sentence: (english) => spanish?.spanishOf(english) ?? english,
     languageOf: (english) => (isSpanish && spanish?.spanishOf(english) === undefined ? 'en' : undefined),
