@@ -182,6 +182,9 @@ describe('an operator with wa2ai alone', () => {
       ]);
     await feed.end();
     expect((await json('messages', '--chat', person.phone)).data).toHaveLength(2);
+    const [asked] = (await json('messages', '--chat', person.phone, '--direction', 'incoming')).data;
+    // The echo agent is a part of wa2ai and gets no request.
+    expect((await json('exchanges', asked.id)).data).toEqual([]);
 
     const { data } = await json('status');
     expect(data).toBeUndefined();
