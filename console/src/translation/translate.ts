@@ -8,7 +8,7 @@ export type Translate = (english: string) => string | undefined;
  * Reads tables of sentences.
  * @param values translations of words that stand for a value, in the same form
  * @returns translates one sentence, or several that follow each other; undefined when one of them is not known. Where
- *   several forms fit, the one with the most words of its own is used
+ *   several forms fit, the longest one is used
  */
 export function translator(sentences: Sentences, values: Sentences = {}): Translate {
   const ofSentence = readTable(sentences);

@@ -22,7 +22,7 @@ const code = readFileSync(original, 'utf8');
 const folder = mkdtempSync(join(tmpdir(), 'wa2ai-slim-proto-'));
 const file = join(folder, 'index.mjs');
 const minimal = pathToFileURL(createRequire(original).resolve('protobufjs/minimal.js')).href;
-// A root of its own: with that of Baileys the copy would take the place of its kinds, here and in tests that run later.
+// With the root of Baileys the copy would replace Baileys' kinds, here and in tests that run later.
 const copy = slimProto(code)
   .replace('"protobufjs/minimal.js"', JSON.stringify(minimal))
   .replace('$protobuf.roots["default"] || ($protobuf.roots["default"] = {})', '{}');
