@@ -24,7 +24,8 @@ export function completeParagraphs(text: string): string[] {
   let lastLine = '';
   let at = 0;
   for (const line of text.split(/(?<=\n)/)) {
-    const shown = line.replace(/\r?\n$/, '');
+    // a line break may have arrived in part
+    const shown = line.replace(/\r?\n?$/, '');
     const isBlank = shown.trim() === '';
     const isCut = isAfterBlank && !fence && !isBlank && !CONTINUES.test(shown) && !HEADING.test(lastLine);
     if (isCut && text.slice(start, at).trim() !== '') {

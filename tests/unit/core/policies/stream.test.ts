@@ -48,6 +48,7 @@ describe('completeParagraphs', () => {
       ['Do this:\n\n- one\n\n- two\n\n'],
     ],
     ['nothing while the next line may be a list', 'one\n\n12', []],
+    ['nothing while half of its line break has arrived', 'one\n\n12\r', []],
     ['a line that only looked like a list', 'one\n\n**bold**', ['one\n\n']],
     ['a paragraph that belongs to a list item', '1. one\n\n   more\n\nend', ['1. one\n\n   more\n\n']],
     ['a heading with its paragraph', '# Title\n\ntext\n\nmore', ['# Title\n\ntext\n\n']],
