@@ -142,6 +142,46 @@ describe('the page Routes', () => {
     });
   });
 
+  it('adds a route to an ABI agent: functions one per line, an answer that is a file', async () => {
+    const { page, goTo } = await open();
+    await goTo('routes/new');
+    await page.getByLabel('Name', { exact: true }).fill('charts');
+    await page.getByLabel('Agent kind').selectOption('abi');
+    await page.getByLabel('Address of the agent').fill(bed.agent.url);
+    const functions = page.getByLabel('Functions (required)');
+    const signatures = [
+      'struct Point { uint256 x; uint256 y; }',
+      'function draw(Point[] points) returns (bytes chart, string title)',
+    ];
+    await functions.fill(`${signatures.join('\n')}\n`);
+    await page.getByLabel('Function', { exact: true }).fill('draw');
+    await page.getByLabel('Output', { exact: true }).selectOption('File');
+    await page.getByLabel('Image').fill('{{chart}}');
+    await page.getByLabel('Caption').fill('{{title}}');
+    await expectAccessible(page);
+    await button(page, 'Save').click();
+    await page.getByRole('link', { name: 'charts' }).waitFor();
+    const output = { image: '{{chart}}', caption: '{{title}}' };
+    expect((await routeNamed('charts')).config.abi).toEqual({
+      functions: signatures,
+      function: 'draw',
+      output,
+    });
+
+    await page.getByRole('link', { name: 'charts' }).click();
+    await expect.poll(() => functions.inputValue()).toBe(signatures.join('\n'));
+    await functions.fill('http://localhost:9/manifest.json');
+    await page.getByLabel('Function', { exact: true }).fill('');
+    await page.getByLabel('Output', { exact: true }).selectOption('Text');
+    await page.getByLabel('Output: Text').fill('It is {{title}}.');
+    await button(page, 'Save').click();
+    await page.getByRole('link', { name: 'charts' }).waitFor();
+    expect((await routeNamed('charts')).config.abi).toEqual({
+      functions: 'http://localhost:9/manifest.json',
+      output: 'It is {{title}}.',
+    });
+  });
+
   it('shows what would have changed before a route is saved, and keeps the stored secret', async () => {
     const { id } = await routeNamed('all');
     const headers = { Authorization: 'Bearer s3cret' };

@@ -2,6 +2,7 @@
 export interface JsonSchema {
   $ref?: string;
   type?: string;
+  title?: string;
   description?: string;
   format?: string;
   enum?: readonly (string | number)[];
@@ -24,16 +25,15 @@ export type FieldKind =
   | 'map'
   | 'record'
   | 'switch-or-text'
+  | 'lines-or-text'
+  | 'text-or-section'
   | 'section'
   | 'json';
 
 /** The kind of field for a schema; `json` for what no other kind can show. */
 export function fieldKindOf(schema: JsonSchema): FieldKind {
   const { type, items, anyOf, additionalProperties } = schema;
-  if (anyOf) {
-    const types = anyOf.map((each) => each.type).sort();
-    return types.join(' ') === 'boolean string' ? 'switch-or-text' : 'json';
-  }
+  if (anyOf) return kindOfUnion(anyOf);
   if (schema.enum) return 'choice';
   switch (type) {
     case 'string':
@@ -51,6 +51,22 @@ export function fieldKindOf(schema: JsonSchema): FieldKind {
       const entry = typeof additionalProperties === 'object' ? additionalProperties : {};
       return entry.properties ? 'record' : entry.type === 'string' ? 'map' : 'json';
     }
+    default:
+      return 'json';
+  }
+}
+
+function kindOfUnion(schemas: readonly JsonSchema[]): FieldKind {
+  const [first, second] = [...schemas].sort((one, other) =>
+    String(one.type).localeCompare(String(other.type)),
+  );
+  switch (schemas.length === 2 && `${first?.type} ${second?.type}`) {
+    case 'boolean string':
+      return 'switch-or-text';
+    case 'array string':
+      return first?.items?.anyOf?.some(({ type }) => type === 'string') ? 'lines-or-text' : 'json';
+    case 'object string':
+      return first?.properties ? 'text-or-section' : 'json';
     default:
       return 'json';
   }

@@ -54,6 +54,7 @@ export const SPANISH_LABELS: Readonly<Record<string, string>> = {
   'Fallback route id': 'Ruta alternativa',
   'Fallback text': 'Texto alternativo',
   'Fee per gas': 'Tarifa por gas',
+  File: 'Archivo',
   'File hosts': 'Servidores de archivos',
   'File name': 'Nombre del archivo',
   'First contacts': 'Primeros contactos',

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { SelectField, TextArea } from '../../components/form.tsx';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf } from '../../schema-form/json-schema.ts';
 import { useSectionTitle } from '../../schema-form/section-titles.ts';
@@ -10,11 +11,14 @@ import {
   ChoicesField,
   JsonField,
   LinesField,
+  LinesOrTextField,
   NumberField,
   PlainField,
   type SchemaFieldProps,
   SecretField,
   SwitchOrTextField,
+  textOf,
+  useCommon,
 } from './schema-inputs.tsx';
 import { useText } from './texts.ts';
 
@@ -39,6 +43,10 @@ export function SchemaField(props: SchemaFieldProps) {
       return <MapField {...props} />;
     case 'switch-or-text':
       return <SwitchOrTextField {...props} />;
+    case 'lines-or-text':
+      return <LinesOrTextField {...props} />;
+    case 'text-or-section':
+      return <TextOrFields {...props} />;
     case 'json':
     case 'record':
       return <JsonField {...props} />;
@@ -65,6 +73,42 @@ export function SchemaFields(props: Omit<SchemaFieldProps, 'name' | 'isRequired'
           onChange={(next) => onChange(withField(values, name, next))}
         />
       ))}
+    </div>
+  );
+}
+
+/** A text, the fields of an object, or the default. */
+function TextOrFields(props: SchemaFieldProps) {
+  const { path, schema, name, value, mistakes, onChange } = props;
+  const text = useText();
+  const { label } = useFieldTexts();
+  const common = useCommon(props);
+  const choice = value === undefined ? '' : isObject(value) ? 'fields' : 'text';
+  const section = schema.anyOf?.find(({ properties }) => properties !== undefined);
+  const choose = (next: string) => onChange(next === '' ? undefined : next === 'text' ? '' : {});
+  return (
+    <div class="stack">
+      <SelectField
+        {...common}
+        value={choice}
+        onInput={choose}
+        options={[
+          { value: '', label: text.byDefault },
+          { value: 'text', label: text.asText },
+          { value: 'fields', label: label(section?.title ?? 'fields') },
+        ]}
+      />
+      {choice === 'text' && (
+        <TextArea
+          label={`${label(name)}: ${text.asText}`}
+          rows={2}
+          value={textOf(value)}
+          onInput={onChange}
+        />
+      )}
+      {choice === 'fields' && section && (
+        <SchemaFields path={path} schema={section} value={value} mistakes={mistakes} onChange={onChange} />
+      )}
     </div>
   );
 }

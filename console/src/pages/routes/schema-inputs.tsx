@@ -201,6 +201,40 @@ export function SwitchOrTextField(props: SchemaFieldProps) {
   );
 }
 
+/** A list with one text per line, an address, or JSON for what no line can say. */
+export function LinesOrTextField(props: SchemaFieldProps) {
+  const text = useText();
+  const { hint, ...common } = useCommon(props);
+  const [shown, setShown] = useState(linesOf(props.value));
+  const change = (next: string) => {
+    setShown(next);
+    props.onChange(next.trim() === '' ? undefined : (parsed(next) ?? linesOrUrl(next)));
+  };
+  return (
+    <TextArea
+      {...common}
+      isCode
+      rows={3}
+      hint={[hint, text.linesOrJson].filter(Boolean).join(' ')}
+      value={shown}
+      onInput={change}
+    />
+  );
+}
+
+function linesOf(value: unknown): string {
+  if (value === undefined || typeof value === 'string') return value ?? '';
+  const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string');
+  return isTexts ? value.join('\n') : JSON.stringify(value, null, 2);
+}
+
+/** One line that begins as a URL is a URL; everything else is a list. */
+function linesOrUrl(text: string): string | string[] {
+  const lines = text.split('\n').flatMap((line) => line.trim() || []);
+  const [first = '', ...others] = lines;
+  return others.length === 0 && /^https?:/i.test(first) ? first : lines;
+}
+
 /** JSON, or a text where the value is no JSON: the service says what it takes. */
 export function JsonField(props: SchemaFieldProps) {
   const text = useText();
@@ -234,7 +268,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   return value === undefined || value === null
     ? ''
     : typeof value === 'object'

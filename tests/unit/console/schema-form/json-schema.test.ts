@@ -3,6 +3,8 @@ import { fieldKindOf, type JsonSchema, labelOf } from '../../../../console/src/s
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { agentKindsApi } from '../../../../router/src/infra/faces/rest/resources/agent-kinds-api.ts';
 
+const TEXTS_AND_OBJECTS: JsonSchema = { anyOf: [{ type: 'string' }, { type: 'object' }] };
+
 describe('fieldKindOf', () => {
   it.each<[string, JsonSchema]>([
     ['text', { type: 'string' }],
@@ -18,6 +20,10 @@ describe('fieldKindOf', () => {
     ['section', { type: 'object', properties: { a: {} } }],
     ['switch-or-text', { anyOf: [{ type: 'boolean' }, { type: 'string' }] }],
     ['json', { anyOf: [{ type: 'array' }, { type: 'string' }] }],
+    ['lines-or-text', { anyOf: [{ type: 'array', items: TEXTS_AND_OBJECTS }, { type: 'string' }] }],
+    ['text-or-section', { anyOf: [{ type: 'string' }, { type: 'object', properties: { a: {} } }] }],
+    ['json', { anyOf: [{ type: 'string' }, { type: 'object' }] }],
+    ['json', { anyOf: [{ type: 'string' }, { type: 'boolean' }, { type: 'array' }] }],
     ['json', { type: 'object', additionalProperties: {} }],
     ['json', { type: 'array', items: { type: 'object' } }],
     ['json', {}],
@@ -38,14 +44,7 @@ describe('fieldKindOf', () => {
     };
     for (const { name, schema } of kinds) collect(name, schema);
     collect('common', common);
-    expect(asJson).toEqual([
-      'npc.params',
-      'hosted.options',
-      'abi.functions',
-      'abi.args',
-      'abi.output',
-      'webhook.body',
-    ]);
+    expect(asJson).toEqual(['npc.params', 'hosted.options', 'abi.args', 'webhook.body']);
   });
 });
 

@@ -40,9 +40,18 @@ async function textsOfForms(): Promise<{ labels: string[]; hints: string[] }> {
   const hints = new Set(kinds.map(({ description }) => description));
   const add = (schema: JsonSchema | undefined): void => {
     if (schema === undefined) return;
-    const { $ref, description, properties = {}, items, anyOf = [], additionalProperties: others } = schema;
+    const {
+      $ref,
+      title,
+      description,
+      properties = {},
+      items,
+      anyOf = [],
+      additionalProperties: others,
+    } = schema;
     if ($ref !== undefined) add(document.components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)]);
     if (description !== undefined) hints.add(description);
+    if (title !== undefined) labels.add(labelOf(title));
     for (const name of Object.keys(properties)) labels.add(labelOf(name));
     const inside = [...Object.values(properties), ...anyOf, items];
     for (const part of [...inside, typeof others === 'object' ? others : undefined]) add(part);

@@ -11,18 +11,20 @@ const abiEntries = z
 const templateText = z.string().min(1).max(10_000);
 
 /** A reply that is a file; `abiSettingsProblems` checks it against the outputs. */
-const fileOutput = z.strictObject({
-  image: templateText
-    .optional()
-    .describe('The output of type `bytes` that is sent as a picture: `{{chart}}`.'),
-  audio: templateText.optional().describe('The output of type `bytes` that is sent as a sound.'),
-  document: templateText.optional().describe('The output of type `bytes` that is sent as a document.'),
-  mimeType: templateText
-    .optional()
-    .describe('Template of the media type. Default: detected from the first bytes.'),
-  fileName: templateText.optional().describe('Template of the file name; documents only.'),
-  caption: templateText.optional().describe('Template of the caption; not with `audio`.'),
-});
+const fileOutput = z
+  .strictObject({
+    image: templateText
+      .optional()
+      .describe('The output of type `bytes` that is sent as a picture: `{{chart}}`.'),
+    audio: templateText.optional().describe('The output of type `bytes` that is sent as a sound.'),
+    document: templateText.optional().describe('The output of type `bytes` that is sent as a document.'),
+    mimeType: templateText
+      .optional()
+      .describe('Template of the media type. Default: detected from the first bytes.'),
+    fileName: templateText.optional().describe('Template of the file name; documents only.'),
+    caption: templateText.optional().describe('Template of the caption; not with `audio`.'),
+  })
+  .meta({ title: 'File' });
 
 /** Settings of an ABI route; `abiSettingsProblems` makes the checks that a schema cannot express. */
 export const abiSettings = z.strictObject({
