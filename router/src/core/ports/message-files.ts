@@ -1,7 +1,7 @@
 /** Files of people that were loaded once, kept beside their messages until they are too old. */
 export interface MessageFiles {
   /**
-   * The file of a message; undefined: it is not stored, or its author took the message back.
+   * The file of a message; undefined: it is not stored, or its author took the message back before it was answered.
    * @throws {MediaError} its store cannot be used, or it is not what was stored · {StorageUnavailableError}
    */
   load(messageId: string): Promise<Uint8Array | undefined>;
