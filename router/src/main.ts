@@ -36,6 +36,7 @@ async function main(): Promise<void> {
     stopWhenOutdated(app);
   } catch (error) {
     await beginning?.stop();
+    beginning?.log.flush();
     console.error(sentenceOf(error));
     const isConfigError = error instanceof Wa2aiError && error.code === 'CONFIG';
     process.exit(isConfigError ? 2 : 1);

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
-import { type LoggerOptions, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import { Writable } from 'node:stream';
+import { type LoggerOptions, levels, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 import { Wa2aiError } from '../../core/errors.ts';
 import { LogThrottle } from '../../core/log-throttle.ts';
 import { LogOutput } from './log-output.ts';
@@ -18,6 +19,9 @@ const SECRET_FIELDS = [
   'databaseUrl',
 ];
 
+/** Lines of this level and above do not wait for others: they may be the last ones. */
+const AT_ONCE = levels.values.warn ?? 0;
+
 /**
  * Creates the service's logger: one JSON object per line (`json`, with the level's name), or one readable line per event for a terminal
  * (`pretty`). Secret fields are redacted, also one level deep. Callers log message texts at trace only.
@@ -31,7 +35,7 @@ export function createLogger(options: {
   /** Gets each line as JSON, redacted, whatever the format. */
   ring?: Pick<LogRing, 'add'> | undefined;
 }): PinoLogger {
-  const output = options.output ?? new LogOutput();
+  const output = options.output ?? standardOutput();
   const throttle = new LogThrottle();
   const base: LoggerOptions = {
     level: options.level,
@@ -47,13 +51,28 @@ export function createLogger(options: {
   };
   const shown = options.format === 'json' ? output : prettyOutput(output);
   const { ring } = options;
-  if (!ring) return pino(base, shown);
-  return pino(base, {
-    write: (line) => {
-      ring.add(line);
+  const destination = {
+    // pino sets `lastLevel` for it
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string) {
+      ring?.add(line);
       shown.write(line);
+      if (this.lastLevel >= AT_ONCE) output.flush();
     },
-  });
+    flush: (done: () => void) => {
+      output.flush();
+      done();
+    },
+  };
+  return pino(base, destination);
+}
+
+/** The last lines are written when the process ends. */
+function standardOutput(): LogOutput {
+  const output = new LogOutput();
+  process.once('exit', () => output.flush());
+  return output;
 }
 
 function prettyOutput(output: LogOutput) {
@@ -65,7 +84,13 @@ function prettyOutput(output: LogOutput) {
     hideObject: true,
     messageFormat: (line) => formatForTerminal(line),
     sync: true,
-    destination: output,
+    destination: new Writable({
+      decodeStrings: false,
+      write: (line: string, _encoding, done) => {
+        output.write(line);
+        done();
+      },
+    }),
   });
 }
 

@@ -10,7 +10,10 @@ function setup(format: 'json' | 'pretty') {
     return bytes.length;
   };
   const log = createLogger({ level: 'info', format, output: new LogOutput({ write }) });
-  const lines = () => text.split('\n').filter((line) => line !== '');
+  const lines = () => {
+    log.flush();
+    return text.split('\n').filter((line) => line !== '');
+  };
   return { log, lines, messages: () => lines().map((line) => JSON.parse(line).msg as string) };
 }
 
