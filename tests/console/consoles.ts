@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type ConsoleOptions, type OpenConsole, openConsole, startBrowser } from './browser.ts';
 
 /** The consoles of a file of tests. */
@@ -26,8 +26,10 @@ export function consolesOf(url: () => string, switches: readonly string[] = []):
     const shown = opened.splice(0);
     const patterns = allowed.splice(0);
     await Promise.all(shown.map((each) => each.close()));
-    const complaints = shown.flatMap((each) => each.complaints);
-    expect(complaints.filter((text) => !patterns.some((pattern) => pattern.test(text)))).toEqual([]);
+    const complaints = shown
+      .flatMap((each) => each.complaints)
+      .filter((text) => !patterns.some((pattern) => pattern.test(text)));
+    if (complaints.length > 0) throw new Error(`The browser complains: ${complaints.join(' · ')}`);
   });
   afterAll(() => browser?.close());
   return {

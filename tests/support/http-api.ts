@@ -164,6 +164,10 @@ export class FakeAccounts implements AccountControl {
     return this.#called('logout', accountId);
   }
 
+  async unlink(accountId: string) {
+    return this.#called('unlink', accountId);
+  }
+
   async restart(accountId: string) {
     return this.#called('restart', accountId);
   }

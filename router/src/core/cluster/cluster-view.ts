@@ -25,7 +25,7 @@ export interface ClusterAccountsDeps {
 /** A command of an admin for an account. */
 const command = z.object({
   accountId: z.string(),
-  action: z.enum(['pair', 'logout', 'restart']),
+  action: z.enum(['pair', 'logout', 'unlink', 'restart']),
   by: z
     .union([
       z.object({ method: z.literal('qr') }),
@@ -139,6 +139,10 @@ export class ClusterAccounts implements AccountControl {
 
   logout(accountId: string): Promise<AccountStatus | undefined> {
     return this.#command({ accountId, action: 'logout' });
+  }
+
+  unlink(accountId: string): Promise<AccountStatus | undefined> {
+    return this.#command({ accountId, action: 'unlink' });
   }
 
   restart(accountId: string): Promise<AccountStatus | undefined> {

@@ -7,7 +7,7 @@ import type { TaskInput, TaskResult, TaskSteps } from '../ports/durable-tasks.ts
 const BATCH_ROWS = 500;
 
 export interface DeleteAccountDeps {
-  accounts: Pick<AccountControl, 'logout'>;
+  accounts: Pick<AccountControl, 'unlink'>;
   deletion: AccountDeletion;
 }
 
@@ -20,10 +20,10 @@ export async function deleteAccount(
   steps: TaskSteps,
   { accountId }: TaskInput<'delete-account'>,
 ): Promise<TaskResult<'delete-account'>> {
-  await steps.run('log out', async () => {
+  await steps.run('unlink', async () => {
     try {
-      await accounts.logout(accountId);
-      return 'logged out';
+      await accounts.unlink(accountId);
+      return 'unlinked';
     } catch (error) {
       // Without a node that runs the account, the phone keeps showing the linked device until the person removes it.
       if (error instanceof AccountNotHeldError) return 'not connected';

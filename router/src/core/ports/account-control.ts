@@ -13,8 +13,10 @@ export interface AccountControl {
    * @param provider absent: WhatsApp
    */
   create(accountId: string, provider?: 'playground'): Promise<'added' | 'known'>;
-  /** @throws {AccountNotHeldError} from this and the next two: no node that answers runs the account */
+  /** @throws {AccountNotHeldError} from this and the next three: no node that answers runs the account */
   pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined>;
   logout(accountId: string): Promise<AccountStatus | undefined>;
+  /** Like `logout`, without pairing again: for an account that is being deleted. */
+  unlink(accountId: string): Promise<AccountStatus | undefined>;
   restart(accountId: string): Promise<AccountStatus | undefined>;
 }

@@ -109,6 +109,8 @@ export interface ChatProvider {
   pair(by: { method: 'qr' } | { method: 'code'; phone: string }): Promise<AccountStatus>;
   /** Unlinks at WhatsApp when connected, archives the keys and goes to `pairing`. */
   logout(): Promise<AccountStatus>;
+  /** Unlinks at WhatsApp when connected, and ends the connection: the account is being deleted. */
+  unlink(): Promise<AccountStatus>;
   /** Something may have come that no socket reports: reads it now. Absent: the provider needs no report. */
   readNow?(): void;
   /** New socket now, also out of `replaced`, `waiting`, `restricted` and `stopped`. */

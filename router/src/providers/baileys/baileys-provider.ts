@@ -192,6 +192,18 @@ class BaileysProvider implements ChatProvider {
   async logout(): Promise<AccountStatus> {
     await this.#account.loadOrReplace();
     this.#pairing.by = { method: 'qr' };
+    await this.#unlinkAtWhatsApp();
+    await this.#connection.restartUnlinked();
+    return this.#pairing.untilCode();
+  }
+
+  async unlink(): Promise<AccountStatus> {
+    await this.#unlinkAtWhatsApp();
+    await this.stop();
+    return this.status();
+  }
+
+  async #unlinkAtWhatsApp(): Promise<void> {
     const { socket } = this.#connection;
     if (socket) {
       const unlinked = socket.logout().catch((error: unknown) => {
@@ -202,8 +214,6 @@ class BaileysProvider implements ChatProvider {
       });
       await within(this.#options.clock, LOGOUT_WAIT_MS, unlinked);
     }
-    await this.#connection.restartUnlinked();
-    return this.#pairing.untilCode();
   }
 
   async restart(): Promise<AccountStatus> {

@@ -163,6 +163,11 @@ export class PlaygroundProvider implements ChatProvider {
     return this.status();
   }
 
+  async unlink(): Promise<AccountStatus> {
+    await this.stop();
+    return this.status();
+  }
+
   async restart(): Promise<AccountStatus> {
     this.readNow();
     return this.status();

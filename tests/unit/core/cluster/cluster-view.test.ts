@@ -37,7 +37,9 @@ function node(nodeId: string) {
   return { accounts, registry, bus };
 }
 
-class HeldProvider implements Pick<ChatProvider, 'accountId' | 'status' | 'pair' | 'logout' | 'restart'> {
+class HeldProvider
+  implements Pick<ChatProvider, 'accountId' | 'status' | 'pair' | 'logout' | 'unlink' | 'restart'>
+{
   readonly calls: unknown[] = [];
   readonly accountId: string;
   current: AccountStatus;
@@ -49,6 +51,7 @@ class HeldProvider implements Pick<ChatProvider, 'accountId' | 'status' | 'pair'
   status = () => this.current;
   pair = (by: unknown) => this.#called(['pair', by]);
   logout = () => this.#called(['logout']);
+  unlink = () => this.#called(['unlink']);
   restart = () => this.#called(['restart']);
   async #called(call: unknown[]): Promise<AccountStatus> {
     this.calls.push(call);
@@ -174,7 +177,8 @@ describe('a command of an admin', () => {
     expect(status).toMatchObject({ accountId: 'sales', node: 'n2' });
     await n1.accounts.restart('sales');
     await n2.accounts.logout('sales');
-    expect(sales.calls.slice(1)).toEqual([['restart'], ['logout']]);
+    await n1.accounts.unlink('sales');
+    expect(sales.calls.slice(1)).toEqual([['restart'], ['logout'], ['unlink']]);
   });
 
   it('fails with the reason when the owner refuses', async () => {

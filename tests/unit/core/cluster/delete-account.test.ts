@@ -4,15 +4,15 @@ import { AccountNotHeldError, StorageUnavailableError } from '../../../../router
 import { DirectSteps } from '../../../doubles/direct-steps.ts';
 import { MemoryDurableTasks } from '../../../doubles/memory-durable-tasks.ts';
 
-function setup({ rows = 1_200, logout = async () => undefined as undefined } = {}) {
+function setup({ rows = 1_200, unlink = async () => undefined as undefined } = {}) {
   const calls: string[] = [];
   let left = rows;
   let failures = 0;
   const deps = {
     accounts: {
-      logout: async (accountId: string) => {
-        calls.push(`logout ${accountId}`);
-        return logout();
+      unlink: async (accountId: string) => {
+        calls.push(`unlink ${accountId}`);
+        return unlink();
       },
     },
     deletion: {
@@ -41,20 +41,20 @@ function setup({ rows = 1_200, logout = async () => undefined as undefined } = {
 }
 
 describe('deleteAccount', () => {
-  it('logs the account out, closes it, and deletes its rows in batches until none is left', async () => {
+  it('unlinks the account, closes it, and deletes its rows in batches until none is left', async () => {
     const { run, calls } = setup();
     expect(await run()).toEqual({ deletedRows: 1_200 });
-    expect(calls).toEqual(['logout shop', 'close shop', ...Array(4).fill('delete shop')]);
+    expect(calls).toEqual(['unlink shop', 'close shop', ...Array(4).fill('delete shop')]);
   });
 
   it('deletes an account without an owner', async () => {
     const { run, steps } = setup({
-      logout: async () => {
+      unlink: async () => {
         throw new AccountNotHeldError('shop');
       },
     });
     await run();
-    expect(steps.results.get('log out')).toBe('not connected');
+    expect(steps.results.get('unlink')).toBe('not connected');
   });
 
   it('runs once as a durable task that is started twice under one id', async () => {
@@ -67,7 +67,7 @@ describe('deleteAccount', () => {
       state: 'done',
       result: { deletedRows: 10 },
     });
-    expect(calls.filter((call) => call === 'logout shop')).toHaveLength(1);
+    expect(calls.filter((call) => call === 'unlink shop')).toHaveLength(1);
   });
 
   it('continues after the last step that ended when it runs again', async () => {
@@ -75,7 +75,7 @@ describe('deleteAccount', () => {
     failNextDeletes(1);
     await expect(run()).rejects.toThrow('connection lost');
     expect(await run()).toEqual({ deletedRows: 700 });
-    expect(calls.filter((call) => call === 'logout shop')).toHaveLength(1);
+    expect(calls.filter((call) => call === 'unlink shop')).toHaveLength(1);
     expect(calls.filter((call) => call === 'close shop')).toHaveLength(1);
   });
 });

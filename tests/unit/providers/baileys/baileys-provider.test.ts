@@ -263,6 +263,20 @@ describe('logout', () => {
     await provider.stop();
   });
 
+  it('makes no new code for an account that is being deleted', async () => {
+    const { provider, open, socket, sockets } = await setup();
+    await open();
+    let unlinked = 0;
+    socket().logout = async () => {
+      unlinked += 1;
+    };
+    expect(await provider.unlink()).toMatchObject({ state: 'stopped' });
+    expect(unlinked).toBe(1);
+    expect(sockets).toHaveLength(1);
+    await provider.abandon();
+    expect(sockets).toHaveLength(1);
+  });
+
   it('warns when the device stays linked on the phone', async () => {
     const { provider, open, socket, log } = await setup();
     await open();

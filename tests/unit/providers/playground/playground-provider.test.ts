@@ -166,6 +166,7 @@ it('is always linked', async () => {
   expect((await provider.logout()).state).toBe('open');
   expect((await provider.restart()).state).toBe('open');
   await expect(provider.reloadMedia()).rejects.toMatchObject({ code: 'MEDIA_GONE' });
+  expect((await provider.unlink()).state).toBe('stopped');
   await provider.abandon();
   expect(provider.status().state).toBe('stopped');
 });
