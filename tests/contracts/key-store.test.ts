@@ -2,19 +2,25 @@ import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
+import type { Inbox } from '../../router/src/core/ports/inbox.ts';
 import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
 import type { KeyChange, KeyScope, KeyStore } from '../../router/src/core/ports/key-store.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
+import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryJournal } from '../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
+import { MemoryState } from '../doubles/memory-state.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { aMessage, aPerson, NODE } from './adapters.ts';
 
 interface Stores {
   keys: KeyStore;
   journal: Journal;
+  inbox: Inbox;
   accounts: AccountStore;
   close(): Promise<void>;
 }
@@ -23,9 +29,11 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
   {
     name: 'memory',
     open: async () => {
-      const journal = new MemoryJournal();
+      const state = new MemoryState();
+      const journal = new MemoryJournal(() => state);
       return {
         journal,
+        inbox: new MemoryInbox(state),
         keys: new MemoryKeyStore(journal),
         accounts: new MemoryAccountStore(),
         close: async () => undefined,
@@ -40,6 +48,7 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
       return {
         keys: new PostgresKeyStore(postgres),
         journal: new PostgresJournal(postgres),
+        inbox: new PostgresInbox(postgres),
         accounts: new PostgresAccountStore(postgres),
         close: () => database.drop(),
       };
@@ -163,6 +172,32 @@ describe.each(adapters)('$name', ({ open }) => {
       const second = await stores.journal.pending(accountId, { afterOrder: 2n, limit: 2 });
       expect(second.map((e) => e.stanzaOrder)).toEqual([3n]);
       expect(await stores.journal.pending('other', { afterOrder: 0n, limit: 2 })).toEqual([]);
+    });
+
+    it('marks rows whose messages the inbox is done with', async () => {
+      const person = aPerson();
+      const messages = [
+        aMessage(accountId, person, { ignoredReason: 'too-old' }),
+        aMessage(accountId, person),
+        aMessage(accountId, person, { ignoredReason: 'too-old' }),
+      ];
+      const [done, waiting, repeated] = messages;
+      for (const message of messages) await stores.inbox.add(message, NODE);
+      const rows = [
+        ...[done, waiting].map((each) => ({ order: each?.stanzaOrder, waMessageId: each?.waMessageId })),
+        // the message was read again from another stanza, and another message has the order of the first one
+        { order: (repeated?.stanzaOrder ?? 0n) + 1n, waMessageId: repeated?.waMessageId },
+        { order: done?.stanzaOrder, waMessageId: 'another' },
+      ].map(({ order = 0n, waMessageId = '' }) => entry(order, { waMessageId }));
+      await stores.keys.commit(scope, change({ journal: rows }));
+      const pending = await stores.journal.pending(accountId, { afterOrder: 0n, limit: 10 });
+      expect(pending.filter((each) => 'isDone' in each).map((each) => each.ciphertextHash)).toEqual([
+        rows[0]?.ciphertextHash,
+      ]);
+      expect(pending).toHaveLength(4);
+      expect(await stores.journal.find(accountId, rows[0]?.ciphertextHash ?? '')).not.toHaveProperty(
+        'isDone',
+      );
     });
 
     it('deletes rows that the inbox has, and keeps the highest order', async () => {

@@ -1,9 +1,16 @@
 import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
+import type { MemoryState } from './memory-state.ts';
 
 /** Journal in memory, for tests; MemoryKeyStore writes it. */
 export class MemoryJournal implements Journal {
   readonly #entries = new Map<string, Map<string, JournalEntry>>();
   readonly #lastOrders = new Map<string, bigint>();
+  readonly #state: (() => MemoryState) | undefined;
+
+  /** @param state of the inbox in the same database; without one no message is done */
+  constructor(state?: () => MemoryState) {
+    this.#state = state;
+  }
 
   /** Adds what is not there yet. */
   add(accountId: string, entries: readonly JournalEntry[]): void {
@@ -31,9 +38,12 @@ export class MemoryJournal implements Journal {
       .filter((entry) => entry.stanzaOrder > page.afterOrder)
       .sort((a, b) => (a.stanzaOrder < b.stanzaOrder ? -1 : a.stanzaOrder > b.stanzaOrder ? 1 : 0));
     const lastOrder = later[page.limit - 1]?.stanzaOrder;
-    return structuredClone(
-      later.filter((entry) => lastOrder === undefined || entry.stanzaOrder <= lastOrder),
-    );
+    return later
+      .filter((entry) => lastOrder === undefined || entry.stanzaOrder <= lastOrder)
+      .map((entry) => ({
+        ...structuredClone(entry),
+        ...(this.#isDone(accountId, entry) && { isDone: true }),
+      }));
   }
 
   async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
@@ -42,6 +52,17 @@ export class MemoryJournal implements Journal {
 
   async lastOrder(accountId: string): Promise<bigint> {
     return this.#lastOrders.get(accountId) ?? 0n;
+  }
+
+  #isDone(accountId: string, { waMessageId, stanzaOrder }: JournalEntry): boolean {
+    const messages = [...(this.#state?.().messages.values() ?? [])];
+    return messages.some(
+      (message) =>
+        message.accountId === accountId &&
+        message.waMessageId === waMessageId &&
+        message.stanzaOrder === stanzaOrder &&
+        message.state !== 'received',
+    );
   }
 
   #own(accountId: string): Map<string, JournalEntry> {

@@ -74,7 +74,7 @@ function writes<Port>(name: string, methods: Array<keyof Port & string>): string
 /** One PostgreSQL: tables in memory, each statement a transaction. Every node has a session. */
 export class SimDatabase {
   readonly state: MemoryState;
-  readonly journal = new MemoryJournal();
+  readonly journal = new MemoryJournal(() => this.state);
   readonly deps: SimDatabaseDeps;
   readonly leases = new MemoryLeaseState();
   readonly cluster = new MemoryClusterState(this.leases);

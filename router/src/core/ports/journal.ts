@@ -9,6 +9,8 @@ export interface JournalEntry {
   plaintext: Uint8Array;
   /** The stanza without its ciphertexts, in the provider's own form. */
   stanza: Uint8Array;
+  /** The inbox has its message, and is done with it: the entry waits to be dropped only. */
+  isDone?: true;
 }
 
 /** The readable part of an entry that the database cannot read completely. */

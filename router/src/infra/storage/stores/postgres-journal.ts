@@ -12,7 +12,14 @@ interface JournalRow {
   wa_message_id: string;
   plaintext: Uint8Array;
   stanza: Uint8Array;
+  is_done?: boolean | null;
 }
+
+/**
+ * Rows at the end of the message table among which the messages of entries are searched, so that no index is needed: more than arrive in
+ * the seconds for which an entry outlives its message.
+ */
+const NEWEST_MESSAGES = 2_000;
 
 /** Rows at the end of the message table that are searched for the highest order; ids grow nearly as orders do. */
 const LAST_MESSAGES = 200;
@@ -44,7 +51,14 @@ export class PostgresJournal implements Journal {
     try {
       const rows = await withStorage('reading the journal', () =>
         this.#postgres.query<JournalRow>(sql`
-          SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza FROM journal
+          SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza,
+            (stanza_order, wa_message_id) IN (
+              SELECT stanza_order, wa_message_id FROM (
+                SELECT stanza_order, wa_message_id, state FROM message
+                WHERE account_id = ${accountId} ORDER BY id DESC LIMIT ${NEWEST_MESSAGES}
+              ) AS newest WHERE state <> 'received'
+            ) AS is_done
+          FROM journal
           WHERE account_id = ${accountId} AND stanza_order > ${page.afterOrder}
           ORDER BY stanza_order FETCH FIRST ${page.limit} ROWS WITH TIES`),
       );
@@ -131,6 +145,7 @@ export class PostgresJournal implements Journal {
       waMessageId: row.wa_message_id,
       plaintext: secrets.openBytes(row.plaintext, journalContext(accountId, row.ciphertext_hash)),
       stanza: row.stanza,
+      ...(row.is_done === true && { isDone: true }),
     };
   }
 }

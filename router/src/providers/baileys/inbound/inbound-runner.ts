@@ -123,6 +123,10 @@ export class InboundRunner {
           this.#recordUnreadable(entry.waMessageId, read.stanza, entry.stanzaOrder);
           continue;
         }
+        if ('done' in read) {
+          this.#event({ type: 'done-before', stanza: read.done, order: entry.stanzaOrder });
+          continue;
+        }
         const { stanza, order, message, behind } = read;
         const content = { message, type: 'append' as const };
         this.#event({

@@ -15,6 +15,7 @@
  * | delivering | delivered | done | forget the journal row, some seconds later |
  * | delivering | not delivered, service stops | ready | – |
  * | missing, given up | the same message again | waiting | – |
+ * | – | done before, in an earlier process | done | forget the journal row, after the offline batch |
  * | missing | time limit; offline batch ended | given up | – |
  */
 
@@ -68,6 +69,8 @@ export type InboundEvent<S extends InboundStanza, C> =
       bytes: number;
       behind: readonly Earlier[];
     }
+  /** A message of an earlier process that core is done with; its journal row is left. In the order of `journalled`. */
+  | { type: 'done-before'; stanza: S; order: bigint }
   /** A message without ciphertext reached the socket: its content may arrive from the account's phone. */
   | { type: 'announced'; key: string; chat: string }
   /** The announced message has no content. */
@@ -269,6 +272,9 @@ export class InboundState<S extends InboundStanza, C> {
         break;
       case 'journalled':
         this.#journalled(event);
+        break;
+      case 'done-before':
+        this.#doneBefore(event);
         break;
       case 'announced':
         this.#announced(event);
@@ -595,6 +601,17 @@ export class InboundState<S extends InboundStanza, C> {
     this.#takeSlot(message, chat);
     this.#fill(message, 'ready', { hash, content, bytes });
     this.#advance(message.chat);
+  }
+
+  #doneBefore({ stanza, order }: EventOf<S, C, 'done-before'>): void {
+    const { key, hash } = stanza;
+    if (order > this.#lastOrder) this.#lastOrder = order;
+    this.#stored.set(hash, undefined);
+    const known = this.#messages.get(key);
+    if (known && isRead(known)) return;
+    const message = known ?? this.#know(key, this.#chatOf(stanza.chat), order);
+    message.hash = hash;
+    this.#leave(message, 'done');
   }
 
   #announced({ key, chat: name }: EventOf<S, C, 'announced'>): void {

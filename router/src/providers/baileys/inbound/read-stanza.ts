@@ -260,9 +260,10 @@ const storedStanza = z.object({
 
 type StoredStanza = z.output<typeof storedStanza>;
 
-/** A journal row: its message, or an unreadable row with its attributes if these can be read. */
+/** A journal row: its message, the stanza of a message that core is done with, or an unreadable row with its attributes if these can be read. */
 export type JournalledMessage =
   | { stanza: OrdinaryStanza; order: bigint; message: WAMessage; behind: Earlier[] }
+  | { done: OrdinaryStanza }
   | { unreadable: JournalEntry | DamagedEntry; stanza: OrdinaryStanza | undefined };
 
 /** Reads a journal row, with the result that `readStanza` had for its stanza. */
@@ -276,6 +277,7 @@ export async function readJournalEntry(
   const described = stored && describe(node, own, chatOf);
   if (!stored || !described || 'isDamaged' in entry) return { unreadable: entry, stanza: described };
   const stanza = { ...described, hash: entry.ciphertextHash };
+  if (entry.isDone) return { done: stanza };
   const parts: BinaryNode[] = plaintextsOf(entry.plaintext, stored.lengths).map((content) => ({
     tag: 'enc',
     attrs: { type: 'msg' },

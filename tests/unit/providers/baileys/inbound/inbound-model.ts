@@ -346,7 +346,10 @@ export class InboundModel {
     const rows = [...this.#journal.values()].sort((a, b) => (a.order < b.order ? -1 : 1));
     for (const { stanza, order, behind } of rows) {
       const { key, bytes } = stanza;
-      this.#give({ type: 'journalled', stanza, order, behind, content: key, bytes });
+      // Core may have a message and not be done with it.
+      const isDone = this.inbox.includes(key) && order % 2n === 0n;
+      if (isDone) this.#give({ type: 'done-before', stanza, order });
+      else this.#give({ type: 'journalled', stanza, order, behind, content: key, bytes });
     }
   }
 

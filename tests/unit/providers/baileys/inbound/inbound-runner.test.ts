@@ -8,7 +8,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
@@ -346,6 +346,29 @@ describe('the journal of an earlier process', () => {
     const second = await setup({ journal: first.journal });
     await second.runner.stop();
     expect(texts(second.received)).toEqual(['A', 'B', 'C']);
+  });
+
+  it('does not deliver again what core is done with, and drops its rows', async () => {
+    const first = await setup();
+    first.connect();
+    for (const id of ['A', 'B']) {
+      const received = first.next('received');
+      first.arrive(await first.stanza(id));
+      await received;
+    }
+    await first.runner.stop();
+    const rows = await pending(first.journal);
+    expect(rows).toHaveLength(2);
+    const pendingOnce = vi.spyOn(first.journal, 'pending');
+    pendingOnce.mockResolvedValueOnce(
+      rows.map((row) => (row.waMessageId === 'A' ? { ...row, isDone: true as const } : row)),
+    );
+    const second = await setup({ journal: first.journal });
+    await second.runner.stop();
+    expect(texts(second.received)).toEqual(['B']);
+    expect(second.log.lines.find(({ message }) => message === 'journal replayed')).toMatchObject({
+      fields: { messages: 1, openSlots: 0 },
+    });
   });
 
   it('reports rows that cannot be read, with the chat where it is known', async () => {

@@ -244,6 +244,34 @@ describe('a journal row', () => {
   });
 });
 
+describe('a message that core was done with in an earlier process', () => {
+  it('is not delivered, and its row is kept until WhatsApp stops redelivering', () => {
+    const { give, stanza, ticks } = byHand();
+    give({ type: 'closed' });
+    expect(give({ type: 'done-before', stanza: stanza('A'), order: 5n })).toEqual([]);
+    expect(ticks(30)).toEqual([]);
+    give({ type: 'opened', durable: 0 });
+    give({ type: 'logged-in' });
+    give({ type: 'offline-ended' });
+    expect(ticks(5)).toEqual([{ type: 'forget', hashes: ['hash of A'] }]);
+  });
+
+  it('is acknowledged only when its stanza arrives again', () => {
+    const { give, stanza } = byHand();
+    const message = stanza('A');
+    give({ type: 'done-before', stanza: message, order: 5n });
+    expect(give({ type: 'stanza', stanza: message })).toEqual([{ type: 'receipts', stanzas: [message] }]);
+  });
+
+  it('does not stop a later message that names it as missing', () => {
+    const { give, stanza } = byHand();
+    give({ type: 'done-before', stanza: stanza('A'), order: 5n });
+    const behind = [{ key: 'A', order: 5n }];
+    const later = { stanza: stanza('B'), order: 6n, content: 'B', bytes: 1, behind };
+    expect(give({ type: 'journalled', ...later })).toMatchObject([{ type: 'deliver', key: 'B' }]);
+  });
+});
+
 describe('a message whose text never arrives', () => {
   it('is recorded after a minute, once', () => {
     const { give, stanza, ticks, names } = byHand();
