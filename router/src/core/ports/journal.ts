@@ -9,7 +9,7 @@ export interface JournalEntry {
   plaintext: Uint8Array;
   /** The stanza without its ciphertexts, in the provider's own form. */
   stanza: Uint8Array;
-  /** The inbox has its message, and is done with it: the entry waits to be dropped only. */
+  /** The inbox has its message and is done with it; the entry only waits to be dropped. Only `pending` says it. */
   isDone?: true;
 }
 

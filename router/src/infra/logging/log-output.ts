@@ -18,9 +18,9 @@ export interface LogOutputOptions {
 }
 
 /**
- * Writes log lines, those of 50 ms with one call, because each call takes as long as the rest of a line's way together. Drops what
- * cannot be written, so that a full disk under the log neither ends nor blocks the service; the next line that can be written reports how
- * many were dropped. (pino's own output throws an uncaught error, or waits for space without a limit.)
+ * Writes log lines, those of 50 ms with one call, because a call costs more than everything else about a line. Drops what cannot be
+ * written, so that a full disk under the log neither ends nor blocks the service; the next line that can be written reports how many were
+ * dropped. (pino's own output throws an uncaught error, or waits for space without a limit.)
  */
 export class LogOutput {
   readonly #fd: number;
