@@ -205,9 +205,10 @@ export function inOneRun(
 ): (trial: Trial) => Promise<void> {
   return async (trial) => {
     const { runs, conversations } = trial;
-    const { service, isLive } = runs.start('disturbed');
+    const { service, isReady, isLive } = runs.start('disturbed');
     try {
-      await isLive;
+      // WhatsApp is connected before the API is loaded.
+      await Promise.all([isReady, isLive]);
       await untilState(service, 'open');
       conversations.allow(messages, 15);
       await conversations.untilAnswered(Math.floor(messages / 3), STUCK_AFTER_MS);
