@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { SelectField, TextArea } from '../../components/form.tsx';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf } from '../../schema-form/json-schema.ts';
 import { useSectionTitle } from '../../schema-form/section-titles.ts';
@@ -8,6 +7,7 @@ import { isObject, mistakeAt, withField } from './route-draft.ts';
 import {
   BooleanField,
   ChoiceField,
+  ChoiceOrText,
   ChoicesField,
   JsonField,
   LinesField,
@@ -17,8 +17,6 @@ import {
   type SchemaFieldProps,
   SecretField,
   SwitchOrTextField,
-  textOf,
-  useCommon,
 } from './schema-inputs.tsx';
 import { useText } from './texts.ts';
 
@@ -79,35 +77,22 @@ export function SchemaFields(props: Omit<SchemaFieldProps, 'name' | 'isRequired'
 
 /** A text, the fields of an object, or the default. */
 function TextOrFields(props: SchemaFieldProps) {
-  const { path, schema, name, value, mistakes, onChange } = props;
+  const { path, schema, value, mistakes, onChange } = props;
   const text = useText();
   const { label } = useFieldTexts();
-  const common = useCommon(props);
-  const choice = value === undefined ? '' : isObject(value) ? 'fields' : 'text';
-  const section = schema.anyOf?.find(({ properties }) => properties !== undefined);
-  const choose = (next: string) => onChange(next === '' ? undefined : next === 'text' ? '' : {});
+  const fields = schema.anyOf?.find(({ properties }) => properties !== undefined);
+  const isFields = isObject(value);
   return (
-    <div class="stack">
-      <SelectField
-        {...common}
-        value={choice}
-        onInput={choose}
-        options={[
-          { value: '', label: text.byDefault },
-          { value: 'text', label: text.asText },
-          { value: 'fields', label: label(section?.title ?? 'fields') },
-        ]}
+    <div class={isFields ? 'stack wide' : 'stack'}>
+      <ChoiceOrText
+        {...props}
+        choice={isFields ? 'fields' : undefined}
+        choices={[{ value: 'fields', label: label(fields?.title ?? 'fields') }]}
+        textLabel={text.asText}
+        onChoice={() => onChange({})}
       />
-      {choice === 'text' && (
-        <TextArea
-          label={`${label(name)}: ${text.asText}`}
-          rows={2}
-          value={textOf(value)}
-          onInput={onChange}
-        />
-      )}
-      {choice === 'fields' && section && (
-        <SchemaFields path={path} schema={section} value={value} mistakes={mistakes} onChange={onChange} />
+      {isFields && fields && (
+        <SchemaFields path={path} schema={fields} value={value} mistakes={mistakes} onChange={onChange} />
       )}
     </div>
   );

@@ -170,32 +170,51 @@ export function LinesField(props: SchemaFieldProps) {
 /** Yes, no, a text, or the default. */
 export function SwitchOrTextField(props: SchemaFieldProps) {
   const text = useText();
+  const { value, onChange } = props;
+  return (
+    <ChoiceOrText
+      {...props}
+      choice={value === undefined || typeof value === 'string' ? undefined : String(value)}
+      choices={[
+        { value: 'true', label: text.yes },
+        { value: 'false', label: text.no },
+      ]}
+      textLabel={text.ownText}
+      onChoice={(choice) => onChange(choice === 'true')}
+    />
+  );
+}
+
+/** The default, one of some choices, or a text, which gets an area. */
+export function ChoiceOrText({
+  choice,
+  choices,
+  textLabel,
+  onChoice,
+  ...props
+}: SchemaFieldProps & {
+  /** The choice that the value is; undefined: the default or a text. */
+  choice: string | undefined;
+  choices: ReadonlyArray<{ value: string; label: string }>;
+  textLabel: string;
+  onChoice: (choice: string) => void;
+}) {
+  const text = useText();
   const { label } = useFieldTexts();
   const common = useCommon(props);
-  const { value } = props;
-  const choice = value === undefined ? '' : typeof value === 'string' ? 'text' : String(value);
-  const choose = (next: string) =>
-    props.onChange(next === '' ? undefined : next === 'text' ? '' : next === 'true');
+  const { name, value, onChange } = props;
+  const chosen = choice ?? (value === undefined ? '' : 'text');
+  const choose = (next: string) => {
+    if (next === '') onChange(undefined);
+    else if (next === 'text') onChange('');
+    else onChoice(next);
+  };
+  const options = [{ value: '', label: text.byDefault }, ...choices, { value: 'text', label: textLabel }];
   return (
     <div class="stack">
-      <SelectField
-        {...common}
-        value={choice}
-        onInput={choose}
-        options={[
-          { value: '', label: text.byDefault },
-          { value: 'true', label: text.yes },
-          { value: 'false', label: text.no },
-          { value: 'text', label: text.ownText },
-        ]}
-      />
-      {choice === 'text' && (
-        <TextArea
-          label={`${label(props.name)}: ${text.ownText}`}
-          rows={2}
-          value={textOf(value)}
-          onInput={props.onChange}
-        />
+      <SelectField {...common} value={chosen} onInput={choose} options={options} />
+      {chosen === 'text' && (
+        <TextArea label={`${label(name)}: ${textLabel}`} rows={2} value={textOf(value)} onInput={onChange} />
       )}
     </div>
   );
@@ -203,29 +222,13 @@ export function SwitchOrTextField(props: SchemaFieldProps) {
 
 /** A list with one text per line, an address, or JSON for what no line can say. */
 export function LinesOrTextField(props: SchemaFieldProps) {
-  const text = useText();
-  const { hint, ...common } = useCommon(props);
-  const [shown, setShown] = useState(linesOf(props.value));
-  const change = (next: string) => {
-    setShown(next);
-    props.onChange(next.trim() === '' ? undefined : (parsed(next) ?? linesOrUrl(next)));
-  };
-  return (
-    <TextArea
-      {...common}
-      isCode
-      rows={3}
-      hint={[hint, text.linesOrJson].filter(Boolean).join(' ')}
-      value={shown}
-      onInput={change}
-    />
-  );
+  const { linesOrJson } = useText();
+  return <CodeField {...props} moreHint={linesOrJson} shown={linesOf(props.value)} otherwise={linesOrUrl} />;
 }
 
 function linesOf(value: unknown): string {
-  if (value === undefined || typeof value === 'string') return value ?? '';
   const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string');
-  return isTexts ? value.join('\n') : JSON.stringify(value, null, 2);
+  return isTexts ? value.join('\n') : jsonOf(value);
 }
 
 /** One line that begins as a URL is a URL; everything else is a list. */
@@ -237,22 +240,34 @@ function linesOrUrl(text: string): string | string[] {
 
 /** JSON, or a text where the value is no JSON: the service says what it takes. */
 export function JsonField(props: SchemaFieldProps) {
-  const text = useText();
+  const { asJson } = useText();
+  return <CodeField {...props} moreHint={asJson} shown={jsonOf(props.value)} otherwise={(text) => text} />;
+}
+
+function jsonOf(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+}
+
+/** An area for JSON, or for what `otherwise` makes of a text that is no JSON. */
+function CodeField({
+  moreHint,
+  shown: first,
+  otherwise,
+  ...props
+}: SchemaFieldProps & { moreHint: string; shown: string; otherwise: (text: string) => unknown }) {
   const { hint, ...common } = useCommon(props);
-  const { value } = props;
-  const [shown, setShown] = useState(
-    value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2),
-  );
+  const [shown, setShown] = useState(first);
   const change = (next: string) => {
     setShown(next);
-    props.onChange(next.trim() === '' ? undefined : (parsed(next) ?? next));
+    props.onChange(next.trim() === '' ? undefined : (parsed(next) ?? otherwise(next)));
   };
   return (
     <TextArea
       {...common}
       isCode
       rows={3}
-      hint={[hint, text.asJson].filter(Boolean).join(' ')}
+      hint={[hint, moreHint].filter(Boolean).join(' ')}
       value={shown}
       onInput={change}
     />
@@ -268,7 +283,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-export function textOf(value: unknown): string {
+function textOf(value: unknown): string {
   return value === undefined || value === null
     ? ''
     : typeof value === 'object'
