@@ -90,6 +90,16 @@ describe('linking', () => {
     expect(status).toMatchObject({ state: 'pairing', qr: expect.any(String) });
     expect(emulator.linkedDevices(phone.pn)).toEqual([]);
   });
+
+  it('unlinks at WhatsApp for a deletion, and asks for no new code', async () => {
+    const account = await pairedAccount();
+    const unlinked = emulator.waitFor('unlinked');
+    const before = account.states.length;
+    expect(await account.provider.unlink()).toMatchObject({ state: 'stopped' });
+    await unlinked;
+    expect(account.states.slice(before)).not.toContain('pairing');
+    expect(emulator.linkedDevices(phone.pn)).toEqual([]);
+  });
 });
 
 describe('messages', () => {

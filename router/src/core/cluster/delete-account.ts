@@ -20,7 +20,8 @@ export async function deleteAccount(
   steps: TaskSteps,
   { accountId }: TaskInput<'delete-account'>,
 ): Promise<TaskResult<'delete-account'>> {
-  await steps.run('unlink', async () => {
+  // The names of steps are stored: a deletion that runs during an upgrade goes on with the new version.
+  await steps.run('log out', async () => {
     try {
       await accounts.unlink(accountId);
       return 'unlinked';

@@ -54,7 +54,7 @@ describe('deleteAccount', () => {
       },
     });
     await run();
-    expect(steps.results.get('unlink')).toBe('not connected');
+    expect(steps.results.get('log out')).toBe('not connected');
   });
 
   it('runs once as a durable task that is started twice under one id', async () => {
