@@ -17,7 +17,8 @@ import { isGroupEvent } from '../messages/group-event.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
-import { type InboundEffect, type InboundEvent, type InboundStanza, InboundState } from './inbound.ts';
+import { InboundState } from './inbound.ts';
+import type { InboundEffect, InboundEvent, InboundStanza } from './inbound-events.ts';
 import {
   chatAddressesOf,
   chatJidOf,

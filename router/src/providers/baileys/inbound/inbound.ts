@@ -19,90 +19,9 @@
  * | missing | time limit; offline batch ended | given up | – |
  */
 
-/** The fields of a stanza that the reducer uses; the runner's stanza has more. */
-export interface InboundStanza {
-  /** The key of the message within the account: chat, sender, WhatsApp id. */
-  readonly key: string;
-  /** Messages of one chat are delivered in the order in which their stanzas arrived. */
-  readonly chat: string;
-  /** Hash of its ciphertexts; the same when the stanza is delivered again. */
-  readonly hash: string;
-  readonly bytes: number;
-  /** It was queued at WhatsApp while the account was not connected. */
-  readonly isOffline: boolean;
-}
-
-/** A message that arrived before another one of its chat and is not in the journal. */
-export interface Earlier {
-  key: string;
-  order: bigint;
-}
-
-/** `C` is the decrypted content, opaque to the reducer. A tick is one second. */
-export type InboundEvent<S extends InboundStanza, C> =
-  /** A new connection, whose units up to this one are durable. */
-  | { type: 'opened'; durable: number }
-  | { type: 'logged-in' }
-  | { type: 'closed' }
-  /** WhatsApp has delivered everything that was queued. */
-  | { type: 'offline-ended' }
-  /** The link has ended: WhatsApp will not deliver anything again. */
-  | { type: 'unlinked' }
-  | { type: 'tick' }
-  | { type: 'stopping' }
-  /** An ordinary message reached the socket. */
-  | { type: 'stanza'; stanza: S }
-  /** The stanza was decrypted; its unit has this number. Without content it contained a group key and no message. */
-  | { type: 'read'; stanza: S; unit: number; content: C | undefined; bytes: number }
-  /** `spent`: its message keys were used, so it was read before. `not-attempted`: storage failed, and its unit is void. */
-  | { type: 'not-read'; stanza: S; why: 'spent' | 'failed' | 'not-attempted' }
-  /** Everything up to this unit is durable. */
-  | { type: 'committed'; unit: number }
-  /** Every unit that is not durable is void. */
-  | { type: 'commit-failed' }
-  /** A message of an earlier process, in stanza order; before the first connection. */
-  | {
-      type: 'journalled';
-      stanza: S;
-      order: bigint;
-      content: C;
-      bytes: number;
-      behind: readonly Earlier[];
-    }
-  /** A message of an earlier process that core is done with; its journal row is left. In the order of `journalled`. */
-  | { type: 'done-before'; stanza: S; order: bigint }
-  /** A message without ciphertext reached the socket: its content may arrive from the account's phone. */
-  | { type: 'announced'; key: string; chat: string }
-  /** The announced message has no content. */
-  | { type: 'missing'; stanza: S }
-  /** Content that did not arrive in a stanza that wa2ai decrypts. */
-  | { type: 'content'; stanza: S; content: C; bytes: number }
-  /** Core has the message, or it contains nothing for core. Not stored: core rejects it, and its journal row stays. */
-  | { type: 'delivered'; key: string; isStored: boolean }
-  /** The service stops and core did not store it: the next process delivers it, and then the later ones of its chat. */
-  | { type: 'not-delivered'; key: string };
+import type { Earlier, InboundEffect, InboundEvent, InboundStanza } from './inbound-events.ts';
 
 type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type: T }>;
-
-export type InboundEffect<S extends InboundStanza, C> =
-  /**
-   * One at a time; ends with `read` or `not-read`. Without `isContent` the journal or core has the message: the stanza
-   * is decrypted only to advance the ratchet, and its text is not written to the journal.
-   */
-  | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean }
-  /** Delivery receipts. */
-  | { type: 'receipts'; stanzas: S[] }
-  /** Send a retry request to the sender, and refuse this stanza. */
-  | { type: 'ask-retry'; stanza: S }
-  /** Refuse a stanza whose message was read before. */
-  | { type: 'refuse'; stanza: S }
-  /** Ends with `delivered` or `not-delivered`. */
-  | { type: 'deliver'; key: string; order: bigint; content: C }
-  /** Record the message as undecryptable; its content may still arrive later. */
-  | { type: 'undecryptable'; stanza: S; order: bigint }
-  | { type: 'forget'; hashes: string[] }
-  /** Stanzas were dropped without an acknowledgement: the next connection delivers them again. */
-  | { type: 'disconnect' };
 
 export interface InboundLimits {
   /** Bytes of stanzas that are not decrypted and messages that core does not have. */

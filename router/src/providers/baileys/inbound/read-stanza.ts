@@ -18,7 +18,7 @@ import { z } from 'zod';
 import { parseJid } from '../../../core/chat-id.ts';
 import type { DamagedEntry, JournalEntry } from '../../../core/ports/journal.ts';
 import type { KeyName } from '../../../core/ports/key-store.ts';
-import type { Earlier, InboundStanza } from './inbound.ts';
+import type { Earlier, InboundStanza } from './inbound-events.ts';
 
 /** The linked account's own addresses, JIDs with or without a device. */
 export interface OwnJids {

@@ -1,9 +1,9 @@
-import {
-  type InboundEffect,
-  type InboundEvent,
-  type InboundStanza,
-  InboundState,
-} from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
+import { InboundState } from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
+import type {
+  InboundEffect,
+  InboundEvent,
+  InboundStanza,
+} from '../../../../../router/src/providers/baileys/inbound/inbound-events.ts';
 
 /**
  * Kind of message: `corrupt` fails and is sent again on request, `lost` fails and is never sent again. Baileys handles and

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type InboundEvent,
-  type InboundStanza,
-  InboundState,
-} from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
+import { InboundState } from '../../../../../router/src/providers/baileys/inbound/inbound.ts';
+import type {
+  InboundEvent,
+  InboundStanza,
+} from '../../../../../router/src/providers/baileys/inbound/inbound-events.ts';
 import { runs } from '../../../../support/property-runs.ts';
 import { InboundModel, type Kind } from './inbound-model.ts';
 
