@@ -37,8 +37,9 @@ import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgr
 import { PostgresRateLimiter } from '../../router/src/infra/storage/stores/postgres-rate-limiter.ts';
 import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
+import { FakeAccounts } from '../doubles/fake-accounts.ts';
 import type { TestDatabase } from './database.ts';
-import { FakeAccounts, goodAgents } from './http-api.ts';
+import { goodAgents } from './http-api.ts';
 import { quietLog } from './quiet-log.ts';
 
 export const ADMIN_KEY = 'the-admin-key-of-these-tests';

@@ -3,7 +3,6 @@ import { expect } from 'vitest';
 import { loadConfig } from '../../router/src/config/config.ts';
 import type { Role } from '../../router/src/core/access/roles.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
-import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
@@ -19,27 +18,13 @@ import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-
 import { runScenario } from '../../router/src/core/playground/run-scenario.ts';
 import { writeMessage } from '../../router/src/core/playground/write-message.ts';
 import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
-import type { FirstContact } from '../../router/src/core/policies/governor.ts';
 import { groupPolicy } from '../../router/src/core/policies/group.ts';
 import { pausedChatPolicy } from '../../router/src/core/policies/paused-chat.ts';
 import { quotaPolicy } from '../../router/src/core/policies/quota.ts';
 import { storedConversation } from '../../router/src/core/policies/settings.ts';
-import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
-import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
-import type {
-  DeadLetterGroup,
-  DeadLetterGroupQuery,
-  DeadLetterQuery,
-  DeadLetterRow,
-  MessageLog,
-  MessageQuery,
-  ReceivedMessage,
-  SentMessageRow,
-  SentQuery,
-} from '../../router/src/core/ports/message-log.ts';
 import type { NpcChain } from '../../router/src/core/ports/npc-chain.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import {
@@ -49,7 +34,6 @@ import {
 } from '../../router/src/core/routing/explain-route.ts';
 import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
 import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
-import type { StoredMessageToRoute } from '../../router/src/core/routing/when-facts.ts';
 import { askAboutTask, cancelTask } from '../../router/src/core/tasks/ask-about-task.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
@@ -83,6 +67,8 @@ import { LogRing } from '../../router/src/infra/logging/log-ring.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { FfmpegVoiceEncoder } from '../../router/src/infra/media/ffmpeg-voice-encoder.ts';
 import { FilesToSend } from '../../router/src/infra/media/files-to-send.ts';
+import { FakeAccounts } from '../doubles/fake-accounts.ts';
+import { FakeMessageLog } from '../doubles/fake-message-log.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { MemoryAuditLog } from '../doubles/memory-audit-log.ts';
@@ -119,65 +105,6 @@ import { shaping } from './shaping.ts';
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
 
-/** Accounts whose state a test sets. */
-export class FakeAccounts implements AccountControl {
-  readonly statuses = new Map<string, AccountStatus>();
-  /** Calls that change an account, in order. */
-  readonly calls: unknown[][] = [];
-
-  set(status: Partial<AccountStatus> = {}): void {
-    const accountId = status.accountId ?? 'default';
-    this.statuses.set(accountId, {
-      accountId,
-      state: 'open',
-      nextAction: 'Nothing needs doing.',
-      sinceMs: 0,
-      ...status,
-    });
-  }
-
-  list(): AccountStatus[] {
-    return [...this.statuses.values()];
-  }
-
-  get(accountId: string): AccountStatus | undefined {
-    return this.statuses.get(accountId);
-  }
-
-  async create(accountId: string): Promise<'added' | 'known'> {
-    if (this.statuses.has(accountId)) return 'known';
-    this.set({ accountId, state: 'starting' });
-    return 'added';
-  }
-
-  async pair(accountId: string, by: { method: 'qr' } | { method: 'code'; phone: string }) {
-    return this.#called('pair', accountId, by);
-  }
-
-  /** Deletes an account, as `deleteAccount` of the API does in the end. */
-  async delete(accountId: string): Promise<void> {
-    this.calls.push(['delete', accountId]);
-    this.statuses.delete(accountId);
-  }
-
-  async logout(accountId: string) {
-    return this.#called('logout', accountId);
-  }
-
-  async unlink(accountId: string) {
-    return this.#called('unlink', accountId);
-  }
-
-  async restart(accountId: string) {
-    return this.#called('restart', accountId);
-  }
-
-  #called(...call: [string, string, ...unknown[]]): AccountStatus | undefined {
-    this.calls.push(call);
-    return this.statuses.get(call[1]);
-  }
-}
-
 /** A probe that finds no problem of any agent. */
 export const goodAgents: RestApiDeps['routeProbe'] = {
   refusedAddresses: () => [],
@@ -191,171 +118,6 @@ export const goodAgents: RestApiDeps['routeProbe'] = {
     problem: 'The agent sends no card.',
   }),
 };
-
-/** A message log whose rows a test sets; it records the queries it receives. */
-export class FakeMessageLog implements MessageLog {
-  rows: ReceivedMessage[] = [];
-  sentRows: SentMessageRow[] = [];
-  deadRows: DeadLetterRow[] = [];
-  readonly queries: Array<MessageQuery | SentQuery | DeadLetterQuery> = [];
-  /** Set: every method fails with it. */
-  failure: Error | undefined;
-
-  async messages(query: MessageQuery): Promise<ReceivedMessage[]> {
-    return this.#page(this.rows, query);
-  }
-
-  async message(id: string): Promise<ReceivedMessage | undefined> {
-    return this.rows.find((row) => row.id === id);
-  }
-
-  readonly exchangesOf = new Map<string, AgentExchange[]>();
-  async exchanges(id: string): Promise<AgentExchange[]> {
-    return this.exchangesOf.get(id) ?? [];
-  }
-
-  toRoute: StoredMessageToRoute[] = [];
-  async messagesToRoute({ accountId, limit }: { accountId?: string; limit: number }) {
-    if (this.failure) throw this.failure;
-    return this.toRoute.filter((row) => row.accountId === (accountId ?? row.accountId)).slice(0, limit);
-  }
-
-  async sentMessages(query: SentQuery): Promise<SentMessageRow[]> {
-    return this.#page(this.sentRows, query);
-  }
-
-  async sentMessage(id: string): Promise<SentMessageRow | undefined> {
-    return this.sentRows.find((row) => row.id === id);
-  }
-
-  /** The last row that a search of one chat may read, when a test sets it. */
-  searchEndId: string | undefined;
-  async searchEnd(): Promise<string | undefined> {
-    return this.searchEndId;
-  }
-
-  async newestId(): Promise<string | undefined> {
-    const ids = [...this.rows, ...this.sentRows].map(({ id }) => Number(id));
-    return ids.length === 0 ? undefined : String(Math.max(...ids));
-  }
-
-  async deadLetters(query: DeadLetterQuery): Promise<DeadLetterRow[]> {
-    return this.#page(this.deadRows, query);
-  }
-
-  async deadLetter(id: string): Promise<DeadLetterRow | undefined> {
-    return this.deadRows.find((row) => row.id === id);
-  }
-
-  groups: DeadLetterGroup[] = [];
-  async deadLetterGroups(query: DeadLetterGroupQuery): Promise<DeadLetterGroup[]> {
-    if (this.failure) throw this.failure;
-    this.groupQueries.push(query);
-    return this.groups;
-  }
-  readonly groupQueries: DeadLetterGroupQuery[] = [];
-
-  async openWork() {
-    if (this.failure) throw this.failure;
-    const replies = { queued: 1, sent: 2 };
-    return {
-      messages: 3,
-      oldestMessageMs: 61_500,
-      replies,
-      unacknowledged: 2,
-      deadLetters: 4,
-      webhookEvents: 5,
-    };
-  }
-
-  async outgoingWork() {
-    if (this.failure) throw this.failure;
-    const until = new Date('2026-01-31T12:00:00.000Z');
-    return { queued: 1, delayed: [{ why: 'It is a first contact.', messages: 2, until }] };
-  }
-
-  firstContact: FirstContact = { accountAgeMs: 0, earlierMs: [] };
-  async firstContacts(): Promise<FirstContact> {
-    if (this.failure) throw this.failure;
-    return this.firstContact;
-  }
-
-  #page<Row extends { id: string; channelId: string }>(
-    rows: Row[],
-    query: MessageQuery | SentQuery | DeadLetterQuery,
-  ): Row[] {
-    this.queries.push(query);
-    if (this.failure) throw this.failure;
-    const { before = '999999', after = '0', limit, chats } = query;
-    const isOfChats = (row: Row) => chats === undefined || chats.includes(row.channelId);
-    const isIn = ({ id }: Row) => Number(id) < Number(before) && Number(id) > Number(after);
-    const found = rows.filter((row) => isIn(row) && isOfChats(row));
-    if (query.isOldestFirst) found.sort((a, b) => Number(a.id) - Number(b.id));
-    return found.slice(0, limit);
-  }
-}
-
-/** A message sent, as the log shows it. */
-export function aSentMessage(change: Partial<SentMessageRow> = {}): SentMessageRow {
-  return {
-    direction: 'outgoing',
-    id: '1',
-    accountId: 'default',
-    chatId: '7',
-    channelId: '5493777239922',
-    to: '5493777239922@s.whatsapp.net',
-    waMessageId: '3EB0AA',
-    text: 'hello',
-    state: 'queued',
-    attempts: 0,
-    queuedAt: new Date('2026-01-02T03:04:05.000Z'),
-    ...change,
-  };
-}
-
-/** A message received and answered, as the log shows it. */
-export function aReceivedMessage(change: Partial<ReceivedMessage> = {}): ReceivedMessage {
-  const at = new Date('2026-01-02T03:04:05.000Z');
-  return {
-    direction: 'incoming',
-    id: '2',
-    accountId: 'default',
-    chatId: '7',
-    channelId: '5493777239922',
-    waMessageId: '3A01',
-    from: '5493777239922@s.whatsapp.net',
-    kind: 'text',
-    text: 'hola',
-    state: 'answered',
-    attempts: 1,
-    sentAt: at,
-    receivedAt: at,
-    finishedAt: at,
-    replies: [],
-    ...change,
-  };
-}
-
-/** A dead letter, as the log shows it. */
-export function aDeadLetter(change: Partial<DeadLetterRow> = {}): DeadLetterRow {
-  const at = new Date('2026-01-02T03:04:05.000Z');
-  return {
-    id: '4',
-    accountId: 'default',
-    chatId: '7',
-    channelId: '5493777239922',
-    messageId: '2',
-    state: 'open',
-    reason: 'AGENT_TIMEOUT',
-    error: 'The agent took too long.',
-    attempts: 3,
-    from: '5493777239922@s.whatsapp.net',
-    text: 'hola',
-    createdAt: at,
-    failedAt: at,
-    ...change,
-  };
-}
 
 /** The REST API on a free port over in-memory doubles. */
 export interface HttpApi {

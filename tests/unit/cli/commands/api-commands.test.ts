@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aReceivedMessage } from '../../../doubles/fake-message-log.ts';
 import { runWa2ai } from '../../../support/cli.ts';
-import { aReceivedMessage, type HttpApi, startHttpApi } from '../../../support/http-api.ts';
+import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 
 let api: HttpApi;
 let folder: string;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aDeadLetter, aSentMessage, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
+import { aDeadLetter, aSentMessage } from '../../../../doubles/fake-message-log.ts';
+import { type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 import { aRoute } from '../../../../support/routes.ts';
 
 const OWN = '5493777239922';

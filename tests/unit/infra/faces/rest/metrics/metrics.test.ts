@@ -4,8 +4,9 @@ import type { AccountView, ClusterView, NodeView } from '../../../../../../route
 import type { MessageLog, OpenWork } from '../../../../../../router/src/core/ports/message-log.ts';
 import { systemClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { createMetrics } from '../../../../../../router/src/infra/faces/rest/metrics/metrics.ts';
+import { FakeAccounts } from '../../../../../doubles/fake-accounts.ts';
+import { FakeMessageLog } from '../../../../../doubles/fake-message-log.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
-import { FakeAccounts, FakeMessageLog } from '../../../../../support/http-api.ts';
 
 function setup() {
   const messageLog = new FakeMessageLog();

@@ -6,7 +6,7 @@ import {
   foundAccount,
   refuseUnknownAccount,
 } from '../../../../../../router/src/infra/faces/rest/resources/account-view.ts';
-import { FakeAccounts } from '../../../../../support/http-api.ts';
+import { FakeAccounts } from '../../../../../doubles/fake-accounts.ts';
 
 const status: AccountStatus = { accountId: 'sales', state: 'open', nextAction: 'Nothing to do.', sinceMs: 0 };
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { exportLines } from '../../../../../../router/src/infra/faces/rest/resources/chat-export.ts';
-import { aReceivedMessage, aSentMessage, FakeMessageLog } from '../../../../../support/http-api.ts';
+import { aReceivedMessage, aSentMessage, FakeMessageLog } from '../../../../../doubles/fake-message-log.ts';
 
 const chat = {
   id: '7',

@@ -1,14 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TurnResult } from '../../../../../../router/src/core/turns/turn.ts';
 import { aMessage, aPerson } from '../../../../../contracts/adapters.ts';
+import { aReceivedMessage, aSentMessage } from '../../../../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
-import {
-  ADMIN_KEY,
-  aReceivedMessage,
-  aSentMessage,
-  type HttpApi,
-  startHttpApi,
-} from '../../../../../support/http-api.ts';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aDeadLetter } from '../../../../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
-import { aDeadLetter, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {

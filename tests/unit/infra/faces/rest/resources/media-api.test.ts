@@ -1,11 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MediaError } from '../../../../../../router/src/core/errors.ts';
-import {
-  aReceivedMessage,
-  aSentMessage,
-  type HttpApi,
-  startHttpApi,
-} from '../../../../../support/http-api.ts';
+import { aReceivedMessage, aSentMessage } from '../../../../../doubles/fake-message-log.ts';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 import { PNG } from '../../../../../support/sounds.ts';
 
 let api: HttpApi;

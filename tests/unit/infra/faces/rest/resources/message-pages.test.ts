@@ -4,7 +4,7 @@ import {
   messagePage,
   SEARCH_SPAN,
 } from '../../../../../../router/src/infra/faces/rest/resources/message-pages.ts';
-import { aSentMessage, FakeMessageLog } from '../../../../../support/http-api.ts';
+import { aSentMessage, FakeMessageLog } from '../../../../../doubles/fake-message-log.ts';
 
 /** A log with messages sent of these ids, newest first. */
 function logOf(...ids: bigint[]): FakeMessageLog {

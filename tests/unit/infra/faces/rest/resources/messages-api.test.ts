@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatHash } from '../../../../../../router/src/core/chat-hash.ts';
 import type { ReceivedMessage } from '../../../../../../router/src/core/ports/message-log.ts';
-import { aSentMessage, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { aSentMessage } from '../../../../../doubles/fake-message-log.ts';
+import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 import { MP3, PNG } from '../../../../../support/sounds.ts';
 
 let api: HttpApi;

@@ -1,0 +1,61 @@
+import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
+import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
+
+/** Accounts whose state a test sets. */
+export class FakeAccounts implements AccountControl {
+  readonly statuses = new Map<string, AccountStatus>();
+  /** Calls that change an account, in order. */
+  readonly calls: unknown[][] = [];
+
+  set(status: Partial<AccountStatus> = {}): void {
+    const accountId = status.accountId ?? 'default';
+    this.statuses.set(accountId, {
+      accountId,
+      state: 'open',
+      nextAction: 'Nothing needs doing.',
+      sinceMs: 0,
+      ...status,
+    });
+  }
+
+  list(): AccountStatus[] {
+    return [...this.statuses.values()];
+  }
+
+  get(accountId: string): AccountStatus | undefined {
+    return this.statuses.get(accountId);
+  }
+
+  async create(accountId: string): Promise<'added' | 'known'> {
+    if (this.statuses.has(accountId)) return 'known';
+    this.set({ accountId, state: 'starting' });
+    return 'added';
+  }
+
+  async pair(accountId: string, by: { method: 'qr' } | { method: 'code'; phone: string }) {
+    return this.#called('pair', accountId, by);
+  }
+
+  /** Deletes an account, as `deleteAccount` of the API does in the end. */
+  async delete(accountId: string): Promise<void> {
+    this.calls.push(['delete', accountId]);
+    this.statuses.delete(accountId);
+  }
+
+  async logout(accountId: string) {
+    return this.#called('logout', accountId);
+  }
+
+  async unlink(accountId: string) {
+    return this.#called('unlink', accountId);
+  }
+
+  async restart(accountId: string) {
+    return this.#called('restart', accountId);
+  }
+
+  #called(...call: [string, string, ...unknown[]]): AccountStatus | undefined {
+    this.calls.push(call);
+    return this.statuses.get(call[1]);
+  }
+}
