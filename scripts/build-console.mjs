@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
 import { consoleSources, consoleStamp } from './console-sources.mjs';
-import { filesIn, hashOf, readIfThere, root } from './steps.mjs';
+import { filesIn, hashOf, readIfThere, root, step } from './steps.mjs';
 
 /** The folder of the built console. */
 export const consoleFolder = join(root, 'dist', 'console');
@@ -19,11 +19,15 @@ export async function buildConsole() {
   const hash = consoleHash();
   if (readIfThere(consoleStamp) === hash) return;
   rmSync(consoleStamp, { force: true });
+  await step('building the console', bundleConsole);
+  writeFileSync(consoleStamp, hash);
+}
+
+async function bundleConsole() {
   // a development package: a production start has none
   const { build } = await import('vite');
   await build({ configFile: join(sources, 'vite.config.mjs') });
   for (const file of filesIn(consoleFolder)) compress(file);
-  writeFileSync(consoleStamp, hash);
 }
 
 function consoleHash() {

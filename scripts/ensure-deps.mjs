@@ -1,7 +1,7 @@
 // Installs the packages of package-lock.json when they are missing or differ from it.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fail, hashOf, isMain, readIfThere, root, run, runNode, say } from './steps.mjs';
+import { fail, hashOf, isMain, readIfThere, root, run, runNode, step } from './steps.mjs';
 
 /** @param name what messages call the packages of a folder other than the project's own */
 export async function ensureDeps(folder = root, name = '') {
@@ -9,13 +9,7 @@ export async function ensureDeps(folder = root, name = '') {
   const hash = hashOf([join(folder, 'package-lock.json')]);
   if (readIfThere(stamp) === hash) return;
   if (!isInstalled(folder)) {
-    say(`installing ${name}packages with npm ci; this takes a minute or two`);
-    const code = await npmCi(folder);
-    if (code !== 0) {
-      fail(
-        `npm ci failed in ${folder}, see its output above. The first start needs access to the npm registry.`,
-      );
-    }
+    await step(`installing ${name}packages`, () => npmCi(folder));
   }
   writeFileSync(stamp, hash);
 }
@@ -50,10 +44,11 @@ async function npmCi(folder) {
   // warnings are about packages of packages, which a user cannot change; errors are shown
   const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
   const npm = process.env.npm_execpath;
-  const result = /\.[cm]?js$/.test(npm ?? '')
-    ? await runNode(npm, args, { cwd: folder })
-    : await run('npm', args, { cwd: folder, shell: process.platform === 'win32' });
-  return result.code;
+  const { code, output } = /\.[cm]?js$/.test(npm ?? '')
+    ? await runNode(npm, args, { cwd: folder, quiet: true })
+    : await run('npm', args, { cwd: folder, quiet: true, shell: process.platform === 'win32' });
+  if (code === 0) return;
+  fail(`npm ci failed in ${folder}. The first start needs access to the npm registry.\n${output}`);
 }
 
 if (isMain(import.meta.url)) await ensureDeps();

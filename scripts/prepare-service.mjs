@@ -1,8 +1,9 @@
-// Prepares the service for a start. Imports nothing of the build, which takes longer to load than to find out that it has nothing to do.
+// Prepares programs for a start. The build runs in a process that ends: its memory, several hundred megabytes, is not that of
+// the service, and a start that has nothing to build does not load it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { consoleSources, consoleStamp } from './console-sources.mjs';
-import { checkNode, looksOf, readIfThere, root } from './steps.mjs';
+import { checkNode, looksOf, readIfThere, root, runNode } from './steps.mjs';
 
 /** How everything looked that the last start found prepared. */
 const preparedStamp = join(root, 'dist', '.prepared');
@@ -17,13 +18,21 @@ const SERVICE = [
 export async function prepareService() {
   checkNode();
   // reading names, sizes and times takes a quarter of the time of reading all sources
-  const looks = looksOf([...SERVICE, ...consoleSources, consoleStamp]);
-  if (readIfThere(preparedStamp) === looks) return;
-  const { isServiceBuilt, prepare } = await import('./build.mjs');
-  if (!isServiceBuilt()) return prepare();
+  if (readIfThere(preparedStamp) === looksOfService()) return;
+  await prepare('--service');
   try {
-    writeFileSync(preparedStamp, looks);
+    writeFileSync(preparedStamp, looksOfService());
   } catch {
     // a folder that this user may not write: the next start reads all sources again
   }
+}
+
+/** Installs and builds in a process that ends; ends this one when that fails. */
+export async function prepare(...args) {
+  const { code } = await runNode(join(root, 'scripts', 'build.mjs'), args);
+  if (code !== 0) process.exit(code);
+}
+
+function looksOfService() {
+  return looksOf([...SERVICE, ...consoleSources, consoleStamp]);
 }

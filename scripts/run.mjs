@@ -4,13 +4,14 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { endWithNpm } from './end-with-npm.mjs';
+import { prepare } from './prepare-service.mjs';
 import { fail, isMain, root } from './steps.mjs';
 
 /**
  * @param file the program, relative to the project's folder
  * @param prepareIt installs and builds what the program needs
  */
-export async function runProgram(file, args, prepareIt = prepareEverything) {
+export async function runProgram(file, args, prepareIt = prepare) {
   endWithNpm();
   await prepareIt();
   const program = resolve(root, file);
@@ -18,11 +19,6 @@ export async function runProgram(file, args, prepareIt = prepareEverything) {
   process.argv = [process.execPath, program, ...args];
   process.setSourceMapsEnabled(true);
   await import(pathToFileURL(program).href);
-}
-
-async function prepareEverything() {
-  const { prepare } = await import('./build.mjs');
-  await prepare();
 }
 
 if (isMain(import.meta.url)) {

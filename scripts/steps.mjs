@@ -16,8 +16,30 @@ export function say(sentence) {
 
 /** Ends the script with a sentence. */
 export function fail(sentence, code = 1) {
+  endLine();
   say(sentence);
   process.exit(code);
+}
+
+let isLineOpen = false;
+
+/** Runs one step of a preparation and prints one line: its name, and how long it took. */
+export async function step(name, work) {
+  const beganMs = performance.now();
+  process.stderr.write(`wa2ai: ${name} ... `);
+  isLineOpen = true;
+  try {
+    const result = await work();
+    if (isLineOpen) process.stderr.write(`${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
+    return result;
+  } finally {
+    endLine();
+  }
+}
+
+function endLine() {
+  if (isLineOpen) process.stderr.write('\n');
+  isLineOpen = false;
 }
 
 /** Ends the script when Node is older than package.json asks for. */
