@@ -1,20 +1,14 @@
-import { lexer, type Token, type Tokens, walkTokens } from 'marked';
+import { type Token, type Tokens, walkTokens } from 'marked';
 import type { MarkdownPicture } from '../../core/ports/pictures.ts';
+import { lexMarkdown } from './markdown-lexer.ts';
 
-/** Longer texts are not searched: the lexer's time grows faster than the text on some inputs. */
-const MAX_CHARS = 200_000;
-
-/** The pictures of a Markdown text (`![alt](url)`), in order. */
+/** The pictures of a Markdown text (`![alt](url)`), in order; none of a text that is too long or nested too deeply. */
 export function markdownPictures(markdown: string): MarkdownPicture[] {
-  if (!markdown.includes('![') || markdown.length > MAX_CHARS) return [];
+  const tokens = markdown.includes('![') ? lexMarkdown(markdown) : undefined;
   const found: MarkdownPicture[] = [];
   const visit = (token: Token) => {
     if (token.type === 'image') found.push({ raw: token.raw, url: (token as Tokens.Image).href });
   };
-  try {
-    walkTokens(lexer(markdown, { gfm: true }), visit);
-  } catch {
-    return [];
-  }
+  if (tokens) walkTokens(tokens, visit);
   return found;
 }

@@ -6,25 +6,16 @@ import { lexMarkdown } from './markdown-lexer.ts';
 const MARKS = /[*_~`#|[\]<>\\]|^[ \t]*(?:[-+]|\d+[.)]) |^(?:-{2,}|={2,})[ \t]*$/m;
 /** Columns of monospaced text that a phone shows without wrapping. */
 const MAX_TABLE_CHARS = 34;
-/** Longer texts are not searched for marks: the lexer's time grows faster than the text on some inputs. */
-const MAX_FORMATTED_CHARS = 200_000;
-/** Lists and quotes that begin in one line, each inside the one before: the lexer's time grows with the square of them. */
-const TOO_DEEP = /^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])[ \t]*){12}/m;
 
 /**
  * Markdown for a chat. WhatsApp knows `*bold*`, `_italic_`, `~strike~`, code, lists and quotes; headings become bold, links
- * their text and address, tables a monospaced block or one list per row. In a text whose only emphasis is `*one star*`, the
+ * their text and address, tables a monospaced block or one list per row. A text that is nested too deeply stays as it is. In a text whose only emphasis is `*one star*`, the
  * star is WhatsApp's own and stays.
  */
 export const markdownToWhatsApp: FormatReply = (markdown, format) => {
   if (format === 'as-is' || !MARKS.test(markdown)) return markdown;
-  if (markdown.length > MAX_FORMATTED_CHARS || TOO_DEEP.test(markdown)) return markdown;
-  let tokens: Token[];
-  try {
-    tokens = lexMarkdown(markdown);
-  } catch {
-    return markdown;
-  }
+  const tokens = lexMarkdown(markdown);
+  if (!tokens) return markdown;
   const writer = new Writer(format === 'plain', tokens.some(isMarkdownOnly));
   return writer.blocks(tokens, '');
 };

@@ -61,6 +61,29 @@ describe('markdownToWhatsApp', () => {
     expect(toWhatsApp(text)).toBe(text);
   });
 
+  // Unlimited, the first four take from nine seconds to years.
+  it.each([
+    ['quote marks between blanks', `${`>${' '.repeat(4)}`.repeat(11)}x`],
+    ['more quote marks between blanks', `${`>${' '.repeat(10)}`.repeat(11)}x`],
+    ['emphasis that is never closed', '*a_'.repeat(20_000)],
+    ['a mark and blanks', `*${' '.repeat(100_000)}`],
+    ['open brackets', '['.repeat(100_000)],
+    ['brackets and addresses', '[a]('.repeat(25_000)],
+    ['empty items', '- a\n'.repeat(25_000)],
+    ['headings', 'a\n-\n'.repeat(25_000)],
+    ['words with dots before an at sign', `${'a.b-'.repeat(25_000)}@`],
+    ['paragraphs of marks', `${'*_a'.repeat(150)}\n\n`.repeat(220)],
+  ])('keeps %s, and does not stop the process', (_, text) => {
+    const beganMs = performance.now();
+    expect(toWhatsApp(text).length).toBeLessThanOrEqual(text.length);
+    expect(performance.now() - beganMs).toBeLessThan(2_000);
+  });
+
+  it('converts the other paragraphs of a text with too many marks', () => {
+    const text = `**one**\n\n${'*a_'.repeat(2_000)}\n\n**two**`;
+    expect(toWhatsApp(text)).toBe(`*one*\n\n${'*a_'.repeat(2_000)}\n\n*two*`);
+  });
+
   it('removes all marks for the plain format', () => {
     const markdown = '# Title\n\n**bold** *it* ~~no~~ `code` [site](https://e.com)\n\n```js\nx\n```';
     expect(toPlain(markdown)).toBe('Title\n\nbold it no code site (https://e.com)\n\nx');
