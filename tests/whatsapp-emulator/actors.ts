@@ -1,5 +1,6 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import type { AppState } from './app-state.ts';
+import type { Passkey } from './passkey.ts';
 
 /**
  * The types by which the emulated server, virtual people, phones and groups use each other.
@@ -110,6 +111,8 @@ export interface Actor {
 export interface PhoneActor extends Actor {
   /** What the phone tells its linked devices about its chats. */
   readonly appState: AppState;
+  /** Set: WhatsApp links devices of this account with its passkey only. */
+  readonly passkey?: Passkey;
   /** A client requested code pairing with this phone's number; kept until the owner types the code. */
   onLinkCodeHello(hello: LinkCodeHello): void;
   /** The client responded to `submitLinkCode`; the phone creates the device identity and calls `pairDevice`. */
@@ -141,6 +144,8 @@ export interface PairRequest {
   /** The `ref` of the QR text, or of `LinkCodeHello`. */
   readonly ref: string;
   readonly phone: PhoneActor;
+  /** Names the ADV secret that the phone uses, without revealing it. */
+  readonly secretId: string;
   /** An encoded ADVSignedDeviceIdentityHMAC. */
   readonly deviceIdentity: Uint8Array;
   readonly keyIndex: number;

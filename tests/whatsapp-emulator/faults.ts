@@ -9,6 +9,8 @@ export type StreamErrorCode = 401 | 403 | 405 | 408 | 428 | 440 | 500 | 503 | 51
  * emulator, except faults of one connection.
  */
 export class Faults {
+  /** Scanned codes to retire: their phone must scan a fresh one. */
+  retiredScans = 0;
   /** Upgrades to refuse, and the HTTP status to refuse them with. */
   refusedUpgrades = 0;
   refusalStatus = 503;
@@ -35,6 +37,7 @@ export class Faults {
   /** Uses one of a counted fault. */
   take(
     fault:
+      | 'retiredScans'
       | 'refusedUpgrades'
       | 'failedLogins'
       | 'withheldAcks'

@@ -8,6 +8,7 @@ import { EmulatorError } from './emulator-error.ts';
 import { streamError } from './faults.ts';
 import { mintRef } from './login.ts';
 import { bytesOf, childBytes, deviceJid, node, SERVER, seconds, uintOf } from './nodes.ts';
+import type { Passkey } from './passkey.ts';
 
 const REF_COUNT = 6;
 const SIGN_TIMEOUT_MS = 20_000;
@@ -18,8 +19,12 @@ interface Candidate {
   readonly noiseKey: Buffer;
   readonly registration: proto.ClientPayload.IDevicePairingRegistrationData;
   readonly refs: string[];
+  /** ADV secrets that link no device any more. */
+  readonly retired: Set<string>;
   /** Set by `companion_hello`: code pairing with this phone. */
   code?: { readonly ref: string; readonly phone: PhoneActor };
+  /** Set while waiting for the passkey. */
+  onHungUp?: () => void;
   /** Set while waiting for the client's signature. */
   signing?: {
     readonly iqId: string;
@@ -45,7 +50,7 @@ export class Pairing {
       return;
     }
     const refs = Array.from({ length: REF_COUNT }, mintRef);
-    this.#candidates.set(connection, { connection, noiseKey, registration, refs });
+    this.#candidates.set(connection, { connection, noiseKey, registration, refs, retired: new Set() });
     connection.send(
       node('iq', { from: SERVER, type: 'set', id: connection.mintId(), xmlns: 'md' }, [
         node(
@@ -76,13 +81,20 @@ export class Pairing {
   onClosed(connection: Connection): void {
     const candidate = this.#candidates.get(connection);
     this.#candidates.delete(connection);
+    candidate?.onHungUp?.();
     candidate?.signing?.done(new EmulatorError('the client hung up while it was being linked'));
   }
 
   /** See `ServerSide.pairDevice`. */
   async pairDevice(request: PairRequest): Promise<string> {
     const candidate = this.#byRef(request.ref);
-    const { phone } = request;
+    const { phone, secretId } = request;
+    if (this.#context.faults.take('retiredScans')) {
+      candidate.retired.add(secretId);
+      this.#notify(candidate, 'companion_reg_refresh', node('pair-device-rotate-qr'));
+    }
+    if (candidate.retired.has(secretId)) throw new EmulatorError('WhatsApp retired this code');
+    if (phone.passkey) return this.#askForPasskey(candidate, phone.passkey);
     const number = this.#context.directory.nextDeviceNumber();
     const pn = deviceJid(phone.pn, number);
     const iqId = candidate.connection.mintId();
@@ -135,6 +147,20 @@ export class Pairing {
         ]),
       ]),
     );
+  }
+
+  /** Rejects when the client hangs up. */
+  #askForPasskey(candidate: Candidate, passkey: Passkey): Promise<string> {
+    const options = Buffer.from(JSON.stringify(passkey.requestOptions()));
+    this.#notify(candidate, 'passkey_prologue_request', node('passkey_request_options', {}, options));
+    return new Promise((_, reject) => {
+      candidate.onHungUp = () => reject(new EmulatorError('the client hung up instead of using the passkey'));
+    });
+  }
+
+  #notify({ connection }: Candidate, type: string, content: BinaryNode): void {
+    const attrs = { from: SERVER, type, id: connection.mintId(), t: seconds(Date.now()) };
+    connection.send(node('notification', attrs, [content]));
   }
 
   #byRef(ref: string): Candidate {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { proto } from '@whiskeysockets/baileys';
 import type {
   KeyBundle,
@@ -16,6 +17,7 @@ import { answerLinkCode, openLinkCodeKeyBundle } from './link-code.ts';
 import { plainText, textOf } from './message-content.ts';
 import { MessageReader } from './message-reader.ts';
 import { MessageSender } from './message-sender.ts';
+import type { Passkey } from './passkey.ts';
 import { lidOf, newMessageId, type ReceivedMessage } from './person-model.ts';
 import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
@@ -28,6 +30,8 @@ export interface PhoneOptions {
   /** digits of the LID; default derived from the phone number */
   lid?: string;
   name?: string;
+  /** WhatsApp asks for it when a device is linked. Default: it does not ask. */
+  passkey?: Passkey;
 }
 
 interface CodeLink {
@@ -45,6 +49,7 @@ export class Phone implements PhoneActor {
   readonly pushName: string;
   readonly devices: readonly number[] = [0];
   readonly appState = new AppState();
+  readonly passkey: Passkey | undefined;
   readonly #server: ServerSide;
   readonly #peer: SignalPeer;
   readonly #reader: MessageReader;
@@ -62,6 +67,7 @@ export class Phone implements PhoneActor {
     this.pn = `${options.phone}@s.whatsapp.net`;
     this.lid = `${options.lid ?? lidOf(options.phone)}@lid`;
     this.pushName = options.name ?? `Account ${options.phone.slice(-4)}`;
+    this.passkey = options.passkey;
     this.#peer = new SignalPeer(options.phone);
     const senderKeys = new SenderKeys();
     this.#reader = new MessageReader(this, server, this.#peer, senderKeys);
@@ -207,7 +213,8 @@ export class Phone implements PhoneActor {
     const keyIndex = this.#lastKeyIndex;
     const accountKey = this.#peer.identity.identityKey;
     const deviceIdentity = signDeviceIdentity(accountKey, companionIdentity, advSecret, keyIndex);
-    return this.#server.pairDevice({ ref, phone: this, deviceIdentity, keyIndex });
+    const secretId = createHash('sha256').update(advSecret).digest('hex');
+    return this.#server.pairDevice({ ref, phone: this, secretId, deviceIdentity, keyIndex });
   }
 }
 

@@ -135,6 +135,8 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   // Accounts
   'Another client took over this link (440).': 'Otro programa tomó este vínculo (440).',
   'WhatsApp banned this account temporarily (402).': 'WhatsApp bloqueó esta cuenta temporalmente (402).',
+  'WhatsApp asks for a passkey to link this account.':
+    'WhatsApp pide una llave de acceso para vincular esta cuenta.',
   'WhatsApp ended the link ({}).': 'WhatsApp terminó el vínculo ({1}).',
   'WhatsApp limits the rate of messages (429).': 'WhatsApp limita la frecuencia de los mensajes (429).',
   'WhatsApp limits this account ({}).': 'WhatsApp limita esta cuenta ({1}).',

@@ -289,6 +289,7 @@ export interface AgentResponse {
 export type AccountState =
   | 'starting'
   | 'pairing'
+  | 'passkey-required'
   | 'connecting'
   | 'open'
   | 'waiting'

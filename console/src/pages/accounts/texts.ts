@@ -38,6 +38,8 @@ export const useText = texts(
     nextActions: {
       starting: 'Nothing to do: wa2ai is starting.',
       pairing: 'Scan the code with the phone, or type it there.',
+      'passkey-required':
+        'WhatsApp asks for a passkey to link this account, and wa2ai cannot send one yet. Try again later, or link another account.',
       connecting: 'Nothing to do: connecting to WhatsApp.',
       open: 'Nothing to do: connected.',
       waiting: 'Nothing to do: wa2ai connects again. If this lasts, check the network and the database.',
@@ -72,6 +74,7 @@ export const useText = texts(
     states: {
       starting: 'Starting',
       pairing: 'Waiting for a phone',
+      'passkey-required': 'Passkey required',
       connecting: 'Connecting',
       open: 'Connected',
       waiting: 'Waiting',
@@ -118,6 +121,8 @@ export const useText = texts(
     nextActions: {
       starting: 'No hay nada que hacer: wa2ai está iniciando.',
       pairing: 'Escanee el código con el teléfono, o escríbalo allí.',
+      'passkey-required':
+        'WhatsApp pide una llave de acceso para vincular esta cuenta, y wa2ai todavía no puede enviarla. Inténtelo más tarde o vincule otra cuenta.',
       connecting: 'No hay nada que hacer: conectando con WhatsApp.',
       open: 'No hay nada que hacer: está conectada.',
       waiting: 'No hay nada que hacer: wa2ai se conecta otra vez. Si dura, revise la red y la base de datos.',
@@ -153,6 +158,7 @@ export const useText = texts(
     states: {
       starting: 'Iniciando',
       pairing: 'Espera un teléfono',
+      'passkey-required': 'Llave de acceso requerida',
       connecting: 'Conectando',
       open: 'Conectada',
       waiting: 'En espera',

@@ -9,7 +9,7 @@ import { part } from './show-list.ts';
 const POLL_MS = 1_000;
 
 /** States that no waiting changes. */
-const ENDS = ['replaced', 'outdated', 'stopped'];
+const ENDS = ['passkey-required', 'replaced', 'outdated', 'stopped'];
 
 interface Account {
   accountId: string;

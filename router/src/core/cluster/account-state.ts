@@ -3,6 +3,7 @@ import type { AccountState } from '../models.ts';
 const LISTED: Record<AccountState, true> = {
   starting: true,
   pairing: true,
+  'passkey-required': true,
   connecting: true,
   open: true,
   waiting: true,
@@ -40,6 +41,8 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
       return details.pairingBy === 'code'
         ? 'On the phone open WhatsApp > Linked devices > Link a device > Link with phone number, and enter the code.'
         : 'On the phone open WhatsApp > Linked devices > Link a device, and scan the QR code.';
+    case 'passkey-required':
+      return 'WhatsApp asks for a passkey to link this account, and wa2ai cannot send one yet. Start pairing again later, or link another account.';
     case 'connecting':
       return 'Nothing to do: connecting to WhatsApp.';
     case 'open':

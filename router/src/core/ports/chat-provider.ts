@@ -15,7 +15,7 @@ export interface AccountStatus {
    * only.
    */
   isConnected?: boolean;
-  /** Why this state, for `waiting`, `logged-out`, `replaced`, `outdated`, `restricted`. */
+  /** Why this state, for `waiting`, `passkey-required`, `logged-out`, `replaced`, `outdated`, `restricted`. */
   reason?: string;
   /** Raw text of the current QR code, while pairing by QR. */
   qr?: string;

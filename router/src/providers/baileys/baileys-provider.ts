@@ -50,7 +50,7 @@ class BaileysProvider implements ChatProvider {
       log,
     });
     const by: PairBy = pairingPhone ? { method: 'code', phone: pairingPhone } : { method: 'qr' };
-    this.#pairing = new Pairing(this.#status, clock, by);
+    this.#pairing = new Pairing(this.#status, clock, log, by);
     const onChange = () => this.#connection.showOpen();
     this.#limits = new AccountLimits({ accountId, store, clock, log, onChange });
     this.#account = new LinkedAccount({

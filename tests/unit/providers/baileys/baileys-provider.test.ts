@@ -34,6 +34,7 @@ class FakeSocket {
     this.presences.push(`${presence} ${to}`);
   };
   requestPairingCode = async (): Promise<string> => 'ABCDEFGH';
+  sendNode = async (): Promise<void> => undefined;
 
   async end(): Promise<void> {
     this.isEnded = true;
@@ -41,6 +42,14 @@ class FakeSocket {
 
   update(fields: object): void {
     this.ev.emit('connection.update', fields);
+  }
+
+  /** WhatsApp sends the ref of a QR code. */
+  async offers(ref: string): Promise<void> {
+    const content = [{ tag: 'ref', attrs: {}, content: Buffer.from(ref) }];
+    const child = { tag: 'pair-device', attrs: {}, content };
+    this.ws.emit('CB:iq,type:set,pair-device', { tag: 'iq', attrs: { id: '1' }, content: [child] });
+    await settle();
   }
 }
 
@@ -230,11 +239,11 @@ describe('pairing', () => {
   it('restarts with the new method, and resolves with the code', async () => {
     const { provider, start, socket, sockets } = await setup({ isLinked: false });
     await start();
-    socket().update({ qr: 'first' });
-    expect(provider.status()).toMatchObject({ state: 'pairing', qr: 'first' });
+    await socket().offers('first');
+    expect(provider.status()).toMatchObject({ state: 'pairing', qr: expect.stringContaining('#first,') });
     const paired = provider.pair({ method: 'code', phone: '34600000001' });
     await settle();
-    socket().update({ qr: 'second' });
+    await socket().offers('second');
     expect(await paired).toMatchObject({ state: 'pairing', pairingCode: 'ABCDEFGH' });
     expect(sockets).toHaveLength(2);
     await provider.stop();
@@ -257,8 +266,8 @@ describe('logout', () => {
       expect(sockets).toHaveLength(1);
       await clock.advanceMs(1);
     }
-    socket().update({ qr: 'fresh' });
-    expect(await loggedOut).toMatchObject({ state: 'pairing', qr: 'fresh' });
+    await socket().offers('fresh');
+    expect(await loggedOut).toMatchObject({ state: 'pairing', qr: expect.stringContaining('#fresh,') });
     expect(sockets).toHaveLength(2);
     await provider.stop();
   });
@@ -283,7 +292,7 @@ describe('logout', () => {
     socket().logout = () => Promise.reject(new Error('closed'));
     const loggedOut = provider.logout();
     await settle();
-    socket().update({ qr: 'fresh' });
+    await socket().offers('fresh');
     await loggedOut;
     expect(log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
       { message: expect.stringMatching(/unlink the device on the phone too/) },

@@ -8,6 +8,7 @@ import { page } from './page-frame.ts';
 const TITLES: Record<AccountState, string> = {
   starting: 'Starting',
   pairing: 'Link your WhatsApp account',
+  'passkey-required': 'WhatsApp asks for a passkey',
   connecting: 'Connecting to WhatsApp',
   open: 'Connected',
   waiting: 'Reconnecting soon',
@@ -22,6 +23,7 @@ const TITLES: Record<AccountState, string> = {
 export const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
   starting: 'busy',
   pairing: 'busy',
+  'passkey-required': 'bad',
   connecting: 'busy',
   open: 'good',
   waiting: 'busy',
@@ -188,6 +190,7 @@ function actions({ state, accountId, pairingCode }: AccountStatus): Html | undef
 <button class="quiet">Use a code instead</button>
 </form>`;
     case 'logged-out':
+    case 'passkey-required':
       return button(`${base}/pair`, 'Link again');
     case 'waiting':
     case 'replaced':

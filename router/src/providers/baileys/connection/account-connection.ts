@@ -21,6 +21,8 @@ import type { WhatsAppTime } from './whatsapp-time.ts';
 /** Duration of a limit whose end WhatsApp did not name. */
 const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
 
+const PASSKEY_REQUIRED = 'WhatsApp asks for a passkey to link this account.';
+
 export interface AccountConnectionParts {
   account: LinkedAccount;
   status: AccountStatusTracker;
@@ -250,14 +252,23 @@ export class AccountConnection {
     const { account, inbound, pairing, status, whatsAppTime } = this.#parts;
     const { auth } = account;
     const detachInbound = this.#opened && auth ? inbound.attach({ ...this.#opened, auth }) : undefined;
+    const codes = auth && pairing.codesOf(socket, auth);
     const detach = listenTo(socket, this.#options.log, {
       loggedIn: ({ attrs }) => whatsAppTime.set(attrs.t),
       creds: (hasStateKey) => {
         auth?.saveCreds();
         if (hasStateKey && auth) void this.#locks.keyArrived(socket, auth);
       },
-      qr: pairing.offersOf(socket),
-      paired: () => status.set({ state: 'connecting' }),
+      pairDevice: (node) => codes?.pairDevice(node),
+      pairingRefreshed: (node) => codes?.refresh(node),
+      passkeyRequested: async (node) => {
+        await codes?.acknowledge(node);
+        if (!account.isLinked()) this.#manager.breakOff(PASSKEY_REQUIRED, { isPasskeyRequired: true });
+      },
+      paired: () => {
+        codes?.end();
+        status.set({ state: 'connecting' });
+      },
       limited: (isActive, untilMs) => this.#onLimited(isActive, untilMs),
       receipt: (node) => this.#onReceipt(node),
       ack: (node) => this.#onAck(node),
@@ -270,6 +281,7 @@ export class AccountConnection {
     });
     return () => {
       this.#isOpen = false;
+      codes?.end();
       detachInbound?.();
       detach();
     };

@@ -13,6 +13,8 @@ export const EXPORTS: Readonly<Record<string, 'function' | 'number' | 'object' |
   MISSING_KEYS_ERROR_TEXT: 'string',
   'NACK_REASONS.ParsingError': 'number',
   'NACK_REASONS.UnhandledError': 'number',
+  S_WHATSAPP_NET: 'string',
+  buildPairingQRData: 'function',
   cleanMessage: 'function',
   decodeMessageNode: 'function',
   decryptMediaRetryData: 'function',
@@ -20,6 +22,8 @@ export const EXPORTS: Readonly<Record<string, 'function' | 'number' | 'object' |
   decryptPollVote: 'function',
   encryptMediaRetryRequest: 'function',
   generateWAMessageContent: 'function',
+  getBinaryNodeChild: 'function',
+  getBinaryNodeChildren: 'function',
   getMediaKeys: 'function',
   initAuthCreds: 'function',
   isJidGroup: 'function',
@@ -71,6 +75,7 @@ export const SOCKET_FUNCTIONS = [
   'requestPairingCode',
   'logout',
   'end',
+  'ev.emit',
   'ev.on',
   'ev.off',
   'ws.on',
@@ -101,20 +106,37 @@ export function checkBaileys(library: object = installed): void {
  * @returns the listener
  * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one; nothing was removed
  */
-export function takeMessageListener(socket: installed.WASocket): (node: installed.BinaryNode) => void {
+export function takeMessageListener(socket: installed.WASocket): Listener {
   requireFunctions(socket, SOCKET_FUNCTIONS, 'the socket');
   // Baileys makes one for its cache of recent messages only.
   if (socket.messageRetryManager) {
     requireFunctions(socket.messageRetryManager, ['cancelPendingPhoneRequest'], 'messageRetryManager');
   }
-  const listeners = socket.ws.listeners('CB:message');
+  return takeListener(socket, 'CB:message', 'message stanzas');
+}
+
+/** Event of the stanza with the refs of QR codes. */
+export const PAIR_DEVICE = 'CB:iq,type:set,pair-device';
+
+/**
+ * Removes Baileys' own listener of `pair-device`: wa2ai makes the QR codes. Workaround: refs/baileys-workarounds.md.
+ * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one; nothing was removed
+ */
+export function removePairingListener(socket: installed.WASocket): void {
+  takeListener(socket, PAIR_DEVICE, 'pair-device stanzas');
+}
+
+function takeListener(socket: installed.WASocket, event: string, what: string): Listener {
+  const listeners = socket.ws.listeners(event);
   const [listener] = listeners;
   if (listeners.length !== 1 || !listener) {
-    throw new UnsupportedBaileysError(`${listeners.length} listeners of message stanzas instead of one`);
+    throw new UnsupportedBaileysError(`${listeners.length} listeners of ${what} instead of one`);
   }
-  socket.ws.off('CB:message', listener as (node: installed.BinaryNode) => void);
-  return listener as (node: installed.BinaryNode) => void;
+  socket.ws.off(event, listener as Listener);
+  return listener as Listener;
 }
+
+type Listener = (node: installed.BinaryNode) => void;
 
 function requireFunctions(owner: object, paths: readonly string[], what: string): void {
   for (const path of paths) {

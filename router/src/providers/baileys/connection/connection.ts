@@ -11,7 +11,7 @@ export type ConnectionPhase =
   | { state: 'open' }
   | { state: 'waiting'; reason: string; retryAtMs: number; isStorageTrouble?: boolean }
   | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
-  | { state: 'logged-out' | 'replaced' | 'outdated'; reason: string }
+  | { state: 'passkey-required' | 'logged-out' | 'replaced' | 'outdated'; reason: string }
   | { state: 'stopped' };
 
 export interface ConnectionOptions<S extends ManagedSocket> {
@@ -96,7 +96,7 @@ export class ConnectionManager<S extends ManagedSocket> {
   }
 
   /** Ends the current connection as if it had broken. */
-  breakOff(reason: string, options: { isStorageTrouble?: boolean } = {}): void {
+  breakOff(reason: string, options: Pick<Disconnect, 'isStorageTrouble' | 'isPasskeyRequired'> = {}): void {
     this.#break?.({ code: undefined, reason, isLinked: this.#options.isLinked(), ...options });
   }
 

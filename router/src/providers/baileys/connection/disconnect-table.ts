@@ -12,6 +12,8 @@ export interface Disconnect {
   expiresInMs?: number;
   /** The database, not WhatsApp, ended it or prevented the attempt. */
   isStorageTrouble?: boolean;
+  /** WhatsApp asked for a passkey while a phone was linked, and the passkey did not link it. */
+  isPasskeyRequired?: boolean;
   /** Not attempted: the keys for the login cannot be read. */
   isWithoutKeys?: boolean;
   /** Not attempted: an earlier ban or limit lasts for this long. */
@@ -35,6 +37,7 @@ export type DisconnectAction =
   | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean }
   /** `isByWhatsApp` is false when only this side cannot log in: the keys are not archived. */
   | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
+  | { kind: 'passkey-required'; reason: string }
   | { kind: 'replaced'; reason: string }
   | { kind: 'outdated'; reason: string }
   | { kind: 'restricted'; reason: string; forMs: number };
@@ -43,8 +46,8 @@ const HOUR_MS = 60 * 60 * 1000;
 /** A temporary ban whose end WhatsApp did not name. */
 const DEFAULT_BAN_MS = HOUR_MS;
 const RATE_LIMIT_MS = 5 * 60 * 1000;
-/** Baileys ends a pairing connection with this text and 408 when its QR codes are used up. */
-const QR_CODES_ENDED = 'QR refs attempts ended';
+/** A connection whose QR codes are used up ends with this text. */
+export const QR_CODES_ENDED = 'QR refs attempts ended';
 
 /**
  * Chooses the action after a disconnect. Pure.
@@ -59,6 +62,7 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
   if (disconnect.isWithoutKeys) {
     return { kind: 'logged-out', reason: disconnect.reason, isByWhatsApp: false };
   }
+  if (disconnect.isPasskeyRequired) return { kind: 'passkey-required', reason: disconnect.reason };
   switch (code) {
     case 401:
     case 403:

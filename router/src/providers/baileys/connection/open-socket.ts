@@ -4,7 +4,7 @@ import { UnsupportedBaileysError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import { type AccountSignal, createAccountSignal } from '../signal/signal-repository.ts';
-import { takeMessageListener } from './check-surface.ts';
+import { removePairingListener, takeMessageListener } from './check-surface.ts';
 import { type SocketMemory, socketConfig } from './socket-config.ts';
 import { gateWrites } from './write-gate.ts';
 
@@ -63,6 +63,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
   socket.ws.on('upgrade', (response: IncomingMessage) => gateWrites(response.socket, auth.commits, mayUse));
   try {
     const baileysListener = takeMessageListener(socket);
+    removePairingListener(socket);
     if (!signal) throw new UnsupportedBaileysError('the socket makes no Signal repository');
     return { socket, signal, baileysListener };
   } catch (error) {

@@ -12,6 +12,9 @@ import { atMost, createBoundedCache } from '../bounded-cache.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import { createBaileysLogger } from './baileys-logger.ts';
 
+/** What the phone's list of linked devices shows. */
+export const BROWSER = Browsers.macOS('Chrome');
+
 const MINUTE_MS = 60_000;
 
 /**
@@ -65,7 +68,7 @@ export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
   return {
     ...(input.whatsappWsUrl !== undefined && { waWebSocketUrl: input.whatsappWsUrl }),
     version: [...(input.version ?? DEFAULT_CONNECTION_CONFIG.version)],
-    browser: Browsers.macOS('Chrome'),
+    browser: BROWSER,
     auth: { creds: input.auth.creds, keys: input.auth.keys },
     logger: createBaileysLogger(input.log, input.accountId),
     emitOwnEvents: false,

@@ -1,5 +1,6 @@
 import type { BaileysEventMap, BinaryNode, WAMessage, WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { PAIR_DEVICE } from './check-surface.ts';
 
 /** Handlers of the socket events that the provider uses. Errors of a handler are logged. */
 export interface SocketHandlers {
@@ -7,8 +8,12 @@ export interface SocketHandlers {
   loggedIn(node: BinaryNode): void;
   /** `hasStateKey`: the phone sent a key of the app state, which is stored. */
   creds(hasStateKey: boolean): void;
-  /** A new QR code; the first one arrives when the socket is ready to pair. */
-  qr(text: string): void | Promise<void>;
+  /** The `pair-device` stanza: the socket is ready to pair. */
+  pairDevice(node: BinaryNode): void | Promise<void>;
+  /** The `companion_reg_refresh` notification. */
+  pairingRefreshed(node: BinaryNode): void | Promise<void>;
+  /** The `passkey_prologue_request` notification. */
+  passkeyRequested(node: BinaryNode): void | Promise<void>;
   /** The phone linked this device; the server now ends the connection with 515. */
   paired(): void;
   /**
@@ -25,7 +30,8 @@ export interface SocketHandlers {
 }
 
 /**
- * Listens to one socket. Receipts and acks are read from the WebSocket client, where Baileys does not buffer them.
+ * Listens to one socket. Receipts and acks are read from the WebSocket client, where Baileys does not buffer them, and
+ * stanzas of pairing, which Baileys does not know.
  * Workaround: refs/baileys-workarounds.md.
  * @returns removes all listeners
  */
@@ -48,7 +54,6 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     if (update.isNewLogin) handlers.paired();
     const lock = update.reachoutTimeLock;
     if (lock) handlers.limited(lock.isActive ?? false, lock.timeEnforcementEnds?.getTime());
-    if (update.qr) return handlers.qr(update.qr);
   });
   const onUpsert = guarded('messages.upsert', (upsert: BaileysEventMap['messages.upsert']) => {
     for (const message of upsert.messages) handlers.upsert(message, upsert.type);
@@ -64,8 +69,18 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     handlers.chatLocked(id, locked),
   );
   const onSuccess = guarded('success stanza', (node: BinaryNode) => handlers.loggedIn(node));
-  const onReceipt = guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node));
-  const onAck = guarded('ack stanza', (node: BinaryNode) => handlers.ack(node));
+
+  const stanzas = {
+    [PAIR_DEVICE]: guarded('pair-device stanza', (node: BinaryNode) => handlers.pairDevice(node)),
+    'CB:notification,type:companion_reg_refresh': guarded('pairing refresh', (node: BinaryNode) =>
+      handlers.pairingRefreshed(node),
+    ),
+    'CB:notification,type:passkey_prologue_request': guarded('passkey request', (node: BinaryNode) =>
+      handlers.passkeyRequested(node),
+    ),
+    'CB:receipt': guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node)),
+    'CB:ack,class:message': guarded('ack stanza', (node: BinaryNode) => handlers.ack(node)),
+  };
 
   const { ev, ws } = socket;
   ev.on('creds.update', onCreds);
@@ -75,8 +90,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   ev.on('group-participants.update', onMembers);
   ev.on('chats.lock', onLock);
   ws.prependListener('CB:success', onSuccess);
-  ws.on('CB:receipt', onReceipt);
-  ws.on('CB:ack,class:message', onAck);
+  for (const [event, listener] of Object.entries(stanzas)) ws.on(event, listener);
   return () => {
     ev.off('creds.update', onCreds);
     ev.off('connection.update', onUpdate);
@@ -85,7 +99,6 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ev.off('group-participants.update', onMembers);
     ev.off('chats.lock', onLock);
     ws.off('CB:success', onSuccess);
-    ws.off('CB:receipt', onReceipt);
-    ws.off('CB:ack,class:message', onAck);
+    for (const [event, listener] of Object.entries(stanzas)) ws.off(event, listener);
   };
 }

@@ -129,6 +129,7 @@ describe('GET /qr', () => {
   it.each([
     'starting',
     'pairing',
+    'passkey-required',
     'connecting',
     'open',
     'waiting',

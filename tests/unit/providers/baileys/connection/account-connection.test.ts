@@ -59,7 +59,7 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
       archiveKeys: async () => void calls.push('archive keys'),
     },
     status: { set: (status: (typeof statuses)[number]) => void statuses.push(status) },
-    pairing: { show: () => undefined, offersOf: () => () => undefined },
+    pairing: { show: () => undefined, codesOf: () => ({ end: () => undefined }) },
     limits: {
       connection: { current: () => undefined, forget: () => undefined },
       newContacts: { current: () => limit.current },

@@ -8,6 +8,7 @@ import {
   checkBaileys,
   EXPORTS,
   REPOSITORY_FUNCTIONS,
+  removePairingListener,
   SOCKET_FUNCTIONS,
   takeMessageListener,
 } from '../../../../../router/src/providers/baileys/connection/check-surface.ts';
@@ -51,6 +52,14 @@ describe('takeMessageListener', () => {
     const { ws, socket } = setup(count);
     expect(() => takeMessageListener(socket)).toThrow(`${count} listeners of message stanzas instead of one`);
     expect(ws.listenerCount('CB:message')).toBe(count);
+  });
+
+  it("removes Baileys' own listener of pair-device, and refuses a Baileys without it", () => {
+    const { ws, socket } = setup();
+    expect(() => removePairingListener(socket)).toThrow('0 listeners of pair-device stanzas instead of one');
+    ws.on('CB:iq,type:set,pair-device', () => undefined);
+    removePairingListener(socket);
+    expect(ws.listenerCount('CB:iq,type:set,pair-device')).toBe(0);
   });
 
   it.each(SOCKET_FUNCTIONS)('refuses a Baileys without %s, and leaves its listener', (name) => {

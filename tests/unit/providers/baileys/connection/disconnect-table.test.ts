@@ -44,6 +44,11 @@ describe('the action after a disconnect', () => {
     expect(actionFor(unlinked(408, 'Connection was lost')).kind).toBe('back-off');
   });
 
+  it('waits for a person when WhatsApp asks for a passkey', () => {
+    const disconnect = { ...unlinked(undefined, 'A passkey.'), isPasskeyRequired: true };
+    expect(actionFor(disconnect)).toEqual({ kind: 'passkey-required', reason: 'A passkey.' });
+  });
+
   it('waits as long as WhatsApp says after a temporary ban', () => {
     const disconnect = disconnectOf(boom(402, { reason: '402', expire: '120' }), true);
     expect(actionFor(disconnect)).toMatchObject({ kind: 'restricted', forMs: 120_000 });

@@ -20,7 +20,9 @@ function setup(handlers: Partial<SocketHandlers> = {}) {
   const all: SocketHandlers = {
     loggedIn: record('loggedIn'),
     creds: record('creds'),
-    qr: record('qr'),
+    pairDevice: record('pairDevice'),
+    pairingRefreshed: record('pairingRefreshed'),
+    passkeyRequested: record('passkeyRequested'),
     paired: record('paired'),
     limited: record('limited'),
     receipt: record('receipt'),
@@ -41,20 +43,24 @@ describe('listenTo', () => {
     ev.emit('creds.update', { me: { id: 'a' } });
     ev.emit('creds.update', { myAppStateKeyId: 'AAAA' });
     ev.emit('connection.update', { isNewLogin: true });
-    ev.emit('connection.update', { qr: 'code' });
     ev.emit('group-participants.update', { id: 'b@g.us', participants: [], action: 'add' });
     ev.emit('chats.lock', { id: 'a@lid', locked: true });
     ws.emit('CB:success', node);
+    ws.emit('CB:iq,type:set,pair-device', node);
+    ws.emit('CB:notification,type:companion_reg_refresh', node);
+    ws.emit('CB:notification,type:passkey_prologue_request', node);
     ws.emit('CB:receipt', node);
     ws.emit('CB:ack,class:message', node);
     expect(calls).toEqual([
       ['creds', false],
       ['creds', true],
       ['paired'],
-      ['qr', 'code'],
       ['groupChanged', 'b@g.us'],
       ['chatLocked', 'a@lid', true],
       ['loggedIn', node],
+      ['pairDevice', node],
+      ['pairingRefreshed', node],
+      ['passkeyRequested', node],
       ['receipt', node],
       ['ack', node],
     ]);
@@ -138,7 +144,7 @@ describe('listenTo', () => {
     const { ev, ws, remove } = setup();
     const count = () =>
       [ev, ws].flatMap((emitter) => emitter.eventNames().map((name) => emitter.listenerCount(name)));
-    expect(count()).toHaveLength(9);
+    expect(count()).toHaveLength(12);
     remove();
     expect(count()).toEqual([]);
   });
