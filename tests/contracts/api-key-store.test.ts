@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StorageRejectedError } from '../../router/src/core/errors.ts';
 import type { ApiKeyStore, NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import { PostgresApiKeyStore } from '../../router/src/infra/storage/stores/postgres-api-key-store.ts';
-import { StorageRejectedError } from '../../router/src/infra/storage/stores/storage-errors.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -1,20 +1,27 @@
 import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import type { Inbox } from '../../router/src/core/ports/inbox.ts';
 import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
 import type { KeyChange, KeyScope, KeyStore } from '../../router/src/core/ports/key-store.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { AccountKeys } from '../../router/src/providers/baileys/signal/account-keys.ts';
+import { GroupCommit } from '../../router/src/providers/baileys/signal/group-commit.ts';
+import { Unit } from '../../router/src/providers/baileys/signal/unit.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryJournal } from '../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
+import { anyText } from '../support/any-text.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { runs } from '../support/property-runs.ts';
 import { aMessage, aPerson, NODE } from './adapters.ts';
 
 interface Stores {
@@ -55,6 +62,14 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
     },
   },
 ];
+
+/** Names as peers may choose them. */
+const anyName = fc.oneof(
+  anyText(300),
+  fc.string({ unit: 'binary', maxLength: 20 }).map((text) => `${text}\0@g.us::1::0`),
+  fc.string({ maxLength: 5 }).map((text) => `${text}\udc00`),
+  fc.integer({ min: 900, max: 200_000 }).map((length) => randomBytes(length / 2).toString('hex')),
+);
 
 const change = (given: Partial<KeyChange>): KeyChange => ({ puts: [], deletes: [], journal: [], ...given });
 const put = (keyId: string, value: string, category = 'session') => ({ category, keyId, value });
@@ -101,6 +116,42 @@ describe.each(adapters)('$name', ({ open }) => {
       const names = ['a', 'b', 'c'].map((keyId) => ({ category: 'session', keyId }));
       const found = await stores.keys.read(scope, names);
       expect(found.toSorted((x, y) => (x.keyId < y.keyId ? -1 : 1))).toEqual([put('a', '2'), put('c', '2')]);
+    });
+
+    it('with any names are read back, or absent when PostgreSQL cannot store the name', async () => {
+      const clock = { ...systemClock, sleep: async () => undefined };
+      const open = () => {
+        const commits = new GroupCommit(stores.keys, scope, clock);
+        const failed = (error: unknown) => expect.fail(String(error));
+        const keys = new AccountKeys({
+          store: stores.keys,
+          scope,
+          commits,
+          onStorageFailed: failed,
+          onKeyUnreadable: failed,
+        });
+        return { commits, keys };
+      };
+      await fc.assert(
+        fc.asyncProperty(fc.uniqueArray(anyName, { minLength: 1, maxLength: 6 }), async (names) => {
+          const { commits, keys } = open();
+          const unit = new Unit();
+          for (const name of names) unit.set({ 'lid-mapping': { [name]: 'x' } });
+          keys.append(unit);
+          await commits.flush();
+          const written = names.filter(
+            (name) => !/\p{Surrogate}/u.test(name) && !/\0/.test(name) && name.length < 300,
+          );
+          for (const reader of [keys, open().keys]) {
+            const found = await reader.get('lid-mapping', names);
+            expect(Object.keys(found)).toEqual(expect.arrayContaining(written));
+            expect(
+              Object.keys(found).filter((name) => !!/\p{Surrogate}/u.test(name) || name.length > 1_000),
+            ).toEqual([]);
+          }
+        }),
+        { ...runs(60), examples: [[['a\0b']], [['\ud800', 'ok']], [['__proto__']], [['x'.repeat(100_000)]]] },
+      );
     });
 
     it('of several categories are read in one call', async () => {

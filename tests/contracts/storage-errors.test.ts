@@ -1,18 +1,19 @@
 import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../router/src/core/errors.ts';
+import {
+  StorageRejectedError,
+  StorageTroubleError,
+  StorageUnavailableError,
+  Wa2aiError,
+} from '../../router/src/core/errors.ts';
 import type { Environment } from '../../router/src/core/models.ts';
 import { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
 import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
-import {
-  StorageDamagedError,
-  StorageRejectedError,
-  withStorage,
-} from '../../router/src/infra/storage/stores/storage-errors.ts';
+import { StorageDamagedError, withStorage } from '../../router/src/infra/storage/stores/storage-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, aPerson, aReply, NODE } from './adapters.ts';
 

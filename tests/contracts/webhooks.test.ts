@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StorageRejectedError } from '../../router/src/core/errors.ts';
 import type {
   DueDelivery,
   EventFacts,
@@ -9,7 +10,6 @@ import type {
 import type { NewWebhook, WebhookEvent, Webhooks } from '../../router/src/core/ports/webhooks.ts';
 import { PostgresWebhookDeliveries } from '../../router/src/infra/storage/stores/postgres-webhook-deliveries.ts';
 import { PostgresWebhooks } from '../../router/src/infra/storage/stores/postgres-webhooks.ts';
-import { StorageRejectedError } from '../../router/src/infra/storage/stores/storage-errors.ts';
 import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

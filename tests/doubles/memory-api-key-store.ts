@@ -1,3 +1,4 @@
+import { StorageRejectedError } from '../../router/src/core/errors.ts';
 import type {
   ApiKey,
   ApiKeyStore,
@@ -5,7 +6,6 @@ import type {
   NewApiKey,
   StoredApiKey,
 } from '../../router/src/core/ports/api-key-store.ts';
-import { StorageRejectedError } from '../../router/src/infra/storage/stores/storage-errors.ts';
 
 const MARK_EVERY_MS = 60_000;
 

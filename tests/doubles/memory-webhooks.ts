@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { StorageRejectedError } from '../../router/src/core/errors.ts';
 import type {
   DeliveryQuery,
   DueDelivery,
@@ -14,7 +15,6 @@ import type {
   WebhookEvent,
   Webhooks,
 } from '../../router/src/core/ports/webhooks.ts';
-import { StorageRejectedError } from '../../router/src/infra/storage/stores/storage-errors.ts';
 
 interface Stored extends Webhook {
   secret: string;

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { BinaryNode } from '@whiskeysockets/baileys';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type {
   Actor,
@@ -249,6 +250,11 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
 
   sendReceipt(receipt: ReceiptToDevice): void {
     deliver(this.#context, this.#device(receipt.to), receiptStanza(receipt, this.#context.directory));
+  }
+
+  /** Delivers any stanza to a linked device, like a message: again after each login until it is acknowledged. */
+  deliverStanza(devicePn: string, stanza: BinaryNode): void {
+    deliver(this.#context, this.#device(devicePn), stanza);
   }
 
   sendChatState(from: Actor, to: string, chat: ReceiptToDevice['chat'], state: 'composing' | 'paused'): void {

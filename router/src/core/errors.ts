@@ -47,10 +47,20 @@ export function isRetryable(error: unknown): boolean {
 
 /** The database did not execute a statement; nothing was stored and the caller may call again. */
 export class StorageUnavailableError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown; code?: string }) {
+  /** The database works and answered with an error: the statement or its values may be the cause. */
+  readonly isAnswer: boolean;
+
+  constructor(message: string, options?: { cause?: unknown; code?: string; isAnswer?: boolean }) {
     super(options?.code ?? 'STORAGE_UNAVAILABLE', 'retry', message, options);
+    this.isAnswer = options?.isAnswer ?? false;
   }
 }
+
+/**
+ * The database rejects a value: the same call always fails. Nothing was stored. Happens only for values that the edges of
+ * the service should have rejected or shortened.
+ */
+export class StorageRejectedError extends errorOf('STORAGE_REJECTED', 'dead') {}
 
 /**
  * Why the database cannot be used until an operator acts: the disk is full · it is read-only · a privilege is missing ·

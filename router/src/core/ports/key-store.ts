@@ -33,11 +33,15 @@ export interface KeyChange {
  * @throws {StorageUnavailableError} from every method; a `commit` that threw changed nothing
  */
 export interface KeyStore {
-  /** Those of the keys that are stored, in any order. A value that the database cannot read is `DAMAGED_VALUE`. */
+  /**
+   * Those of the keys that are stored, in any order. A value that the database cannot read is `DAMAGED_VALUE`. A name that
+   * the database rejects is not stored.
+   */
   read(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]>;
   /**
    * Stores keys and journal entries together: both are durable when it resolves, or neither is. A journal entry that is
    * stored already is not changed.
+   * @throws {StorageRejectedError} a value can never be stored
    */
   commit(scope: KeyScope, change: KeyChange): Promise<void>;
 }

@@ -1,9 +1,16 @@
 import type { PossiblyExtendedCacheStore } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 
+/** Peers choose parts of the keys. WhatsApp's own are shorter; a longer one counts as several entries. */
+const KEY_CHARS = 200;
+
 /** Makes a cache for Baileys with a maximum of entries and age; several sockets may use it one after the other. */
 export function createBoundedCache(limits: { max: number; ttlMs: number }): PossiblyExtendedCacheStore {
-  const entries = new LRUCache<string, { value: unknown }>({ ...atMost(limits.max), ttl: limits.ttlMs });
+  const entries = new LRUCache<string, { value: unknown }>({
+    maxSize: limits.max,
+    sizeCalculation: (_, key) => Math.ceil((key.length + 1) / KEY_CHARS),
+    ttl: limits.ttlMs,
+  });
   return {
     get: <T>(key: string) => entries.get(key)?.value as T | undefined,
     set: (key, value) => {

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { StorageRejectedError } from '../../../core/errors.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { JournalEntry } from '../../../core/ports/journal.ts';
 import {
@@ -30,10 +31,10 @@ export class PostgresKeyStore implements KeyStore {
     try {
       return await this.#values(scope, names);
     } catch (error) {
-      if (!(error instanceof StorageDamagedError)) throw error;
+      if (!(error instanceof StorageDamagedError || error instanceof StorageRejectedError)) throw error;
     }
     const keys: StoredKey[] = [];
-    for (const name of names) keys.push(...(await this.#orDamaged(scope, name)));
+    for (const name of names) keys.push(...(await this.#one(scope, name)));
     return keys;
   }
 
@@ -56,11 +57,12 @@ export class PostgresKeyStore implements KeyStore {
     });
   }
 
-  async #orDamaged(scope: KeyScope, name: KeyName): Promise<StoredKey[]> {
+  async #one(scope: KeyScope, name: KeyName): Promise<StoredKey[]> {
     try {
       return await this.#values(scope, [name]);
     } catch (error) {
       if (error instanceof StorageDamagedError) return [{ ...name, value: DAMAGED_VALUE }];
+      if (error instanceof StorageRejectedError) return [];
       throw error;
     }
   }

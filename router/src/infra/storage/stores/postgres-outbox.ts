@@ -1,7 +1,7 @@
 import sql, { empty, type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
 import { cleanText } from '../../../core/clean-text.ts';
-import { MediaError } from '../../../core/errors.ts';
+import { MediaError, StorageRejectedError } from '../../../core/errors.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
@@ -32,7 +32,7 @@ import {
   withoutNulls,
 } from './rows.ts';
 import { storableId, storableJson } from './storable-text.ts';
-import { StorageDamagedError, StorageRejectedError, withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 /** A reply has at most one dead letter: it is updated and open again when the reply fails again. */
 const REOPEN_DEAD_LETTER = sql`

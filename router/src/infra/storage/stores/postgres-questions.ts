@@ -1,9 +1,10 @@
 import sql from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
+import { StorageRejectedError } from '../../../core/errors.ts';
 import type { ChatId } from '../../../core/ids.ts';
 import type { NewQuestion, Question, QuestionState, Questions } from '../../../core/ports/questions.ts';
 import type { Statements } from '../postgres.ts';
-import { StorageRejectedError, withStorage } from './storage-errors.ts';
+import { withStorage } from './storage-errors.ts';
 
 /** Questions to people in PostgreSQL; see prisma/functions/questions.sql. */
 export class PostgresQuestions implements Questions {

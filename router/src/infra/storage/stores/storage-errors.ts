@@ -1,11 +1,11 @@
-import { errorOf, StorageTroubleError, StorageUnavailableError, Wa2aiError } from '../../../core/errors.ts';
+import {
+  errorOf,
+  StorageRejectedError,
+  StorageTroubleError,
+  StorageUnavailableError,
+  Wa2aiError,
+} from '../../../core/errors.ts';
 import { troubleOf } from '../upkeep/storage-faults.ts';
-
-/**
- * The database rejects a value: the same call always fails. Nothing was stored. Happens only for values that the edges of
- * the service should have rejected or shortened.
- */
-export class StorageRejectedError extends errorOf('STORAGE_REJECTED', 'dead') {}
 
 /** A stored value cannot be read: the row is damaged, or contains what this version does not write. */
 export class StorageDamagedError extends errorOf('STORAGE_DAMAGED', 'dead') {}
@@ -49,8 +49,16 @@ function translate(what: string, error: unknown): Wa2aiError {
   if (trouble) return new StorageTroubleError(trouble.kind, trouble.sentence, cause);
   return new StorageUnavailableError(
     `The database did not respond while ${what}${code ? ` (${code})` : ''}.`,
-    cause,
+    { ...cause, isAnswer: isAnswer(code) },
   );
+}
+
+/**
+ * Whether it is a SQLSTATE that a working server returns for a statement: not of a connection that failed (08), resources
+ * (53), a server that starts or stops (57P), its machine (58), or conflicts of transactions (40, 55).
+ */
+function isAnswer(code: string | undefined): boolean {
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|40|53|55|57P|58)/.test(code);
 }
 
 /** The SQLSTATE or Node's code of an error, or of its cause. */

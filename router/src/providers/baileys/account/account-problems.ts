@@ -1,5 +1,9 @@
+import { cleanText } from '../../../core/clean-text.ts';
+
 /** Number of WhatsApp ids in a sentence; further ones are counted. */
 const MAX_NAMED = 5;
+/** Senders choose ids; WhatsApp's own have 16 to 32 characters. */
+const MAX_ID_CHARS = 64;
 
 /**
  * Problems with single stored rows while the account works: one sentence per kind, ready to show. They are kept until
@@ -61,7 +65,8 @@ export class AccountProblems {
 }
 
 /** @returns 1 when the sentence has enough names and only counts it */
-function addTo(names: Set<string>, name: string): number {
+function addTo(names: Set<string>, waMessageId: string): number {
+  const name = cleanText(waMessageId.slice(0, MAX_ID_CHARS));
   if (names.has(name)) return 0;
   if (names.size >= MAX_NAMED) return 1;
   names.add(name);

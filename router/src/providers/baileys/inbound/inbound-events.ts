@@ -35,12 +35,23 @@ export type InboundEvent<S extends InboundStanza, C> =
   | { type: 'stanza'; stanza: S }
   /** The stanza was decrypted; its unit has this number. Without content it contained a group key and no message. */
   | { type: 'read'; stanza: S; unit: number; content: C | undefined; bytes: number }
-  /** `spent`: its message keys were used, so it was read before. `not-attempted`: storage failed, and its unit is void. */
-  | { type: 'not-read'; stanza: S; why: 'spent' | 'failed' | 'not-attempted' }
+  /**
+   * `spent`: its message keys were used, so it was read before. `not-attempted`: storage failed, and its unit is void.
+   * `impossible`: wa2ai cannot handle it, whenever it arrives.
+   */
+  | {
+      type: 'not-read';
+      stanza: S;
+      why: 'spent' | 'failed' | 'not-attempted' | 'impossible';
+      /** Of `not-attempted`: the stanza may be the cause, because the database works. */
+      isSuspect?: boolean;
+    }
   /** Everything up to this unit is durable. */
   | { type: 'committed'; unit: number }
-  /** Every unit that is not durable is void. */
-  | { type: 'commit-failed' }
+  /** Every unit that is not durable is void. `isSuspect`: a stanza of them may be the cause, because the database works. */
+  | { type: 'commit-failed'; isSuspect?: boolean }
+  /** The database rejects the unit of a stanza, which is void; the units after it are not. */
+  | { type: 'rejected'; unit: number }
   /** A message of an earlier process, in stanza order; before the first connection. */
   | {
       type: 'journalled';
@@ -73,7 +84,7 @@ export type InboundEffect<S extends InboundStanza, C> =
   | { type: 'receipts'; stanzas: S[] }
   /** Send a retry request to the sender, and refuse this stanza. */
   | { type: 'ask-retry'; stanza: S }
-  /** Refuse a stanza whose message was read before. */
+  /** Refuse a stanza whose message was read before, or that wa2ai cannot handle. */
   | { type: 'refuse'; stanza: S }
   /** Ends with `delivered` or `not-delivered`. */
   | { type: 'deliver'; key: string; order: bigint; content: C }

@@ -156,12 +156,27 @@ export class InboundRunner {
     this.#unlisten?.();
     this.#unlisten = auth.commits.listen({
       durable: (unit) => this.#event({ type: 'committed', unit }),
-      failed: () => this.#event({ type: 'commit-failed' }),
+      failed: (error) => this.#event({ type: 'commit-failed', isSuspect: isAnswer(error) }),
+      rejected: (unit, error) => {
+        this.#options.log.error(
+          { err: error },
+          'message rejected by the database, recorded as undecryptable',
+        );
+        this.#event({ type: 'rejected', unit });
+      },
     });
     this.#connection = connection;
     this.#isActive = false;
     this.#event({ type: 'opened', durable: auth.commits.durable });
-    const onStanza = (node: BinaryNode) => this.#arrived(connection, node);
+    const onStanza = (node: BinaryNode) => {
+      try {
+        this.#arrived(connection, node);
+      } catch (error) {
+        // It would end the process, and WhatsApp would deliver the stanza again.
+        this.#options.log.error({ err: error }, 'message stanza cannot be read, refused');
+        socket.sendMessageAck(node, NACK_REASONS.ParsingError).catch(() => undefined);
+      }
+    };
     const onOffline = () => this.#event({ type: 'offline-ended' });
     const onUpdate = ({ isOnline }: { isOnline?: boolean }) => {
       if (isOnline !== undefined) this.#isActive = isOnline;
@@ -268,10 +283,13 @@ export class InboundRunner {
 
   #handleEvents(): void {
     this.#isHandling = true;
-    for (let next = this.#events.shift(); next; next = this.#events.shift()) {
-      for (const effect of this.#state.handle(next)) this.#perform(effect);
+    try {
+      for (let next = this.#events.shift(); next; next = this.#events.shift()) {
+        for (const effect of this.#state.handle(next)) this.#perform(effect);
+      }
+    } finally {
+      this.#isHandling = false;
     }
-    this.#isHandling = false;
     this.#onProgress?.();
   }
 
@@ -326,7 +344,7 @@ export class InboundRunner {
     try {
       const { result, unit } = await auth.steps.run(async (unit) => {
         if (stanza.pair) await signal.learn(stanza.pair);
-        const { repository, plaintexts } = signal.decryptor(unit);
+        const { repository, plaintexts } = signal.decryptor(unit, stanza.attrs.from);
         const reading = await readStanza(stanza.node, own, repository);
         if (reading.kind === 'message' && isContent) {
           unit.journal = journalEntryOf(stanza, order, plaintexts, behind);
@@ -342,10 +360,17 @@ export class InboundRunner {
       if (message && stanza.receipt.isOwn) this.#passToBaileys(connection, message, stanza);
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
-      this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'decryption interrupted');
-      this.#event({ type: 'not-read', stanza, why: 'not-attempted' });
+      const about = { err: error, ...this.#about(stanza) };
+      if (!(error instanceof StorageUnavailableError)) {
+        // A fault of wa2ai or of Baileys, or values that the database rejects: another delivery ends in the same way.
+        this.#options.log.error(about, 'message cannot be handled, recorded as undecryptable');
+        this.#event({ type: 'not-read', stanza, why: 'impossible' });
+        return;
+      }
+      this.#options.log.debug(about, 'decryption interrupted');
+      this.#event({ type: 'not-read', stanza, why: 'not-attempted', isSuspect: isAnswer(error) });
       // Its slot stays open until WhatsApp delivers it again, which needs a new connection.
-      if (error instanceof StorageUnavailableError) this.#options.onStorageFailed(error);
+      this.#options.onStorageFailed(error);
     }
   }
 
@@ -482,6 +507,10 @@ export class InboundRunner {
     }
     this.#onProgress = undefined;
   }
+}
+
+function isAnswer(error: unknown): boolean {
+  return error instanceof StorageUnavailableError && error.isAnswer;
 }
 
 function isOrdinary(stanza: Stanza): stanza is OrdinaryStanza {

@@ -9,8 +9,10 @@
  * | waiting | read | committing | – |
  * | waiting | not read, connection open | missing for 5 s | retry request to the sender |
  * | waiting | not read or closed, connection ended | missing | – |
+ * | waiting | impossible, or open at the end of two connections | done | refuse; record as undecryptable |
  * | committing | committed | ready | receipt |
  * | committing | commit failed | missing | – |
+ * | committing | its unit is rejected | done | refuse; record as undecryptable |
  * | ready | first in its chat | delivering | deliver to core |
  * | delivering | delivered | done | forget the journal row, some seconds later |
  * | delivering | not delivered, service stops | ready | – |
@@ -48,6 +50,9 @@ const MAX_GONE = 10_000;
 /** Maximum of earlier messages in a journal row. */
 const MAX_BEHIND = 100;
 const MAX_FORGOTTEN = 1_000;
+/** A stanza that was open when so many connections ended, with a database that works, is refused. */
+const MAX_INTERRUPTIONS = 2;
+const MAX_SUSPECTS = 1_000;
 
 interface Message<S, C> {
   readonly key: string;
@@ -91,6 +96,8 @@ export class InboundState<S extends InboundStanza, C> {
   #lastOrder: bigint;
   #connection = 0;
   #isConnected = false;
+  /** Nothing can be stored before the next connection. */
+  #isCommitFailed = false;
   /** Ticks since the last message of the offline batch; undefined: no batch is awaited. */
   #quietTicks: number | undefined;
   readonly #chats = new Map<string, Chat<S, C>>();
@@ -107,6 +114,11 @@ export class InboundState<S extends InboundStanza, C> {
   #durable = 0;
   /** Messages with a retry request, oldest first. */
   readonly #undecrypted = new Map<string, { stanza: S; order: bigint; failures: number; dueTick: number }>();
+  /**
+   * Hashes of stanzas that may have ended a connection, and how many. The connection ends before other stanzas are handled,
+   * so they are handled alone and last.
+   */
+  readonly #suspects = new Map<string, number>();
   /** Journal rows of stored messages, with the tick of their deletion; undefined: after the offline batch. */
   readonly #stored = new Map<string, number | undefined>();
   #bytes = 0;
@@ -153,6 +165,7 @@ export class InboundState<S extends InboundStanza, C> {
       case 'opened':
         this.#durable = event.durable;
         this.#connection += 1;
+        this.#isCommitFailed = false;
         this.#isConnected = true;
         break;
       case 'logged-in':
@@ -187,7 +200,10 @@ export class InboundState<S extends InboundStanza, C> {
         this.#committed(event.unit);
         break;
       case 'commit-failed':
-        this.#commitFailed();
+        this.#commitFailed(event.isSuspect ?? false);
+        break;
+      case 'rejected':
+        this.#rejected(event.unit);
         break;
       case 'journalled':
         this.#journalled(event);
@@ -345,6 +361,10 @@ export class InboundState<S extends InboundStanza, C> {
       const arrival = chat && this.#dequeue(chat, 'first');
       if (!chat || !arrival) return;
       const { stanza, message } = arrival;
+      if ((this.#suspects.get(stanza.hash) ?? 0) >= MAX_INTERRUPTIONS) {
+        this.#setAside(arrival);
+        continue;
+      }
       if (isRead(message) && message.hash === stanza.hash) {
         this.#readAgain(arrival);
         continue;
@@ -364,11 +384,35 @@ export class InboundState<S extends InboundStanza, C> {
   /** The next chat with a stanza that may be decrypted now. */
   #eligible(): Chat<S, C> | undefined {
     const isFull = this.#unstored >= this.#limits.maxUnstored;
+    if (this.#committing.some(({ stanza }) => this.#suspects.has(stanza.hash))) return undefined;
+    let last: Chat<S, C> | undefined;
     for (const chat of this.#decryptQueue) {
       // Ready messages of a chat may wait for this stanza, so it is decrypted despite the limit.
-      if (!isFull || chat.slots[0]?.state === 'waiting') return chat;
+      if (isFull && chat.slots[0]?.state !== 'waiting') continue;
+      if (!this.#suspects.has(chat.waiting[0]?.stanza.hash ?? '')) return chat;
+      last ??= chat;
     }
-    return undefined;
+    return this.#committing.length === 0 ? last : undefined;
+  }
+
+  /** A connection ended while the stanza was open, and the stanza may be the cause. */
+  #suspect({ hash }: S): void {
+    const interruptions = this.#suspects.get(hash) ?? 0;
+    this.#suspects.delete(hash);
+    this.#suspects.set(hash, interruptions + 1);
+    const [oldest] = this.#suspects.keys();
+    if (oldest !== undefined && this.#suspects.size > MAX_SUSPECTS) this.#suspects.delete(oldest);
+  }
+
+  /** Ends a stanza that wa2ai cannot handle: nothing must wait for it, and WhatsApp must not deliver it again. */
+  #setAside({ stanza, message }: Arrival<S, C>): void {
+    this.#suspects.delete(stanza.hash);
+    this.#effects.push({ type: 'refuse', stanza });
+    if (message.state === 'done' || (isRead(message) && message.hash !== stanza.hash)) return;
+    this.#undecrypted.delete(message.key);
+    this.#effects.push({ type: 'undecryptable', stanza, order: message.order });
+    message.hash = stanza.hash;
+    this.#leave(message, 'done');
   }
 
   /** The same stanza was delivered again: its receipt was lost, or is not sent yet. */
@@ -398,13 +442,19 @@ export class InboundState<S extends InboundStanza, C> {
     if (unit <= this.#durable) this.#committed(this.#durable);
   }
 
-  #notRead({ stanza, why }: EventOf<S, C, 'not-read'>): void {
+  #notRead({ stanza, why, isSuspect }: EventOf<S, C, 'not-read'>): void {
     const arrival = this.#takeDecrypting(stanza);
     if (!arrival) return;
     const { message } = arrival;
+    // After a failed commit every step fails.
+    if (isSuspect && !this.#isCommitFailed && !this.#isOver(arrival)) this.#suspect(stanza);
     // It can be neither acknowledged nor refused now.
     if (why === 'not-attempted' || this.#isOver(arrival)) {
       this.#miss(message, undefined);
+      return;
+    }
+    if (why === 'impossible') {
+      this.#setAside(arrival);
       return;
     }
     if (why === 'failed' && !isRead(message)) {
@@ -426,6 +476,7 @@ export class InboundState<S extends InboundStanza, C> {
     const firstOpen = this.#committing.findIndex((arrival) => arrival.unit > this.#durable);
     const done = this.#committing.splice(0, firstOpen < 0 ? this.#committing.length : firstOpen);
     for (const { message, stanza } of done) {
+      this.#suspects.delete(stanza.hash);
       if (isInMemoryOnly(message)) message.hash = stanza.hash;
       if (message.state !== 'committing' || message.hash !== stanza.hash) continue;
       if (message.content === undefined) {
@@ -438,8 +489,16 @@ export class InboundState<S extends InboundStanza, C> {
     this.#sendReceipts(done);
   }
 
-  #commitFailed(): void {
-    for (const { message } of this.#committing.splice(0)) {
+  #rejected(unit: number): void {
+    const isOfUnit = (arrival: { unit: number }) => arrival.unit === unit;
+    for (const arrival of this.#committing.filter(isOfUnit)) this.#setAside(arrival);
+    this.#committing = this.#committing.filter((arrival) => !isOfUnit(arrival));
+  }
+
+  #commitFailed(isSuspect: boolean): void {
+    this.#isCommitFailed = true;
+    for (const { message, stanza } of this.#committing.splice(0)) {
+      if (isSuspect) this.#suspect(stanza);
       if (message.state !== 'committing') continue;
       this.#unstored -= 1;
       this.#bytes -= message.bytes;

@@ -42,6 +42,8 @@ const SILENT = {
 const CIPHERTEXTS = new Set(['pkmsg', 'msg', 'skmsg']);
 /** Estimated memory of a waiting stanza or a decrypted message in addition to its bytes. */
 const OVERHEAD_BYTES = 2_500;
+/** WhatsApp's own ids have 16 to 32 characters; senders may choose longer ones. */
+const MAX_ID_CHARS = 256;
 
 /** The stanza of an ordinary message: Signal ciphertexts of a person or a group member. */
 export interface OrdinaryStanza extends InboundStanza {
@@ -73,7 +75,7 @@ export function ordinaryStanza(
   const isGroup = isJidGroup(attrs.from) === true;
   if (!isGroup && !isPnUser(attrs.from) && !isLidUser(attrs.from)) return undefined;
   const hash = createHash('sha256').update(attrs.participant ?? attrs.from ?? '');
-  let bytes = OVERHEAD_BYTES;
+  let bytes = bytesOf(attrs);
   let parts = 0;
   let hasPreKey = false;
   for (const { tag, attrs: part, content: ciphertext } of content) {
@@ -117,7 +119,7 @@ export function describe(
     key: messageKeyOf(fullMessage),
     chat: chatOf(attrs),
     hash: '',
-    bytes: OVERHEAD_BYTES,
+    bytes: bytesOf(attrs),
     isOffline: attrs.offline !== undefined,
     author,
     // Baileys' handleMessage (messages-recv.js): where an own message's receipt goes depends on its addressing.
@@ -144,7 +146,14 @@ function pairOf(jid: string, alternate: string | null | undefined): LIDMapping |
  */
 export function messageKeyOf({ key }: WAMessage): string {
   const sender = key.fromMe ? 'own' : bareJid(key.participant);
-  return `${bareJid(key.remoteJid)} ${sender} ${key.id ?? ''}`;
+  const id = key.id ?? '';
+  // Thousands of keys are in memory.
+  const short = id.length <= MAX_ID_CHARS ? id : createHash('sha256').update(id).digest('hex');
+  return `${bareJid(key.remoteJid)} ${sender} ${short}`;
+}
+
+function bytesOf(attrs: Attrs): number {
+  return Object.values(attrs).reduce((sum, value) => sum + 2 * (value?.length ?? 0), OVERHEAD_BYTES);
 }
 
 /** The chat's JID, without a device, in a message key. */

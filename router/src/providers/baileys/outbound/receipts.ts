@@ -1,5 +1,6 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { parseJid } from '../../../core/chat-id.ts';
+import { Wa2aiError } from '../../../core/errors.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { OwnJids } from '../inbound/read-stanza.ts';
@@ -66,8 +67,11 @@ function userOf(jid: string | undefined): string | undefined {
 
 function timeOf(seconds: string | undefined, nowMs: number): number {
   const atMs = Number(seconds) * 1_000;
-  return atMs > 0 ? atMs : nowMs;
+  return atMs > 0 && atMs <= nowMs + MAX_AHEAD_MS ? atMs : nowMs;
 }
+
+/** How far this machine's clock may be behind WhatsApp's. */
+const MAX_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
 /** Nobody waits for a receipt, and the ack and the delivery of one message then need one write. */
 const GATHER_MS = 250;
@@ -78,7 +82,7 @@ const MAX_KEPT = 20_000;
 
 /**
  * Stores receipts in batches, in order. Receipts that could not be stored are added to the next batch, or stored after
- * 5 s.
+ * 5 s. One that can never be stored is dropped, so that the others are.
  */
 export class ReceiptBatch {
   readonly #store: (receipts: MessageReceipt[]) => Promise<void>;
@@ -123,10 +127,24 @@ export class ReceiptBatch {
       try {
         await this.#store(batch);
       } catch (error) {
+        if (error instanceof Wa2aiError && error.disposition === 'dead') {
+          await this.#storeEach(batch);
+          return;
+        }
         this.#kept.unshift(...batch);
         this.#log.warn({ err: error, receipts: batch.length }, 'receipts not stored, retrying');
         if (!this.#isFinished) this.#retryTimer = setTimeout(() => this.#flush(), RETRY_MS).unref();
       }
     });
+  }
+
+  async #storeEach(batch: readonly MessageReceipt[]): Promise<void> {
+    for (const receipt of batch) {
+      try {
+        await this.#store([receipt]);
+      } catch (error) {
+        this.#log.warn({ err: error, state: receipt.state }, 'receipt not stored, dropped');
+      }
+    }
   }
 }

@@ -1,5 +1,6 @@
 import type { SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
+import { cleanText } from '../../../core/clean-text.ts';
 import type { KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
 import type { GroupCommit, StoredWrite } from './group-commit.ts';
 import { decodeKey, encodeKey, isReadableKey } from './key-encoding.ts';
@@ -12,6 +13,9 @@ const CACHE_MAX_CHARS = 32 * 1024 * 1024;
  * device, which writes seldom, needs one for each message that is sent. The recipient computes that many keys after a crash.
  */
 const RESERVED = { afterDecryption: 8, afterEncryption: 32 };
+
+/** An index entry of PostgreSQL has at most 2,704 bytes, and this is one of its four columns. */
+const MAX_KEY_ID_BYTES = 1_000;
 
 /** A key's text; undefined for an absent key. */
 interface Known {
@@ -33,6 +37,9 @@ export interface AccountKeysOptions {
 /**
  * The Signal keys of one account. Writes are visible at once, and durable with their group commit. Reads use a bounded
  * cache, which also contains absent keys. This process is the only user of the keys, so the cache is never stale.
+ *
+ * Peers and WhatsApp choose parts of the names. A key whose name PostgreSQL cannot store is always absent: it is neither
+ * read nor written.
  */
 export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
   readonly #options: AccountKeysOptions;
@@ -56,6 +63,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
         this.#cache.clear();
         options.onStorageFailed(error);
       },
+      rejected: (unit) => this.#drop(unit),
     });
   }
 
@@ -66,8 +74,10 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
   ): Promise<{ [keyId: string]: SignalDataTypeMap[T] }> {
     const names = keyIds.map((keyId) => ({ category, keyId }));
     await this.warm(names);
-    const found: { [keyId: string]: SignalDataTypeMap[T] } = {};
+    // No prototype: a key may be named `__proto__`.
+    const found: { [keyId: string]: SignalDataTypeMap[T] } = Object.create(null);
     for (const keyId of keyIds) {
+      if (!isStorable(keyId)) continue;
       // An entry may be evicted between its read and now when there are many.
       const known = this.#known({ category, keyId }) ?? (await this.#readOne({ category, keyId }));
       if (known?.text !== undefined) found[keyId] = decodeKey(category, known.text);
@@ -82,7 +92,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
   async warm(names: readonly KeyName[]): Promise<void> {
     const reads = new Set<Promise<void>>();
     for (const name of names) {
-      if (this.#known(name)) continue;
+      if (this.#known(name) || !isStorable(name.keyId)) continue;
       reads.add(this.#reading.get(nameOf(name)) ?? this.#request(name));
     }
     if (reads.size > 0) await Promise.all(reads);
@@ -98,8 +108,8 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
     const stored: StoredWrite[] = [];
     const known: Array<[name: string, known: Known]> = [];
     for (const write of unit.writes) {
-      if (unit.isEncryption && this.#isReserved(write)) continue;
       const { category, keyId, value } = write;
+      if (!isStorable(keyId) || (unit.isEncryption && this.#isReserved(write))) continue;
       const text = value === undefined ? undefined : encodeKey(category, value);
       const count = unit.isEncryption ? RESERVED.afterEncryption : RESERVED.afterDecryption;
       const reserved = category === 'session' && value !== undefined ? withReserve(value, count) : undefined;
@@ -107,7 +117,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
       known.push([nameOf(write), { text, reserve: reserved?.reserve }]);
     }
     if (stored.length === 0 && !unit.journal) return 0;
-    const number = this.#options.commits.append(stored, unit.journal);
+    const number = this.#options.commits.append(stored, unit);
     for (const [name, { text, reserve }] of known) this.#pending.set(name, { text, reserve, unit: number });
     return number;
   }
@@ -133,6 +143,11 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
       this.#pending.delete(name);
       this.#cache.set(name, { text: known.text, reserve: known.reserve });
     }
+  }
+
+  /** The store has the earlier values of what the unit wrote. */
+  #drop(unit: number): void {
+    for (const [name, known] of this.#pending) if (known.unit === unit) this.#pending.delete(name);
   }
 
   #request(name: KeyName): Promise<void> {
@@ -180,6 +195,11 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
       return { text };
     });
   }
+}
+
+/** Without NUL and halves of surrogate pairs, and short enough for an index. */
+function isStorable(keyId: string): boolean {
+  return keyId === cleanText(keyId) && Buffer.byteLength(keyId) <= MAX_KEY_ID_BYTES;
 }
 
 function nameOf({ category, keyId }: KeyName): string {

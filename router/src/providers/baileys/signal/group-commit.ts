@@ -1,3 +1,4 @@
+import { StorageRejectedError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { JournalEntry } from '../../../core/ports/journal.ts';
 import type { KeyChange, KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
@@ -12,11 +13,15 @@ export interface GroupCommitListener {
   durable(unit: number): void;
   /** Every unit that is not durable is void. Called once for each failure. */
   failed(error: unknown): void;
+  /** The database rejects the values of this unit of a stanza. It is void; the others are stored. Before `durable`. */
+  rejected?(unit: number, error: StorageRejectedError): void;
 }
 
-interface Batch {
-  writes: Map<string, StoredWrite>;
-  journal: JournalEntry[];
+interface AppendedUnit {
+  unit: number;
+  writes: readonly StoredWrite[];
+  journal: JournalEntry | undefined;
+  isStanza: boolean;
 }
 
 /** Waits before the second and third attempt of a commit: enough for a database that restarts its connections. */
@@ -25,14 +30,15 @@ const RETRY_AFTER_MS = [50, 250];
 /**
  * Makes the units of one account durable, in the order of `append`: one commit contains all units that were appended
  * during the previous one. Units depend on each other, so after a failed commit nothing can be appended until
- * `recover`.
+ * `recover`. Values that the database rejects are another matter: their units are found, and only those of stanzas are left
+ * out. What a later unit has of such a unit is complete, because a write has the whole value of its key.
  */
 export class GroupCommit {
   readonly #store: KeyStore;
   readonly #scope: KeyScope;
   readonly #clock: Clock;
   readonly #listeners = new Set<GroupCommitListener>();
-  #next: Batch | undefined;
+  #next: AppendedUnit[] = [];
   #running: Promise<void> | undefined;
   #failure: { error: unknown } | undefined;
   #appended = 0;
@@ -58,12 +64,13 @@ export class GroupCommit {
    * @returns the unit's number, from 1
    * @throws {StorageUnavailableError} an earlier unit could not be stored, so this one is not
    */
-  append(writes: readonly StoredWrite[], journal?: JournalEntry): number {
+  append(
+    writes: readonly StoredWrite[],
+    { journal, isStanza = false }: { journal?: JournalEntry | undefined; isStanza?: boolean } = {},
+  ): number {
     if (this.#failure) throw this.#failure.error;
-    this.#next ??= { writes: new Map(), journal: [] };
-    for (const write of writes) this.#next.writes.set(`${write.category} ${write.keyId}`, write);
-    if (journal) this.#next.journal.push(journal);
     this.#appended += 1;
+    this.#next.push({ unit: this.#appended, writes, journal, isStanza });
     this.#running ??= this.#run();
     return this.#appended;
   }
@@ -98,15 +105,15 @@ export class GroupCommit {
   async #run(): Promise<void> {
     // Units of the same iteration of the event loop share the first commit.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#next) {
+    while (this.#next.length > 0) {
       const batch = this.#next;
       const last = this.#appended;
-      this.#next = undefined;
+      this.#next = [];
       try {
-        await this.#commit(changeOf(batch));
+        await this.#commitBatch(batch);
       } catch (error) {
         this.#failure = { error };
-        this.#next = undefined;
+        this.#next = [];
         this.#running = undefined;
         for (const listener of [...this.#listeners]) listener.failed(error);
         return;
@@ -117,11 +124,28 @@ export class GroupCommit {
     this.#running = undefined;
   }
 
+  async #commitBatch(batch: readonly AppendedUnit[]): Promise<void> {
+    try {
+      return await this.#commit(changeOf(batch));
+    } catch (error) {
+      if (!(error instanceof StorageRejectedError)) throw error;
+    }
+    for (const one of batch) {
+      try {
+        await this.#commit(changeOf([one]));
+      } catch (error) {
+        if (!(error instanceof StorageRejectedError && one.isStanza)) throw error;
+        for (const listener of [...this.#listeners]) listener.rejected?.(one.unit, error);
+      }
+    }
+  }
+
   async #commit(change: KeyChange): Promise<void> {
     for (const waitMs of RETRY_AFTER_MS) {
       try {
         return await this.#store.commit(this.#scope, change);
-      } catch {
+      } catch (error) {
+        if (error instanceof StorageRejectedError) throw error;
         await this.#clock.sleep(waitMs);
       }
     }
@@ -129,8 +153,12 @@ export class GroupCommit {
   }
 }
 
-function changeOf({ writes, journal }: Batch): KeyChange {
-  const change: KeyChange = { puts: [], deletes: [], journal };
+function changeOf(units: readonly AppendedUnit[]): KeyChange {
+  const writes = new Map<string, StoredWrite>();
+  for (const unit of units) {
+    for (const write of unit.writes) writes.set(`${write.category} ${write.keyId}`, write);
+  }
+  const change: KeyChange = { puts: [], deletes: [], journal: units.flatMap(({ journal }) => journal ?? []) };
   for (const { category, keyId, value } of writes.values()) {
     if (value === undefined) change.deletes.push({ category, keyId });
     else change.puts.push({ category, keyId, value });

@@ -1,5 +1,6 @@
 import {
   DEFAULT_CONNECTION_CONFIG,
+  isJidGroup,
   jidDecode,
   type LIDMapping,
   type SignalAuthState,
@@ -25,8 +26,8 @@ export interface StanzaDecryptor {
 export interface AccountSignal {
   /** For Baileys: every change is a step, and WhatsApp is queried for LIDs outside of steps. */
   repository: SignalRepositoryWithLIDStore;
-  /** For the step that has this unit. */
-  decryptor(unit: Unit): StanzaDecryptor;
+  /** For the step that has this unit, and a stanza of the chat with this JID. */
+  decryptor(unit: Unit, chatJid: string | undefined): StanzaDecryptor;
   /** Stores that a number and a LID are one person, and moves the number's sessions to the LID. Call it in a step. */
   learn(pair: LIDMapping): Promise<void>;
 }
@@ -75,8 +76,11 @@ export function createAccountSignal(
         return inner.encryptMessage(options);
       }),
     encryptGroupMessage: (options) => steps.step(() => inner.encryptGroupMessage(options)),
-    processSenderKeyDistributionMessage: (options) =>
-      steps.step(() => inner.processSenderKeyDistributionMessage(options)),
+    // From stanzas that Baileys decrypts: status updates and broadcast lists. Keys of groups come in the stanzas of groups.
+    processSenderKeyDistributionMessage: async (options) => {
+      if (!options.item.groupId?.endsWith('@broadcast')) return;
+      await steps.step(() => inner.processSenderKeyDistributionMessage(options));
+    },
     getSenderKeyDistributionMessage: (options) =>
       steps.step(() => inner.getSenderKeyDistributionMessage(options)),
     injectE2ESession: (options) => steps.step(() => inner.injectE2ESession(options)),
@@ -87,7 +91,8 @@ export function createAccountSignal(
     hasSenderKey: (options) => steps.step(() => inner.hasSenderKey(options)),
   };
 
-  const decryptor = (unit: Unit): StanzaDecryptor => {
+  const decryptor = (unit: Unit, chatJid: string | undefined): StanzaDecryptor => {
+    unit.isStanza = true;
     const plaintexts: Uint8Array[] = [];
     const part = async (decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> => {
       const mark = unit.mark();
@@ -104,6 +109,11 @@ export function createAccountSignal(
       plaintexts,
       repository: {
         ...inner,
+        // The author chooses the group's name in the message; the stanza's group is the true one.
+        processSenderKeyDistributionMessage: async ({ item, authorJid }) => {
+          if (!chatJid || !isJidGroup(chatJid)) return;
+          await inner.processSenderKeyDistributionMessage({ item: { ...item, groupId: chatJid }, authorJid });
+        },
         decryptGroupMessage: (options) => part(() => inner.decryptGroupMessage(options)),
         decryptMessage: (options) =>
           part(() => {

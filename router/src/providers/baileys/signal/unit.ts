@@ -16,6 +16,8 @@ export class Unit {
   storageError: unknown;
   /** The step encrypts: what it changes in a session is the position of the sending chain. */
   isEncryption = false;
+  /** The step decrypts a stanza: when the database rejects the unit, the stanza ends and later units are stored. */
+  isStanza = false;
   #writes = new Map<string, KeyWrite>();
 
   get writes(): Iterable<KeyWrite> {

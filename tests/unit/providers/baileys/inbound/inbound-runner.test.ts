@@ -7,10 +7,11 @@ import {
   type WAMessage,
   type WASocket,
 } from '@whiskeysockets/baileys';
+import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
-import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
+import { StorageRejectedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
@@ -20,19 +21,26 @@ import { openAuthState } from '../../../../../router/src/providers/baileys/signa
 import { createAccountSignal } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
 import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
+import { anyText } from '../../../../support/any-text.ts';
+import { runs } from '../../../../support/property-runs.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 import { SignalPeer } from '../../../../whatsapp-emulator/signal-peer.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
+const BO = '34600000003@s.whatsapp.net';
 const ME = '34600000001:1@s.whatsapp.net';
 
 /** A store whose commits can fail, and wait. */
 class WatchedStore extends MemoryKeyStore {
   isDown = false;
   gate: Promise<void> = Promise.resolve();
+  /** WhatsApp id whose commit fails with this error. */
+  failing: { waMessageId: string; error: Error } | undefined;
 
   override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
     await this.gate;
+    const isFailing = change.journal.some(({ waMessageId }) => waMessageId === this.failing?.waMessageId);
+    if (this.failing && isFailing) throw this.failing.error;
     if (this.isDown) throw new StorageUnavailableError('no database');
     await super.commit(scope, change);
   }
@@ -120,7 +128,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     });
   const arrive = (node: BinaryNode) => socket.ws.emit('CB:message', node);
   const next = (event: Observed) => new Promise<void>((resolve) => observed.once(event, () => resolve()));
-  const peer = new SignalPeer('34600000002');
+  const peers = new Map<string, SignalPeer>();
   const bundle = () => ({
     registrationId: auth.creds.registrationId,
     identityKey: generateSignalPubKey(auth.creds.signedIdentityKey.public),
@@ -130,10 +138,16 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
       signature: auth.creds.signedPreKey.signature,
     },
   });
-  /** A message of Ana's phone. */
-  const stanza = async (id: string, message: proto.IMessage = { conversation: id }): Promise<BinaryNode> => {
+  /** A message of a phone. */
+  const stanza = async (
+    id: string,
+    message: proto.IMessage = { conversation: id },
+    from = ANA,
+  ): Promise<BinaryNode> => {
+    const peer = peers.get(from) ?? new SignalPeer(from.slice(0, 11));
+    peers.set(from, peer);
     const { type, bytes } = await peer.encryptFor(ME, message, bundle);
-    const attrs = { id, from: ANA, type: 'text', t: String(Math.floor(Date.now() / 1_000)) };
+    const attrs = { id, from, type: 'text', t: String(Math.floor(Date.now() / 1_000)) };
     return { tag: 'message', attrs, content: [{ tag: 'enc', attrs: { v: '2', type }, content: bytes }] };
   };
   return { runner, journal, store, auth, socket, connect, arrive, next, stanza, received, said, state, log };
@@ -254,6 +268,56 @@ describe('a message that reaches the socket', () => {
     arrive(node);
     await both;
     expect(texts(received)).toEqual(['A']);
+    await runner.stop();
+  });
+
+  it('ends as undecryptable when the database rejects it, and the others are answered', async () => {
+    const { connect, arrive, next, stanza, received, said, store, runner } = await setup();
+    connect();
+    store.failing = { waMessageId: 'B', error: new StorageRejectedError('rejected') };
+    const [a, b, c] = [await stanza('A'), await stanza('B'), await stanza('C')];
+    const refused = next('refused');
+    for (const node of [a, b, c]) arrive(node);
+    await refused;
+    while (received.length < 3) await next('received');
+    expect(received.map(({ waMessageId }) => waMessageId).toSorted()).toEqual(['A', 'B:undecryptable', 'C']);
+    expect(said).toContain('refuse B 487');
+    await runner.stop();
+  });
+
+  it('ends as undecryptable after two connections that it ended with a database that works', async () => {
+    const { connect, arrive, next, stanza, received, said, store, auth, runner } = await setup();
+    const error = new StorageUnavailableError('canceled', { isAnswer: true });
+    store.failing = { waMessageId: 'A', error };
+    const node = await stanza('A');
+    for (let connection = 1; connection <= 2; connection += 1) {
+      const detach = connect();
+      const failed = next('failed');
+      arrive(node);
+      await failed;
+      detach();
+      await auth.prepare();
+    }
+    connect();
+    const both = Promise.all([next('received'), next('refused')]);
+    arrive(node);
+    await both;
+    expect(received).toMatchObject([{ waMessageId: 'A:undecryptable', kind: 'undecryptable' }]);
+    expect(said).toEqual(['refuse A 487']);
+    await runner.stop();
+  });
+
+  it('ends as undecryptable when its business name cannot be read', async () => {
+    const { connect, arrive, next, stanza, received, said, runner } = await setup();
+    connect();
+    const node = await stanza('A');
+    const parts = node.content as BinaryNode[];
+    parts.push({ tag: 'verified_name', attrs: {}, content: Buffer.from('no certificate') });
+    const both = Promise.all([next('received'), next('refused')]);
+    arrive(node);
+    await both;
+    expect(received).toMatchObject([{ waMessageId: 'A:undecryptable' }]);
+    expect(said).toEqual(['refuse A 487']);
     await runner.stop();
   });
 
@@ -406,4 +470,124 @@ it('passes messages of the own phone to Baileys', async () => {
   expect(said).toContain('show A');
   expect(received[0]).toMatchObject({ text: 'from my phone', ignoredReason: 'own-message' });
   await runner.stop();
+});
+
+/** Text that peers may put anywhere. */
+const anyPart = fc.oneof(
+  fc.constantFrom(
+    ANA,
+    ME,
+    '120363000000000001@g.us',
+    '900000000000002@lid',
+    'a\0b@g.us',
+    '@lid',
+    'status@broadcast',
+  ),
+  fc.constantFrom('', '\ud800', '__proto__', 'x'.repeat(100_000), '1700000000', '-1', '1e300', 'NaN'),
+  anyText(40),
+);
+const ADDRESSES = [
+  'from',
+  'participant',
+  'recipient',
+  'sender_pn',
+  'sender_lid',
+  'participant_pn',
+  'participant_lid',
+];
+const OTHERS = [
+  't',
+  'notify',
+  'category',
+  'offline',
+  'addressing_mode',
+  'edit',
+  'recipient_pn',
+  'peer_recipient_lid',
+];
+const anyAttrs = fc
+  .uniqueArray(fc.constantFrom(...ADDRESSES, ...OTHERS), { maxLength: 8 })
+  .chain((names) => fc.record(Object.fromEntries(names.map((name) => [name, anyPart]))));
+const anyPartNode = fc.record({
+  tag: fc.constantFrom('enc', 'enc', 'enc', 'verified_name', 'unavailable', 'plaintext', 'meta'),
+  type: fc.constantFrom('msg', 'pkmsg', 'skmsg', 'msmsg', 'x'),
+  content: fc.uint8Array({ maxLength: 60 }),
+});
+
+/** Bytes of protobuf fields with any numbers, nested: most of them are fields of a message. */
+const anyFields: fc.Arbitrary<Uint8Array> = fc.letrec<{ fields: Uint8Array }>((tie) => ({
+  fields: fc
+    .array(
+      fc.tuple(
+        fc.integer({ min: 1, max: 120 }),
+        fc.oneof(
+          { depthSize: 'small' },
+          anyPart.map((text) => Buffer.from(text.slice(0, 2_000))),
+          tie('fields'),
+        ),
+      ),
+      { maxLength: 4 },
+    )
+    .map((fields) => {
+      const writer = proto.Message.encode({}) as unknown as ProtobufWriter;
+      for (const [number, bytes] of fields) writer.uint32(number * 8 + 2).bytes(bytes);
+      return writer.finish();
+    }),
+})).fields;
+
+interface ProtobufWriter {
+  uint32(value: number): ProtobufWriter;
+  bytes(value: Uint8Array): ProtobufWriter;
+  finish(): Uint8Array;
+}
+
+describe('any stanza', () => {
+  it('is acknowledged, refused, requested again or passed to Baileys, and the next message is answered', async () => {
+    const { connect, arrive, next, stanza, received, said, runner } = await setup();
+    connect();
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(anyAttrs, fc.array(anyPartNode, { maxLength: 3 }), async (attrs, parts) => {
+        count += 1;
+        const id = `F${count}`;
+        const content = parts.map(({ tag, type, content }) => ({ tag, attrs: { type }, content }));
+        arrive({ tag: 'message', attrs: { from: ANA, t: '1700000000', ...attrs, id }, content });
+        arrive(await stanza(`N${count}`, undefined, BO));
+        while (!received.some(({ waMessageId }) => waMessageId === `N${count}`)) await next('received');
+        while (!said.some((what) => what.split(/[ ,]/).includes(id))) {
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      }),
+      runs(60),
+    );
+    await runner.stop();
+  });
+
+  it('of any content is acknowledged or requested again, and the next message is answered', async () => {
+    const { connect, arrive, next, stanza, received, said, runner } = await setup();
+    connect();
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(anyFields, async (bytes) => {
+        count += 1;
+        const encode = proto.Message.encode;
+        const content = { encoded: bytes } as unknown as proto.IMessage;
+        vi.spyOn(proto.Message, 'encode').mockImplementation((message, writer) =>
+          message === content
+            ? ({ finish: () => bytes } as ReturnType<typeof encode>)
+            : encode(message, writer),
+        );
+        const any = await stanza(`F${count}`, content);
+        vi.restoreAllMocks();
+        arrive(any);
+        arrive(await stanza(`N${count}`, undefined, BO));
+        while (!received.some(({ waMessageId }) => waMessageId === `N${count}`)) await next('received');
+        while (!said.some((what) => what.split(/[ ,]/).includes(`F${count}`))) {
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      }),
+      runs(60),
+    );
+    await runner.stop();
+  });
 });

@@ -322,3 +322,71 @@ it('ends the offline batch after twenty seconds without a message', () => {
   ticks(1);
   expect(state.openSlots).toBe(0);
 });
+
+describe('a stanza that cannot be handled', () => {
+  const END = ['refuse', 'undecryptable'];
+
+  it('is refused and recorded, and the next message of its chat is delivered', () => {
+    const { give, stanza, read, names } = byHand();
+    const [bad, next] = [stanza('bad'), stanza('next')];
+    give({ type: 'stanza', stanza: bad });
+    give({ type: 'stanza', stanza: next });
+    expect(names(give({ type: 'not-read', stanza: bad, why: 'impossible' }))).toEqual([...END, 'decrypt']);
+    read(next, 1);
+    expect(names(give({ type: 'committed', unit: 1 }))).toEqual(['receipts', 'deliver']);
+    expect(names(give({ type: 'stanza', stanza: bad }))).toEqual(['receipts']);
+  });
+
+  it('ends alone when the database rejects its unit', () => {
+    const { state, give, stanza, read, names } = byHand();
+    const [bad, next] = [stanza('bad'), stanza('next')];
+    for (const one of [bad, bad, next]) give({ type: 'stanza', stanza: one });
+    read(bad, 1);
+    read(next, 2);
+    expect(names(give({ type: 'rejected', unit: 1 }))).toEqual(['refuse', 'undecryptable', 'refuse']);
+    expect(give({ type: 'committed', unit: 2 })).toMatchObject([
+      { type: 'receipts', stanzas: [{ key: 'next' }] },
+      { type: 'deliver', key: 'next' },
+    ]);
+    give({ type: 'delivered', key: 'next', isStored: true });
+    expect([state.bytes, state.unstored, state.openSlots]).toEqual([0, 0, 0]);
+  });
+
+  it('is set aside when two connections in a row ended while it was open, and nobody else waits for it', () => {
+    const { give, stanza, read, names } = byHand();
+    const [bad, other] = [stanza('bad', 'a'), stanza('other', 'b')];
+    const connect = () => {
+      give({ type: 'closed' });
+      give({ type: 'opened', durable: 0 });
+      give({ type: 'logged-in' });
+    };
+    for (const one of [bad, other]) give({ type: 'stanza', stanza: one });
+    read(bad, 1);
+    read(other, 2);
+    give({ type: 'commit-failed', isSuspect: true });
+    connect();
+    expect(names(give({ type: 'stanza', stanza: bad }))).toEqual(['decrypt']);
+    give({ type: 'stanza', stanza: other });
+    // One of the two ended the connection, so each has a commit of its own.
+    expect(names(read(bad, 3))).toEqual([]);
+    expect(names(give({ type: 'commit-failed', isSuspect: true }))).toEqual(['decrypt']);
+    connect();
+    give({ type: 'not-read', stanza: other, why: 'not-attempted', isSuspect: true });
+    expect(names(give({ type: 'stanza', stanza: bad }))).toEqual(END);
+    expect(names(give({ type: 'stanza', stanza: other }))).toEqual(['decrypt']);
+    read(other, 4);
+    expect(names(give({ type: 'committed', unit: 4 }))).toEqual(['receipts', 'deliver']);
+  });
+
+  it('is not suspected when the database was away', () => {
+    const { give, stanza, read, names } = byHand();
+    const one = stanza('one');
+    for (let round = 0; round < 5; round += 1) {
+      expect(names(give({ type: 'stanza', stanza: one }))).toEqual(['decrypt']);
+      read(one, round + 1);
+      give({ type: 'commit-failed' });
+      give({ type: 'closed' });
+      give({ type: 'opened', durable: 0 });
+    }
+  });
+});

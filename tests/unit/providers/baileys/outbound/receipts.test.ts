@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { StorageRejectedError } from '../../../../../router/src/core/errors.ts';
 import {
   ackOf,
   ReceiptBatch,
@@ -133,4 +134,23 @@ describe('passing on receipts', () => {
     await batch.finish();
     expect(stored).toEqual(['A', 'B']);
   });
+
+  it('drops a receipt that can never be stored, and stores the others', async () => {
+    const stored: string[] = [];
+    const batch = new ReceiptBatch(async (receipts) => {
+      if (receipts.some(({ waMessageId }) => waMessageId === 'B')) throw new StorageRejectedError('rejected');
+      stored.push(...receipts.map((r) => r.waMessageId));
+    }, recordingLog());
+    batch.add([item('A'), item('B'), item('C')]);
+    await batch.flush();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(stored).toEqual(['A', 'C']);
+  });
 });
+
+it.each(['99999999999999999999', '1e300', '-1', 'x', 'Infinity'])(
+  'takes the own time for a receipt of the time %s',
+  (t) => {
+    expect(receiptsOf(receipt({ t }), own, NOW)).toMatchObject([{ atMs: NOW }]);
+  },
+);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
+import { StorageRejectedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { GroupCommit } from '../../../../../router/src/providers/baileys/signal/group-commit.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
@@ -9,10 +9,13 @@ class WatchedStore extends MemoryKeyStore {
   readonly commits: KeyChange[] = [];
   failures = 0;
   gate: Promise<void> = Promise.resolve();
+  /** Value that is rejected. */
+  rejected: string | undefined;
 
   override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
     this.commits.push(change);
     await this.gate;
+    if (change.puts.some(({ value }) => value === this.rejected)) throw new StorageRejectedError('rejected');
     if (this.failures > 0) {
       this.failures -= 1;
       throw new StorageUnavailableError('no database');
@@ -25,10 +28,14 @@ function setup() {
   const store = new WatchedStore();
   const clock = new FakeClock();
   const commits = new GroupCommit(store, { accountId: 'main', generation: 1 }, clock);
-  const observed: Array<number | 'failed'> = [];
-  commits.listen({ durable: (unit) => observed.push(unit), failed: () => observed.push('failed') });
-  const append = (keyId: string, value: string | undefined) =>
-    commits.append([{ category: 'session', keyId, value }]);
+  const observed: Array<number | string> = [];
+  commits.listen({
+    durable: (unit) => observed.push(unit),
+    failed: () => observed.push('failed'),
+    rejected: (unit) => observed.push(`rejected ${unit}`),
+  });
+  const append = (keyId: string, value: string | undefined, isStanza = false) =>
+    commits.append([{ category: 'session', keyId, value }], { isStanza });
   const holdCommits = () => {
     let open: () => void = () => undefined;
     store.gate = new Promise((resolve) => {
@@ -91,5 +98,26 @@ describe('GroupCommit', () => {
     expect(observed).toEqual(['failed', 3]);
     const names = ['a', 'b', 'c', 'd'].map((keyId) => ({ category: 'session', keyId }));
     expect(await store.read({ accountId: 'main', generation: 1 }, names)).toEqual([put('d', '1')]);
+  });
+
+  it('leaves out the unit of a stanza that the database rejects, and stores the others, in their order', async () => {
+    const { store, commits, append, observed } = setup();
+    store.rejected = 'bad';
+    append('a', '1', true);
+    append('b', 'bad', true);
+    append('a', '2');
+    await commits.flush();
+    expect(observed).toEqual(['rejected 2', 3]);
+    const names = ['a', 'b'].map((keyId) => ({ category: 'session', keyId }));
+    expect(await store.read({ accountId: 'main', generation: 1 }, names)).toEqual([put('a', '2')]);
+    expect(store.commits).toHaveLength(4);
+  });
+
+  it('fails when the database rejects a unit of something that was sent', async () => {
+    const { store, commits, append, observed } = setup();
+    store.rejected = 'bad';
+    append('a', 'bad');
+    await expect(commits.flush()).rejects.toThrow(StorageRejectedError);
+    expect(observed).toEqual(['failed']);
   });
 });

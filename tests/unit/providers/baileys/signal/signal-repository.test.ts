@@ -19,6 +19,7 @@ import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 import { SignalPeer } from '../../../../whatsapp-emulator/signal-peer.ts';
+import { SenderKeys } from '../../../../whatsapp-emulator/signal-sender-keys.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
 const ME = '34600000001:1@s.whatsapp.net';
@@ -98,7 +99,7 @@ async function openAccount(isWrapped: boolean): Promise<Account> {
       read: async (type, ciphertext) => {
         const { result } = await auth.steps.run(async (unit) => {
           const plaintext = await signal
-            .decryptor(unit)
+            .decryptor(unit, ANA)
             .repository.decryptMessage({ jid: ANA, type, ciphertext });
           unit.journal = { ...ENTRY, plaintext };
           return plaintext;
@@ -412,5 +413,34 @@ describe('the LID of a number', () => {
     await account.auth.commits.flush();
     expect(await storedSession()).toBeUndefined();
     await expect(accountReads(account, await anaWrites(peer, account, 'still here'))).resolves.toBeDefined();
+  });
+});
+
+describe("a member's key of a group", () => {
+  const GROUP = '120363000000000001@g.us';
+  const learn = async (named: string, chatJid: string) => {
+    const { auth } = await openAccount(true);
+    const signal = createAccountSignal(auth.steps, auth.creds, logger, undefined, new Set<string>());
+    const item = {
+      groupId: named,
+      axolotlSenderKeyDistributionMessage: await new SenderKeys().distribution(GROUP),
+    };
+    await auth.steps.step((unit) =>
+      signal
+        .decryptor(unit, chatJid)
+        .repository.processSenderKeyDistributionMessage({ item, authorJid: ANA }),
+    );
+    await signal.repository.processSenderKeyDistributionMessage({ item, authorJid: ANA });
+    const has = (group: string) => signal.repository.hasSenderKey({ group, meId: ANA });
+    return { named: await has(named), stanza: await has(chatJid) };
+  };
+
+  it('counts for the group of its stanza, whatever group it names', async () => {
+    expect(await learn('120363000000000002@g.us', GROUP)).toEqual({ named: false, stanza: true });
+    expect(await learn('a\u0000b@g.us', GROUP)).toEqual({ named: false, stanza: true });
+  });
+
+  it('counts for no group when it came in a chat with a person', async () => {
+    expect(await learn(GROUP, ANA)).toEqual({ named: false, stanza: false });
   });
 });
