@@ -101,14 +101,15 @@ export class FakeMessageLog implements MessageLog {
     return this.firstContact;
   }
 
-  #page<Row extends { id: string; channelId: string }>(
+  #page<Row extends { id: string; channelId: string; accountId: string }>(
     rows: Row[],
     query: MessageQuery | SentQuery | DeadLetterQuery,
   ): Row[] {
     this.queries.push(query);
     if (this.failure) throw this.failure;
     const { before = '999999', after = '0', limit, chats } = query;
-    const isOfChats = (row: Row) => chats === undefined || chats.includes(row.channelId);
+    const isOfChats = (row: Row) =>
+      (chats?.includes(row.channelId) ?? true) && (query.accounts?.includes(row.accountId) ?? true);
     const isIn = ({ id }: Row) => Number(id) < Number(before) && Number(id) > Number(after);
     const found = rows.filter((row) => isIn(row) && isOfChats(row));
     if (query.isOldestFirst) found.sort((a, b) => Number(a.id) - Number(b.id));

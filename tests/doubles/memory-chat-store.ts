@@ -46,6 +46,7 @@ export class MemoryChatStore implements ChatStore {
           chat.accountId === (query.accountId ?? chat.accountId) &&
           isOf(chat, query.channelId === undefined ? undefined : [query.channelId]) &&
           isOf(chat, query.chats) &&
+          (query.accounts?.includes(chat.accountId) ?? true) &&
           isPaused(chat, this.#state.now()) === (query.isPaused ?? isPaused(chat, this.#state.now())) &&
           (query.isLocked === undefined || (chat.isLocked ?? false) === query.isLocked) &&
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&

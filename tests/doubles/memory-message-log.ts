@@ -218,7 +218,11 @@ export class MemoryMessageLog implements MessageLog {
       const wanted = channelIds.map((channelId) => canonicalChannelId(channelId));
       return chat !== undefined && channelIdsOf(chat).some((channelId) => wanted.includes(channelId));
     };
-    return isOf(query.channelId === undefined ? undefined : [query.channelId]) && isOf(query.chats);
+    return (
+      isOf(query.channelId === undefined ? undefined : [query.channelId]) &&
+      isOf(query.chats) &&
+      (query.accounts?.includes(row.accountId) ?? true)
+    );
   }
 
   #isFrom(row: MemoryMessage | undefined, from: string | undefined): boolean {

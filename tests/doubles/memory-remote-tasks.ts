@@ -130,7 +130,15 @@ export class MemoryRemoteTasks implements RemoteTasks {
       .map(queuedReplyOf);
   }
 
-  async list({ accountId, state, chats, routes, before, limit }: TaskListQuery): Promise<ListedTask[]> {
+  async list({
+    accountId,
+    state,
+    chats,
+    accounts,
+    routes,
+    before,
+    limit,
+  }: TaskListQuery): Promise<ListedTask[]> {
     return this.#tasks
       .map((task) => this.#listed(task))
       .filter(
@@ -138,6 +146,7 @@ export class MemoryRemoteTasks implements RemoteTasks {
           (accountId === undefined || task.accountId === accountId) &&
           (state === undefined || task.state === state) &&
           (chats === undefined || chats.includes(task.channelId)) &&
+          (accounts === undefined || accounts.includes(task.accountId)) &&
           (routes === undefined || routes.includes(task.routeId)) &&
           (before === undefined || Number(task.taskId) < Number(before)),
       )

@@ -105,6 +105,7 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   SCOPE_MISSING: 'A la clave o al rol del usuario le falta un permiso.',
   CHAT_NOT_ALLOWED: 'La clave está limitada a otros chats.',
   ROUTE_NOT_ALLOWED: 'La clave está limitada a otras rutas.',
+  ACCOUNT_NOT_ALLOWED: 'La clave está limitada a otras cuentas.',
   RATE_LIMITED: 'La clave ha usado todas sus peticiones. Espere un momento.',
   FOREIGN_HOST: 'Sin clave de administración, wa2ai solo responde en esta máquina.',
   FOREIGN_ORIGIN: 'La petición viene de una página de otro sitio.',

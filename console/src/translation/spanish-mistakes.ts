@@ -5,8 +5,8 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
   'cannot be changed by an edit': 'no se puede cambiar con una edición',
   'cannot be combined with data': 'no se puede combinar con data',
   'cannot be shown with {}': 'no se puede mostrar con {1}',
-  'cannot restrict the scope admin, which can create keys':
-    'no puede limitar el permiso admin, que puede crear claves',
+  'cannot restrict the scope {}: its calls concern every chat, route and account':
+    'no puede limitar el permiso {1}: sus llamadas conciernen a todos los chats, rutas y cuentas',
   'has a name that is not allowed': 'tiene un nombre que no se permite',
   'has no quote and no mention': 'no tiene ni cita ni mención',
   'is for one chat: it is always checked before a route for *':
@@ -150,6 +150,7 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
   'must have either key, or name and password': 'debe tener key, o name y password',
   'must have exactly one of {}': 'debe tener exactamente uno de {1}',
   'must name a chat': 'debe indicar un chat',
+  'must name an account': 'debe indicar una cuenta',
   'must name a person: a shell is never open to everybody':
     'debe indicar una persona: una terminal nunca está abierta a todo el mundo',
   'must name a route': 'debe indicar una ruta',

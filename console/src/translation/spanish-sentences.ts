@@ -197,6 +197,7 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'The key lacks the scope {}.': 'A la clave le falta el permiso {1}.',
   'Your role lacks the scope {}.': 'A su rol le falta el permiso {1}.',
   'The key may not use this chat.': 'La clave no puede usar este chat.',
+  'The key may not use this account.': 'La clave no puede usar esta cuenta.',
   'The key may not use this route.': 'La clave no puede usar esta ruta.',
   'The key may use some chats only: name one as channelId.':
     'La clave solo puede usar algunos chats: indique uno como channelId.',
@@ -204,10 +205,12 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
     'La clave solo puede usar algunos chats, lo que excluye esta llamada.',
   'The key may use some routes only, which excludes this call.':
     'La clave solo puede usar algunas rutas, lo que excluye esta llamada.',
-  'The key may use some chats only, which excludes agents.':
-    'La clave solo puede usar algunos chats, lo que excluye los agentes.',
-  'The key may use some chats only, which excludes webhooks.':
-    'La clave solo puede usar algunos chats, lo que excluye los webhooks.',
+  'The key may use some routes only: name one of them.':
+    'La clave solo puede usar algunas rutas: indique una de ellas.',
+  'The key may use some accounts only, which excludes this call.':
+    'La clave solo puede usar algunas cuentas, lo que excluye esta llamada.',
+  'The key may use some accounts only: name one as accountId.':
+    'La clave solo puede usar algunas cuentas: indique una como accountId.',
   'The key, or the name and password, are wrong.': 'La clave, o el nombre y la contraseña, no son correctos.',
   'Sign in, or send a key as X-API-Key or as Authorization: Bearer.':
     'Inicie sesión, o envíe una clave como X-API-Key o como Authorization: Bearer.',

@@ -43,6 +43,16 @@ export function allowedRoutes(caller: Caller): readonly string[] | undefined {
   return caller.kind === 'key' ? caller.key.routes : undefined;
 }
 
+/** Ids of the only accounts that the caller may use; undefined: all. */
+export function allowedAccounts(caller: Caller): readonly string[] | undefined {
+  return caller.kind === 'key' ? caller.key.accounts : undefined;
+}
+
+/** Whether the caller may use the account. */
+export function mayUseAccount(caller: Caller, accountId: string): boolean {
+  return allowedAccounts(caller)?.includes(accountId) ?? true;
+}
+
 /** A chat as a caller names it. */
 export interface NamedChat {
   accountId: string;
@@ -54,10 +64,12 @@ export interface NamedChat {
 export type AliasesOf = (accountId: string, channelId: string) => Promise<string[]>;
 
 /**
- * Whether the caller may use the chat: a key that names a person's number may use the chat by the person's LID too.
+ * Whether the caller may use the chat, of its account: a key that names a person's number may use the chat by the person's LID
+ * too.
  * @throws what `aliasesOf` throws
  */
 export async function mayUseChat(caller: Caller, chat: NamedChat, aliasesOf: AliasesOf): Promise<boolean> {
+  if (!mayUseAccount(caller, chat.accountId)) return false;
   const allowed = allowedChats(caller);
   if (allowed === undefined || allowed.includes(chat.channelId)) return true;
   const aliases = await aliasesOf(chat.accountId, chat.channelId);

@@ -17,6 +17,8 @@ export interface ApiKey {
   chats?: readonly string[];
   /** Ids of the only routes it may use; absent: all. */
   routes?: readonly string[];
+  /** Ids of the only WhatsApp accounts it may use; absent: all. */
+  accounts?: readonly string[];
   limits: KeyLimits;
   createdAt: Date;
   /** It is refused from this time on. */

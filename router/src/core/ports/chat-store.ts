@@ -81,6 +81,8 @@ export interface ChatQuery {
   channelId?: string;
   /** Only these chats, each in any of its spellings. */
   chats?: readonly string[];
+  /** Only of these accounts. */
+  accounts?: readonly string[];
   isPaused?: boolean;
   isLocked?: boolean;
   access?: Access;

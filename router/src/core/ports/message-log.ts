@@ -82,7 +82,10 @@ export interface DeadLetterGroup {
 }
 
 /** Which dead letters a group counts. */
-export type DeadLetterGroupQuery = Pick<DeadLetterQuery, 'accountId' | 'channelId' | 'chats' | 'state'>;
+export type DeadLetterGroupQuery = Pick<
+  DeadLetterQuery,
+  'accountId' | 'channelId' | 'chats' | 'accounts' | 'state'
+>;
 
 export type DeadLetterState = 'open' | 'replayed' | 'closed';
 
@@ -124,6 +127,8 @@ interface LogFilter {
   chatId?: string;
   /** Only these chats, each in any of its spellings. */
   chats?: readonly string[];
+  /** Only of these accounts. */
+  accounts?: readonly string[];
   /** The person who wrote the message: a number or a LID JID, in canonical form. */
   from?: string;
   /** Only rows with a smaller id. */

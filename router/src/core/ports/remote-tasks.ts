@@ -86,6 +86,8 @@ export interface TaskListQuery {
   state?: ListedTask['state'];
   /** Only of these chats, in any of their spellings. */
   chats?: readonly string[];
+  /** Only of these accounts. */
+  accounts?: readonly string[];
   routes?: readonly string[];
   /** Only tasks with a smaller id. */
   before?: string;

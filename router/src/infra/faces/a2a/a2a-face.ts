@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { RESTRICTIONS } from '../../../core/access/admission.ts';
 import type { FaceSettings } from '../../../core/ports/face-settings.ts';
 import { isFaceOn } from '../face-switch.ts';
 import type { Face } from '../rest/face.ts';
@@ -38,6 +39,6 @@ export function a2aFace(deps: A2aFaceDeps): Face[] {
         response.json((await deps.pushKey()).keySet());
       },
     },
-    { path: '/a2a', scopes: ['a2a'], isOn, handle: handle('calls') },
+    { path: '/a2a', scopes: ['a2a'] as const, honours: RESTRICTIONS, isOn, handle: handle('calls') },
   ];
 }

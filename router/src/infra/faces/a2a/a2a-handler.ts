@@ -7,6 +7,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { RESTRICTIONS, type Restriction } from '../../../core/access/admission.ts';
 import { auditedCaller } from '../../../core/access/audited-caller.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
@@ -22,6 +23,7 @@ import type { TaskStarter } from '../../../core/served-tasks/task-starter.ts';
 import { isSettled, untilSettled } from '../../../core/served-tasks/until-settled.ts';
 import type { AuditRecorder } from '../access/audit-recorder.ts';
 import type { KeyWatch } from '../access/key-watch.ts';
+import { admit } from '../rest/guard.ts';
 import { A2aCaller } from './a2a-caller.ts';
 import { agentCard } from './a2a-card.ts';
 import { type A2aInput, eventsOf, inputOf, type StreamEvent, stateOf, taskOf } from './a2a-wire.ts';
@@ -31,6 +33,29 @@ import { hookConfig, refuseHookUrl, setHook, type TaskHookDeps } from './push/se
 /** A call that waits for the end of its task gets the task as it is after this. */
 const MAX_BLOCKING_MS = 300_000;
 const MAX_PAGE = 100;
+
+/** The operations, with whom each lets in. A task belongs to the caller who opened it, and is of no other chat or route. */
+const OPERATIONS = {
+  getExtendedAgentCard: reads(RESTRICTIONS),
+  sendMessage: changes(RESTRICTIONS),
+  sendMessageStream: changes(RESTRICTIONS),
+  resubscribe: reads(RESTRICTIONS),
+  getTask: reads(RESTRICTIONS),
+  listTasks: reads(RESTRICTIONS),
+  cancelTask: changes(RESTRICTIONS),
+  createTaskPushNotificationConfig: changes(RESTRICTIONS),
+  getTaskPushNotificationConfig: reads(RESTRICTIONS),
+  listTaskPushNotificationConfigs: reads(RESTRICTIONS),
+  deleteTaskPushNotificationConfig: changes(RESTRICTIONS),
+};
+
+function reads(honours: readonly Restriction[]) {
+  return { kind: 'read' as const, scopes: ['a2a'] as const, honours };
+}
+
+function changes(honours: readonly Restriction[]) {
+  return { kind: 'change' as const, scopes: ['a2a'] as const, honours };
+}
 
 type Params<Method extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Method]>[0];
 type Result<Method extends keyof A2ARequestHandler> = Awaited<ReturnType<A2ARequestHandler[Method]>>;
@@ -67,7 +92,7 @@ export class A2aHandler implements A2ARequestHandler {
     _params: Params<'getAuthenticatedExtendedAgentCard'>,
     context: ServerCallContext,
   ): Promise<Result<'getAgentCard'>> {
-    return this.#call('getExtendedAgentCard', 'read', context, async (caller) => {
+    return this.#call('getExtendedAgentCard', context, async (caller) => {
       const shared = await usableRoutes(this.#deps, caller);
       const routes = shared.map(({ skill, route }) => ({ skill, name: route.name ?? 'an agent' }));
       return agentCard({ baseUrl: caller.baseUrl, needsKey: this.#deps.needsKey, routes });
@@ -75,7 +100,7 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   sendMessage(params: Params<'sendMessage'>, context: ServerCallContext): Promise<Result<'sendMessage'>> {
-    return this.#call('sendMessage', 'change', context, async (caller) => {
+    return this.#call('sendMessage', context, async (caller) => {
       const task = await this.#accept(params, context, caller);
       const { returnImmediately = false, historyLength } = params.configuration ?? {};
       return taskOf(returnImmediately ? task : await this.#settled(task, caller), historyLength);
@@ -86,7 +111,7 @@ export class A2aHandler implements A2ARequestHandler {
     params: Params<'sendMessageStream'>,
     context: ServerCallContext,
   ): AsyncGenerator<StreamEvent, void, undefined> {
-    const [task, caller] = await this.#call('sendMessageStream', 'change', context, async (by) => {
+    const [task, caller] = await this.#call('sendMessageStream', context, async (by) => {
       return [await this.#accept(params, context, by), by] as const;
     });
     yield* this.#events(task, caller);
@@ -96,7 +121,7 @@ export class A2aHandler implements A2ARequestHandler {
     { id }: Params<'resubscribe'>,
     context: ServerCallContext,
   ): AsyncGenerator<StreamEvent, void, undefined> {
-    const [task, caller] = await this.#call('resubscribe', 'read', context, async (by) => {
+    const [task, caller] = await this.#call('resubscribe', context, async (by) => {
       const found = await this.#find(id, by);
       if (isEnd(found.state)) throw new UnsupportedOperationError(`The task has ended: ${found.state}.`);
       return [found, by] as const;
@@ -105,13 +130,13 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   getTask({ id, historyLength }: Params<'getTask'>, context: ServerCallContext): Promise<Result<'getTask'>> {
-    return this.#call('getTask', 'read', context, async (caller) =>
+    return this.#call('getTask', context, async (caller) =>
       taskOf(await this.#find(id, caller), historyLength),
     );
   }
 
   listTasks(params: Params<'listTasks'>, context: ServerCallContext): Promise<Result<'listTasks'>> {
-    return this.#call('listTasks', 'read', context, async ({ userName }) => {
+    return this.#call('listTasks', context, async ({ userName }) => {
       const { contextId, status, pageSize = 50, pageToken, historyLength, statusTimestampAfter } = params;
       if (pageSize < 1 || pageSize > MAX_PAGE) {
         throw new RequestMalformedError(`pageSize must be from 1 to ${MAX_PAGE}.`);
@@ -141,7 +166,7 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   cancelTask({ id }: Params<'cancelTask'>, context: ServerCallContext): Promise<Result<'cancelTask'>> {
-    return this.#call('cancelTask', 'change', context, async (caller) => {
+    return this.#call('cancelTask', context, async (caller) => {
       const task = await this.#find(id, caller);
       const update: NewUpdate = { key: 'cancel', state: 'canceled', text: 'The task was canceled.' };
       if (!(await this.#deps.servedTasks.update(task.id, update))) {
@@ -155,7 +180,7 @@ export class A2aHandler implements A2ARequestHandler {
     params: Params<'createTaskPushNotificationConfig'>,
     context: ServerCallContext,
   ): Promise<Result<'createTaskPushNotificationConfig'>> {
-    return this.#call('createTaskPushNotificationConfig', 'change', context, async (caller) => {
+    return this.#call('createTaskPushNotificationConfig', context, async (caller) => {
       const task = await this.#find(params.taskId, caller);
       refuseHookUrl(this.#deps, params.url);
       return hookConfig(await setHook(this.#deps, { ...params, taskId: task.id }, context.requestedVersion));
@@ -166,7 +191,7 @@ export class A2aHandler implements A2ARequestHandler {
     params: Params<'getTaskPushNotificationConfig'>,
     context: ServerCallContext,
   ): Promise<Result<'getTaskPushNotificationConfig'>> {
-    return this.#call('getTaskPushNotificationConfig', 'read', context, async (caller) => {
+    return this.#call('getTaskPushNotificationConfig', context, async (caller) => {
       const { id: taskId } = await this.#find(params.taskId, caller);
       const hooks = await this.#deps.hooks.list(taskId);
       // Version 0.3 may leave out the id: the only one, or the first.
@@ -180,7 +205,7 @@ export class A2aHandler implements A2ARequestHandler {
     params: Params<'listTaskPushNotificationConfigs'>,
     context: ServerCallContext,
   ): Promise<Result<'listTaskPushNotificationConfigs'>> {
-    return this.#call('listTaskPushNotificationConfigs', 'read', context, async (caller) => {
+    return this.#call('listTaskPushNotificationConfigs', context, async (caller) => {
       const { id: taskId } = await this.#find(params.taskId, caller);
       return { configs: (await this.#deps.hooks.list(taskId)).map(hookConfig), nextPageToken: '' };
     });
@@ -190,7 +215,7 @@ export class A2aHandler implements A2ARequestHandler {
     params: Params<'deleteTaskPushNotificationConfig'>,
     context: ServerCallContext,
   ): Promise<void> {
-    return this.#call('deleteTaskPushNotificationConfig', 'change', context, async (caller) => {
+    return this.#call('deleteTaskPushNotificationConfig', context, async (caller) => {
       const { id: taskId } = await this.#find(params.taskId, caller);
       await this.#deps.hooks.delete(taskId, params.id);
     });
@@ -312,8 +337,7 @@ export class A2aHandler implements A2ARequestHandler {
 
   /** Does a call and records it. */
   async #call<T>(
-    action: string,
-    kind: 'change' | 'read',
+    action: keyof typeof OPERATIONS,
     context: ServerCallContext,
     work: (caller: A2aCaller) => Promise<T>,
   ): Promise<T> {
@@ -321,17 +345,18 @@ export class A2aHandler implements A2ARequestHandler {
     if (!(caller instanceof A2aCaller)) throw new TypeError('the call has no caller');
     let outcome = 'ok';
     try {
+      admit(caller.caller, OPERATIONS[action]);
       return await work(caller);
     } catch (error) {
       outcome =
         error instanceof A2AError ? error.reason : error instanceof Wa2aiError ? error.code : 'INTERNAL';
       throw this.#shown(error);
     } finally {
-      await this.#record(action, kind, caller, outcome);
+      await this.#record(action, caller, outcome);
     }
   }
 
-  async #record(action: string, kind: 'change' | 'read', by: A2aCaller, outcome: string): Promise<void> {
+  async #record(action: keyof typeof OPERATIONS, by: A2aCaller, outcome: string): Promise<void> {
     const { caller, requestId, address } = by;
     const event = {
       at: new Date(this.#deps.clock.now()),
@@ -342,7 +367,7 @@ export class A2aHandler implements A2ARequestHandler {
       requestId,
       address,
     };
-    if (kind === 'change') await this.#deps.recorder.recordChange(event);
+    if (OPERATIONS[action].kind === 'change') await this.#deps.recorder.recordChange(event);
     else this.#deps.recorder.recordRead(event);
   }
 

@@ -1,6 +1,6 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { Wa2aiError } from '../../../core/errors.ts';
-import { refuseWithoutScopes } from '../rest/guard.ts';
+import { admit } from '../rest/guard.ts';
 import { HttpProblem, problemOf } from '../rest/problem.ts';
 import { validate } from '../rest/validate.ts';
 import type { McpCaller } from './mcp-caller.ts';
@@ -28,7 +28,7 @@ export async function callTool(
   const what = { action: tool.name, isRead: tool.annotations.readOnlyHint };
   try {
     return await recorded(deps, by, what, async () => {
-      refuseWithoutScopes(by.caller, tool.scopes);
+      admit(by.caller, tool);
       const { data, object } = await tool.run(validate(tool.input, given, 'body'), {
         caller: by.caller,
         owner: by.owner,

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { RESTRICTIONS } from '../../../core/access/admission.ts';
 import { isFaceOn } from '../face-switch.ts';
 import { refuseForeignOrigin } from '../rest/cross-site.ts';
 import type { Face } from '../rest/face.ts';
@@ -18,6 +19,8 @@ export function mcpFace(deps: McpFaceDeps): Face {
   return {
     path: '/mcp',
     scopes: ['mcp'],
+    // Each tool, resource and prompt states its own.
+    honours: RESTRICTIONS,
     isOn: () => isFaceOn(deps.faceSettings, 'mcp', deps.config.host),
     handle: async (request, response, next) => {
       // Also with a key: a web page must not use one that a person pasted into it.

@@ -6,10 +6,9 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import { packageVersion } from '../../../config/package-version.ts';
-import { mayDo } from '../../../core/access/caller.ts';
-import type { Scope } from '../../../core/access/scopes.ts';
+import { type CallerAdmission, refusalOf } from '../../../core/access/admission.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
-import { refuseWithoutScopes } from '../rest/guard.ts';
+import { admit } from '../rest/guard.ts';
 import { problemOf } from '../rest/problem.ts';
 import { callTool } from './call-tool.ts';
 import type { McpCaller } from './mcp-caller.ts';
@@ -36,13 +35,13 @@ const INSTRUCTIONS = `wa2ai connects WhatsApp accounts to AI agents. ${UNTRUSTED
 /** A server for one request of one caller. */
 export function newSession(deps: McpSessionDeps, by: McpCaller): Server {
   const { tools, resources, prompts } = deps;
-  const may = (scopes: readonly Scope[]) => scopes.every((scope) => mayDo(by.caller, scope));
+  const may = (admission: CallerAdmission) => refusalOf(by.caller, admission) === undefined;
   const server = new Server(
     { name: 'wa2ai', title: 'wa2ai', version: packageVersion() },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
   );
   server.setRequestHandler('tools/list', () => ({
-    tools: tools.filter(({ tool }) => may(tool.scopes)).map(({ description }) => description),
+    tools: tools.filter(({ tool }) => may(tool)).map(({ description }) => description),
   }));
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const listed = tools.find(({ tool }) => tool.name === params.name);
@@ -69,21 +68,19 @@ export function newSession(deps: McpSessionDeps, by: McpCaller): Server {
     ),
   );
   server.setRequestHandler('prompts/list', () => ({
-    prompts: prompts
-      .filter(({ scopes }) => may(scopes))
-      .map(({ name, title, description, arguments: names }) => ({
-        name,
-        title,
-        description,
-        arguments: names,
-      })),
+    prompts: prompts.filter(may).map(({ name, title, description, arguments: names }) => ({
+      name,
+      title,
+      description,
+      arguments: names,
+    })),
   }));
   server.setRequestHandler('prompts/get', ({ params }) => {
     const prompt = prompts.find(({ name }) => name === params.name);
     if (!prompt) throw invalidParams(`Unknown prompt: ${params.name.slice(0, 100)}`);
     return asProtocol(
       recorded(deps, by, { action: `prompts/get ${prompt.name}`, isRead: true }, async () => {
-        refuseWithoutScopes(by.caller, prompt.scopes);
+        admit(by.caller, prompt);
         const text = await prompt.text(params.arguments ?? {}, by.caller);
         const messages = [{ role: 'user' as const, content: { type: 'text' as const, text } }];
         return { result: { description: prompt.description, messages } };

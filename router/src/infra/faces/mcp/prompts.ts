@@ -1,20 +1,18 @@
+import type { CallerAdmission } from '../../../core/access/admission.ts';
 import type { Caller } from '../../../core/access/caller.ts';
-import type { Scope } from '../../../core/access/scopes.ts';
 import { HttpProblem } from '../rest/problem.ts';
 import type { RestCalls } from '../rest/rest-calls.ts';
 import { markedText } from './untrusted.ts';
 
-/** A text for a model that a person chooses. */
-export interface McpPrompt {
+/** A text for a model that a person chooses. Its admission is what the caller needs besides `mcp`. */
+export type McpPrompt = CallerAdmission & {
   name: string;
   title: string;
   description: string;
   arguments: Array<{ name: string; description: string; required: boolean }>;
-  /** What a key needs besides `mcp`. */
-  scopes: readonly Scope[];
   /** @throws {HttpProblem} a mistake of the caller */
   text(given: Record<string, string>, caller: Caller): Promise<string>;
-}
+};
 
 const LETTERS = 50;
 
@@ -28,7 +26,7 @@ export function mcpPrompts(rest: RestCalls): McpPrompt[] {
       arguments: [
         { name: 'reason', description: 'Only dead letters with exactly this reason.', required: false },
       ],
-      scopes: rest.scopesOf('listDeadLetters'),
+      ...rest.admissionOf('listDeadLetters'),
       text: async ({ reason }, caller) => {
         const query = { state: 'open', limit: LETTERS, ...(reason && { reason }) };
         const { json } = await rest.call('listDeadLetters', caller, { query });
@@ -50,7 +48,7 @@ ${markedText({ deadLetters: letters }, 'people')}`;
       title: 'Explain a dead letter',
       description: 'Says why one message was not answered or not sent, and what to do.',
       arguments: [{ name: 'id', description: 'Id of the dead letter.', required: true }],
-      scopes: rest.scopesOf('getDeadLetter'),
+      ...rest.admissionOf('getDeadLetter'),
       text: async ({ id }, caller) => {
         if (!id) throw new HttpProblem(400, 'INVALID_BODY', 'id is missing.');
         const { json } = await rest.call('getDeadLetter', caller, { params: { id } });

@@ -1,5 +1,6 @@
 import type { ListResourcesResult } from '@modelcontextprotocol/server';
-import { type Caller, mayDo } from '../../../core/access/caller.ts';
+import { refusalOf } from '../../../core/access/admission.ts';
+import type { Caller } from '../../../core/access/caller.ts';
 import type { RestCalls } from '../rest/rest-calls.ts';
 import { shortMessageOf } from './tools/views.ts';
 import { markedText } from './untrusted.ts';
@@ -11,7 +12,7 @@ interface ResourceText {
   object?: string;
 }
 
-/** What programs with MCP can read by URI. */
+/** What programs with MCP can read by URI: by operations of the REST API, which say whom they let in. */
 export interface McpResources {
   templates: Array<{
     uriTemplate: string;
@@ -67,8 +68,9 @@ export function mcpResources(rest: RestCalls): McpResources {
         mimeType: JSON_TYPE,
       };
       const isFirst = cursor === undefined;
-      const first = isFirst && mayDo(caller, 'routes:read') ? [routes] : [];
-      if (!mayDo(caller, 'messages:read')) return { resources: first };
+      const may = (operation: string) => refusalOf(caller, rest.admissionOf(operation)) === undefined;
+      const first = isFirst && may('listRoutes') ? [routes] : [];
+      if (!may('listChats')) return { resources: first };
       const { json } = await rest.call('listChats', caller, { query: { cursor, limit: CHATS_OF_A_PAGE } });
       const chats = (json.data as Array<{ id: string; channelId: string }>).map(({ id, channelId }) => ({
         uri: `wa2ai://chats/${id}/messages`,

@@ -1,7 +1,7 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
+import type { CallerAdmission } from '../../../core/access/admission.ts';
 import type { Caller } from '../../../core/access/caller.ts';
-import type { Scope } from '../../../core/access/scopes.ts';
 import type { UntrustedWriter } from './untrusted.ts';
 
 /** One call of a tool. */
@@ -24,13 +24,11 @@ export interface ToolResult<Output> {
   object?: string;
 }
 
-/** What a program with MCP may do. */
-export interface McpTool<Input = unknown, Output extends object = object> {
+/** What a program with MCP may do. Its admission is what the caller needs besides `mcp`. */
+export type McpTool<Input = unknown, Output extends object = object> = CallerAdmission & {
   name: string;
   title: string;
   description: string;
-  /** What a key needs besides `mcp`, all of them. */
-  scopes: readonly Scope[];
   input: z.ZodType<Input>;
   output: z.ZodType<Output>;
   annotations: Required<Pick<ToolAnnotations, 'readOnlyHint' | 'openWorldHint'>> & ToolAnnotations;
@@ -38,7 +36,7 @@ export interface McpTool<Input = unknown, Output extends object = object> {
   untrusted?: UntrustedWriter;
   /** @throws {HttpProblem} a mistake of the caller: the result is an error with its sentence */
   run(input: Input, call: ToolCall): Promise<ToolResult<Output>>;
-}
+};
 
 /** Infers the types of a tool from its schemas, and erases them so that a list can contain all tools. */
 export function tool<Input, Output extends object>(definition: McpTool<Input, Output>): McpTool {

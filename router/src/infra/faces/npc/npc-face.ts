@@ -1,14 +1,14 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { type Caller, mayDo } from '../../../core/access/caller.ts';
+import { RESTRICTIONS } from '../../../core/access/admission.ts';
 import { invalidParam, NpcError, RPC } from '../../../core/npc/npc-error.ts';
+import type { ApiKey } from '../../../core/ports/api-key-store.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { KeyWatch } from '../access/key-watch.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
-import { REFUSALS } from '../rest/guard.ts';
 import { limitHeaders, retryAfterSeconds } from '../rest/limits.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
-import { type ApiResponse, requestOf } from '../rest/response.ts';
+import { type ApiResponse, type RefusedCall, requestOf } from '../rest/response.ts';
 import { findUnstorable } from '../rest/validate.ts';
 import { answerRpc } from './json-rpc.ts';
 import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
@@ -64,11 +64,12 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       method: 'post',
       path: '/rpc',
       operationId: 'callNpc',
-      recordsItself: true,
-      scopes: 'public',
+      takesBatches: true,
+      scopes: ['tasks'],
+      honours: RESTRICTIONS,
       summary: 'Call the NPC: JSON-RPC 2.0 with task.open, task.status and task.list',
       description:
-        'One call, or a batch of at most 50. Errors of a call, a missing key (-32001) and limits (-32002) are errors of JSON-RPC with status 200. Keys need the scope `tasks`.',
+        'One call, or a batch of at most 50. Errors of a call, a missing key (-32001) and limits (-32002) are errors of JSON-RPC with status 200.',
       headers: {
         'idempotency-key':
           'Makes a repeat of task.open safe: the same key returns the first task and opens nothing.',
@@ -80,7 +81,11 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       },
       handle: async (call) => {
         await refuseOff();
-        return await answer(deps, audit, requestOf(call), call.caller);
+        return await answer(deps, audit, { request: requestOf(call), caller: call.caller });
+      },
+      refuse: async (call) => {
+        await refuseOff();
+        return await answer(deps, audit, call);
       },
     }),
     endpoint({
@@ -89,6 +94,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       path: '/stream/{taskId}',
       operationId: 'streamNpcTask',
       scopes: ['tasks'],
+      honours: RESTRICTIONS,
       summary: 'Events of a task: task.update, then task.completed or task.failed',
       description: 'Ends with the task, and when the key is revoked or expires.',
       params: { taskId: 'Id of a task of the caller.' },
@@ -130,28 +136,30 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
   ];
 }
 
+/** @param call.problem why its caller is refused: every entry of the body gets it as its error */
 async function answer(
   deps: NpcFaceDeps,
   audit: NpcAudit,
-  request: Request,
-  caller: Caller,
+  { request, caller, problem }: Omit<RefusedCall, 'problem'> & { problem?: HttpProblem },
 ): Promise<ApiResponse> {
   const { limiter, log } = deps;
   let headers: Record<string, string> = {};
   const key = request.get('idempotency-key');
   const admit = async () => {
-    refuseStranger(caller);
-    if (caller.kind !== 'key') return;
-    const result = await limiter.count(caller.key.id, caller.key.limits);
-    headers = limitHeaders(caller.key.limits, result);
+    if (caller.kind === 'key') await count(caller.key);
+    if (problem) {
+      throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: problem.message });
+    }
+  };
+  const count = async (apiKey: ApiKey) => {
+    const result = await limiter.count(apiKey.id, apiKey.limits);
+    headers = limitHeaders(apiKey.limits, result);
     if (!result.isAllowed) {
       const retryAfter = retryAfterSeconds(result);
       headers['retry-after'] = String(retryAfter);
       const reason = `The key has used its requests. Try again in ${retryAfter} s.`;
       throw new NpcError(RPC.rateLimit, { reason, retryAfter });
     }
-    if (mayDo(caller, 'tasks')) return;
-    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: 'The key lacks the scope tasks.' });
   };
   const body = await readBody(request).catch(async (error: unknown) => {
     await audit.record(request, { method: '', caller, error });
@@ -173,12 +181,6 @@ async function answer(
     onFault: (error, method) => log.error({ err: error, method }, 'npc call failed'),
   });
   return response === undefined ? { status: 204, headers } : { status: 200, headers, json: response };
-}
-
-/** @throws {NpcError} -32001 */
-function refuseStranger(caller: Caller): void {
-  if (caller.kind !== 'stranger') return;
-  throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: REFUSALS[caller.refusal ?? 'none'] });
 }
 
 function badKey(): NpcError {

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { type CallerAdmission, RESTRICTIONS } from '../../../core/access/admission.ts';
 import {
   type AliasesOf,
   allowedRoutes,
   type Caller,
   mayDo,
+  mayUseAccount,
   mayUseChat,
 } from '../../../core/access/caller.ts';
 import { invalidParam, NpcError, RPC } from '../../../core/npc/npc-error.ts';
@@ -11,6 +13,8 @@ import type { NpcFaceSettings } from '../../../core/npc/npc-settings.ts';
 import { estimatedMs, type NpcTask } from '../../../core/npc/npc-task.ts';
 import { checkedTask, type OpenNpcTaskDeps, openNpcTask } from '../../../core/npc/open-npc-task.ts';
 import type { RouteStore } from '../../../core/ports/route-store.ts';
+import { admit } from '../rest/guard.ts';
+import { HttpProblem } from '../rest/problem.ts';
 import type { RpcCall } from './json-rpc.ts';
 import { listedView, taskView } from './task-view.ts';
 
@@ -34,6 +38,20 @@ export function ownerOf(caller: Caller): string {
   return caller.kind === 'key' ? `key:${caller.key.id}` : 'admin';
 }
 
+type Params = Record<string, unknown>;
+
+/** A method of the specification, with whom it lets in. */
+type NpcMethod = CallerAdmission & {
+  call(deps: NpcMethodsDeps, params: Params, context: NpcCallContext, index: number): Promise<Params>;
+};
+
+const METHODS: ReadonlyMap<string, NpcMethod> = new Map([
+  ['task.open', { scopes: ['tasks'], honours: RESTRICTIONS, call: openTask }],
+  // Of the caller's own tasks.
+  ['task.status', { scopes: ['tasks'], honours: RESTRICTIONS, call: showTask }],
+  ['task.list', { scopes: ['tasks'], honours: RESTRICTIONS, call: listTasks }],
+] as const);
+
 /**
  * Performs a call of a method of the specification.
  * @throws {NpcError} with a field and a reason
@@ -43,19 +61,19 @@ export async function callNpcMethod(
   deps: NpcMethodsDeps,
   { method, params, index }: RpcCall,
   context: NpcCallContext,
-): Promise<Record<string, unknown>> {
-  switch (method) {
-    case 'task.open':
-      return await openTask(deps, params, context, index);
-    case 'task.status':
-      return await showTask(deps, params, context);
-    case 'task.list':
-      return await listTasks(deps, params, context);
-    default: {
-      const reason = 'The methods are task.open, task.status and task.list.';
-      throw new NpcError(RPC.methodNotFound, { field: 'method', reason });
-    }
+): Promise<Params> {
+  const known = METHODS.get(method);
+  if (!known) {
+    const reason = `The methods are ${[...METHODS.keys()].join(', ')}.`;
+    throw new NpcError(RPC.methodNotFound, { field: 'method', reason });
   }
+  try {
+    admit(context.caller, known);
+  } catch (error) {
+    if (!(error instanceof HttpProblem)) throw error;
+    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: error.message });
+  }
+  return await known.call(deps, params, context, index);
 }
 
 const openParams = z.object({
@@ -68,10 +86,10 @@ const openParams = z.object({
 
 async function openTask(
   deps: NpcMethodsDeps,
-  given: Record<string, unknown>,
+  given: Params,
   { caller, idempotencyKey }: NpcCallContext,
   index: number,
-): Promise<Record<string, unknown>> {
+): Promise<Params> {
   const settings = await deps.settings();
   const task = checkedTask(settings, parsed(openParams, given));
   await refuseNotAllowed(deps, caller, settings, task);
@@ -96,8 +114,10 @@ async function refuseNotAllowed(
 ): Promise<void> {
   const asksAgent = type === 'social' || type.startsWith('custom:');
   if (!asksAgent || routeId === undefined) return;
-  const allowed = allowedRoutes(caller);
-  if (allowed && !allowed.includes(routeId)) {
+  const route = await routes.get(routeId);
+  const accountId = route?.accountId ?? '';
+  const isAllowed = allowedRoutes(caller)?.includes(routeId) ?? true;
+  if (!isAllowed || !mayUseAccount(caller, accountId)) {
     throw new NpcError(RPC.authentication, {
       field: 'type',
       reason: 'The key may not use the agent of this NPC.',
@@ -107,8 +127,7 @@ async function refuseNotAllowed(
   if (!mayDo(caller, 'messages:send')) {
     throw new NpcError(RPC.authentication, { field: 'to', reason: 'The key lacks the scope messages:send.' });
   }
-  const route = await routes.get(routeId);
-  const chat = { accountId: route?.accountId ?? '', channelId: params.to };
+  const chat = { accountId, channelId: params.to };
   if (!(await mayUseChat(caller, chat, aliasesOf))) {
     throw new NpcError(RPC.authentication, { field: 'to', reason: 'The key may not use this chat.' });
   }
@@ -120,9 +139,9 @@ const statusParams = z.object({
 
 async function showTask(
   { npcTasks }: NpcMethodsDeps,
-  given: Record<string, unknown>,
+  given: Params,
   { caller }: NpcCallContext,
-): Promise<Record<string, unknown>> {
+): Promise<Params> {
   const { taskId } = parsed(statusParams, given);
   const task = await npcTasks.find(taskId);
   // The task of another caller is none.
@@ -150,9 +169,9 @@ const listParams = z.object({
 
 async function listTasks(
   { npcTasks }: NpcMethodsDeps,
-  given: Record<string, unknown>,
+  given: Params,
   { caller }: NpcCallContext,
-): Promise<Record<string, unknown>> {
+): Promise<Params> {
   const { limit, cursor, type, status } = parsed(listParams, given);
   const page = await npcTasks.list(ownerOf(caller), {
     limit,
@@ -168,7 +187,7 @@ async function listTasks(
 }
 
 /** @throws {NpcError} -32602 with the first mistake */
-function parsed<T>(schema: z.ZodType<T>, params: Record<string, unknown>): T {
+function parsed<T>(schema: z.ZodType<T>, params: Params): T {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

@@ -1,8 +1,8 @@
 import { toBuffer } from 'qrcode';
 import { z } from 'zod';
 import type { Config } from '../../../config/config.ts';
-import { type Caller, mayDo } from '../../../core/access/caller.ts';
-import type { Scope } from '../../../core/access/scopes.ts';
+import { RESTRICTIONS } from '../../../core/access/admission.ts';
+import { type Caller, mayUseAccount } from '../../../core/access/caller.ts';
 import type { AccountControl } from '../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
 import type { RouteStore } from '../../../core/ports/route-store.ts';
@@ -11,7 +11,8 @@ import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
-import { type ApiResponse, type Call, requestOf } from '../rest/response.ts';
+import { type ApiResponse, type RefusedCall, requestOf } from '../rest/response.ts';
+import { refuseOtherAccount } from '../rest/restrictions.ts';
 import { html } from './html.ts';
 import { type LoginPagesDeps, loginPage, loginPages } from './login-pages.ts';
 import { LOGIN_TEXTS, languageOf } from './login-texts.ts';
@@ -69,8 +70,8 @@ type AccountQuery = z.output<typeof accountQuery>;
 const htmlPage = { description: 'The page.', contentType: 'text/html' };
 
 /**
- * Pages for people: `/`, which leads to the console, `/login`, `/qr` with its picture and status. With an admin key set, everybody but admins sees a
- * login form only.
+ * Pages for people: `/`, which leads to the console, `/login`, `/qr` with its picture and status. A caller who may not see a page
+ * gets a login form.
  */
 export function pages(deps: PagesDeps): Endpoint[] {
   const { accounts, config, routes, now } = deps;
@@ -81,38 +82,40 @@ export function pages(deps: PagesDeps): Endpoint[] {
       ...common,
       path: '/',
       operationId: 'showOverview',
-      scopes: 'public',
+      scopes: ['accounts:read'],
+      honours: RESTRICTIONS,
       summary: 'Leads to the console, or to the login form',
       responses: {
         303: { description: 'Logged in. Redirects to the console.' },
         401: { description: 'A login form.', contentType: 'text/html' },
       },
       // Relative, so that it also works behind a path prefix.
-      handle: (call) =>
-        maySee(call.caller, 'accounts:read')
-          ? { status: 303, headers: { location: 'console/' } }
-          : refusedPage(deps, call, '/'),
+      handle: () => ({ status: 303, headers: { location: 'console/' } }),
+      refuse: (call) => refusedPage(deps, call, '/'),
     }),
     ...loginPages(deps),
     endpoint({
       ...common,
       path: '/qr',
       operationId: 'showPairingPage',
-      scopes: 'public',
+      scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'Pairing page, which refreshes itself',
       query: accountQuery,
       responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
       handle: async (call) => {
         const { query, caller } = call;
-        if (!maySee(caller, 'accounts:manage')) return refusedPage(deps, call, requestOf(call).originalUrl);
-        const shown = statusOf(query);
-        const others = accounts.list().filter(({ accountId }) => accountId !== shown.accountId);
+        const shown = statusOf(caller, query);
+        const others = accounts
+          .list()
+          .filter(({ accountId }) => accountId !== shown.accountId && mayUseAccount(caller, accountId));
         const request = requestOf(call);
         const url = `${request.protocol}://${request.get('host')}`;
         const isRouted = shown.state !== 'open' || (await hasRoute(shown.accountId));
         const command = isRouted ? undefined : firstRouteCommand(url, shown.accountId, config.environment);
         return qrPage(shown, others, now(), command);
       },
+      refuse: (call) => refusedPage(deps, call, call.request.originalUrl),
     }),
     endpoint({
       ...common,
@@ -120,14 +123,15 @@ export function pages(deps: PagesDeps): Endpoint[] {
       operationId: 'getPairingImage',
       isPolled: true,
       scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'The current QR code as a picture',
       query: accountQuery,
       responses: {
         200: { description: 'The picture.', contentType: 'image/png' },
         404: { description: 'There is no QR code in this state.', schema: problemSchema },
       },
-      handle: async ({ query }) => {
-        const { qr, state } = statusOf(query);
+      handle: async ({ query, caller }) => {
+        const { qr, state } = statusOf(caller, query);
         if (qr === undefined) {
           throw new HttpProblem(404, 'NO_QR', `There is no QR code to show; the account is ${state}.`);
         }
@@ -140,10 +144,11 @@ export function pages(deps: PagesDeps): Endpoint[] {
       operationId: 'getPairingStatus',
       isPolled: true,
       scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'State of pairing, for programs',
       query: accountQuery,
       responses: { 200: { description: 'The state.', schema: statusView } },
-      handle: ({ query }) => ({ status: 200, json: statusViewOf(statusOf(query)) }),
+      handle: ({ query, caller }) => ({ status: 200, json: statusViewOf(statusOf(caller, query)) }),
     }),
   ];
 
@@ -155,24 +160,18 @@ export function pages(deps: PagesDeps): Endpoint[] {
     );
   }
 
-  function statusOf({ account, accountId = account ?? config.accountId }: AccountQuery): AccountStatus {
+  function statusOf(
+    caller: Caller,
+    { account, accountId = account ?? config.accountId }: AccountQuery,
+  ): AccountStatus {
+    refuseOtherAccount(caller, accountId);
     return foundAccount(accounts.get(accountId));
   }
 }
 
-/** Pages show what a key with fewer scopes may not see, such as QR codes; a user may see what the role allows. */
-function maySee(caller: Caller, scope: Scope): boolean {
-  return mayDo(caller, caller.kind === 'session' ? scope : 'admin');
-}
-
 /** For a caller who may not see the page: a form, or why a login would not help. */
-function refusedPage(
-  deps: PagesDeps,
-  call: Pick<Call<unknown, unknown>, 'request' | 'caller'>,
-  path: string,
-): ApiResponse {
-  const request = requestOf(call);
-  if (call.caller.kind !== 'session') return loginPage(deps, { request, location: ownPath(path, '/') });
+function refusedPage(deps: PagesDeps, { request, caller }: RefusedCall, path: string): ApiResponse {
+  if (caller.kind !== 'session') return loginPage(deps, { request, location: ownPath(path, '/') });
   const language = languageOf(request);
   const t = LOGIN_TEXTS[language];
   return page({

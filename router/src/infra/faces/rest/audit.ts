@@ -55,7 +55,7 @@ export class RestAudit {
     { outcome, object, caller: found }: CallOutcome,
   ): Promise<void> {
     const { operation, requestId } = response.locals as { operation?: Endpoint; requestId: string };
-    if (!operation || operation.recordsItself) return;
+    if (!operation || operation.takesBatches) return;
     const caller: Caller = found ?? response.locals.caller ?? { kind: 'stranger' };
     const { address } = connectionOf(request);
     const isRead = operation.method === 'get';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { Scope } from '../../../core/access/scopes.ts';
+import type { Admission } from '../../../core/access/admission.ts';
 import type { FormPart } from './form.ts';
-import type { ApiResponse, Call, ResponseDoc } from './response.ts';
+import type { ApiResponse, Call, RefusedCall, ResponseDoc } from './response.ts';
 
 /** Tags of the API's description, in the order in which it shows them, each with its meaning. */
 export const TAGS = {
@@ -27,10 +27,13 @@ export const TAGS = {
 } as const;
 
 /**
- * One operation of the REST API. The server mounts it and the OpenAPI document describes it from the same definition.
- * `path` is written as `/api/routes/{id}`.
+ * One operation of the REST API, with whom it lets in. The server mounts it and the OpenAPI document describes it from the same
+ * definition.
  */
-export interface Endpoint<Body = unknown, Query = unknown> {
+export type Endpoint<Body = unknown, Query = unknown> = Operation<Body, Query> & Admission;
+
+/** `path` is written as `/api/routes/{id}`. */
+interface Operation<Body, Query> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   path: string;
   /** Name of the operation in generated clients, such as `listRoutes`. */
@@ -38,15 +41,10 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   tag: keyof typeof TAGS;
   summary: string;
   description?: string;
-  /**
-   * What a key needs to call it, all of them. `public`: needs no key, even when one is configured; applies to the whole
-   * path. `any-key`: needs a key, with whatever scopes.
-   */
-  scopes: 'public' | 'any-key' | readonly [Scope, ...Scope[]];
   /** A read that programs and pages repeat all the time: the audit log does not have its successful calls. */
   isPolled?: boolean;
-  /** Its handler records its calls in the audit log, one entry for each. */
-  recordsItself?: true;
+  /** Its body may have many calls: the handler counts each against the limits of its key, and records it in the audit log. */
+  takesBatches?: true;
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
   /** Absent: a body is ignored. */
@@ -76,6 +74,8 @@ export interface Endpoint<Body = unknown, Query = unknown> {
   headers?: Record<string, string>;
   responses: Record<number, ResponseDoc>;
   handle(call: Call<Body, Query>): Promise<ApiResponse> | ApiResponse;
+  /** Writes the response for a caller that is refused, in the form of a page or another protocol. Default: the problem itself. */
+  refuse?(call: RefusedCall): Promise<ApiResponse> | ApiResponse;
 }
 
 /** Infers the types of a handler from its schemas, and erases them so that a list can contain all endpoints. */

@@ -2,15 +2,15 @@ import type { Socket } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../../config/config.ts';
 import { isLoopbackHost } from '../../../config/config-fields.ts';
-import { type Caller, mayDo } from '../../../core/access/caller.ts';
-import type { Scope } from '../../../core/access/scopes.ts';
+import { type Admission, type Restriction, refusalOf } from '../../../core/access/admission.ts';
+import type { Caller } from '../../../core/access/caller.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from '../access/access.ts';
 import { refuseForeignOrigin, requireOwnPage, WRITES } from './cross-site.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isForm } from './form.ts';
 import { limitRequest } from './limits.ts';
-import { HttpProblem } from './problem.ts';
+import { HttpProblem, type ProblemCode } from './problem.ts';
 import { sessionTokenOf } from './session-cookie.ts';
 import { isYaml } from './yaml.ts';
 
@@ -23,13 +23,12 @@ export interface GuardDeps {
 }
 
 /**
- * Determines the caller of each request and refuses those that must not reach a handler. Always: a wrong key, and writes
- * under /api whose body is not JSON, which a cross-site form could send. With an admin key or users: every request without
- * a key or a session, except to public paths. With a session: a change that no page of wa2ai sends. Without any login, on
+ * Determines the caller of each request and refuses those that must not reach a handler. Always: a caller whom the operation
+ * does not admit, and writes under /api whose body is not JSON, which a cross-site form could send. With a session: a change that no page of wa2ai sends. Without any login, on
  * loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page in the same browser). A
  * request of a key over its limits. A request over the socket file needs no key; with one it has that key's rights.
  */
-export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => RequestHandler {
+export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler {
   const { config, access, limiter } = deps;
   const callerOf = async (request: Request, key: string | undefined): Promise<Caller> => {
     if (key !== undefined) return access.callerOf(key, connectionOf(request));
@@ -39,27 +38,30 @@ export function guard(deps: GuardDeps): (path: { isPublic: boolean }) => Request
     if (session) return session;
     return access.callerOf(undefined, connectionOf(request));
   };
-  return ({ isPublic }) =>
-    async (request, response, next) => {
-      const key = keyOf(request);
-      const caller = await callerOf(request, key);
-      response.locals.caller = caller;
-      const operation = response.locals.operation as Endpoint | undefined;
-      if (caller.kind === 'loopback') refuseForeignHost(request, config);
-      if (caller.kind === 'loopback' || caller.kind === 'session') refuseForeignOrigin(request);
-      if (caller.kind === 'session') requireOwnPage(request, { isForm: operation?.isPageForm === true });
-      if (caller.kind === 'stranger' && !isPublic) {
-        response.set('WWW-Authenticate', 'Bearer realm="wa2ai"');
-        throw new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[caller.refusal ?? 'none']);
-      }
-      if (caller.kind === 'key' && !isPublic) await limitRequest(limiter, caller.key, response);
-      if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
-        const isOther =
-          (operation?.form !== undefined && isForm(request)) || (operation?.takesYaml && isYaml(request));
-        if (!isOther) refuseOtherThanJson(request);
-      }
-      next();
-    };
+  return (otherwise) => async (request, response, next) => {
+    const key = keyOf(request);
+    const caller = await callerOf(request, key);
+    response.locals.caller = caller;
+    const operation = response.locals.operation as Endpoint | undefined;
+    const admission = operation ?? otherwise;
+    if (caller.kind === 'loopback') refuseForeignHost(request, config);
+    if (caller.kind === 'loopback' || caller.kind === 'session') refuseForeignOrigin(request);
+    if (caller.kind === 'session') requireOwnPage(request, { isForm: operation?.isPageForm === true });
+    const isCounted = caller.kind === 'key' && admission.scopes !== 'public' && !operation?.takesBatches;
+    if (isCounted) await limitRequest(limiter, caller.key, response);
+    const problem = problemOfCaller(caller, admission);
+    if (problem && !operation?.refuse) {
+      if (problem.status === 401) response.set('WWW-Authenticate', 'Bearer realm="wa2ai"');
+      throw problem;
+    }
+    response.locals.refusal = problem;
+    if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
+      const isOther =
+        (operation?.form !== undefined && isForm(request)) || (operation?.takesYaml && isYaml(request));
+      if (!isOther) refuseOtherThanJson(request);
+    }
+    next();
+  };
 }
 
 /** Why a stranger is refused, as a sentence. */
@@ -69,25 +71,40 @@ export const REFUSALS = {
   expired: 'The key has expired. Ask an admin for a new one.',
 };
 
-/** Refuses a caller who lacks a scope. */
-export function authorize(scopes: readonly Scope[]): RequestHandler {
-  return (_request, response, next) => {
-    refuseWithoutScopes(response.locals.caller, scopes);
-    next();
-  };
+/**
+ * Refuses a caller whom an operation does not let in: the one place that decides it, for every protocol and kind of caller.
+ * @throws {HttpProblem} 401 or 403
+ */
+export function admit(caller: Caller, admission: Admission): void {
+  const problem = problemOfCaller(caller, admission);
+  if (problem) throw problem;
 }
 
-/** @throws {HttpProblem} 403: the caller lacks one of the scopes */
-export function refuseWithoutScopes(caller: Caller, scopes: readonly Scope[]): void {
-  const missing = scopes.find((scope) => !mayDo(caller, scope));
-  if (missing === undefined) return;
-  throw new HttpProblem(
-    403,
-    'SCOPE_MISSING',
-    caller.kind === 'session'
-      ? `Your role lacks the scope ${missing}.`
-      : `The key lacks the scope ${missing}.`,
-  );
+const RESTRICTED: Record<Restriction, [code: ProblemCode, sentence: string]> = {
+  chats: ['CHAT_NOT_ALLOWED', 'The key may use some chats only, which excludes this call.'],
+  routes: ['ROUTE_NOT_ALLOWED', 'The key may use some routes only, which excludes this call.'],
+  accounts: ['ACCOUNT_NOT_ALLOWED', 'The key may use some accounts only, which excludes this call.'],
+};
+
+function problemOfCaller(caller: Caller, admission: Admission): HttpProblem | undefined {
+  const refusal = refusalOf(caller, admission);
+  switch (refusal?.kind) {
+    case undefined:
+      return undefined;
+    case 'unknown-caller':
+      return new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[refusal.why]);
+    case 'scope': {
+      const { scope } = refusal;
+      const isUser = caller.kind === 'session';
+      return new HttpProblem(
+        403,
+        'SCOPE_MISSING',
+        isUser ? `Your role lacks the scope ${scope}.` : `The key lacks the scope ${scope}.`,
+      );
+    }
+    case 'restriction':
+      return new HttpProblem(403, ...RESTRICTED[refusal.restriction]);
+  }
 }
 
 /** Where a request comes from: the address of the proxy, if there is one. */

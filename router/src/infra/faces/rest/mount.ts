@@ -8,15 +8,18 @@ import {
   text as textBody,
   urlencoded,
 } from 'express';
+import { type Admission, RESTRICTIONS } from '../../../core/access/admission.ts';
 import type { Caller } from '../../../core/access/caller.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isForm, readForm } from './form.ts';
-import { authorize } from './guard.ts';
 import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
 import { validate } from './validate.ts';
 import { isYaml, readYaml } from './yaml.ts';
+
+/** Of a path or a method that does not exist. */
+const KNOWN_CALLER: Admission = { scopes: 'any-key', honours: RESTRICTIONS };
 
 /** Largest body that is read, in bytes: 1 MB. */
 export const MAX_BODY_BYTES = 1_048_576;
@@ -28,11 +31,12 @@ const readFields = urlencoded({ limit: 10_000, extended: false });
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
  * @param audit records the calls; a change is recorded before its response is sent
- * @param guardOf returns the handler that sets the caller, or refuses requests to a path; it runs before the body is read
+ * @param guardOf returns the handler that sets the caller, or refuses a request by the operation in `response.locals`, without
+ *   one by the given admission; it runs before the body is read
  */
 export function mount(
   endpoints: readonly Endpoint[],
-  guardOf: (path: { isPublic: boolean }) => RequestHandler,
+  guardOf: (otherwise: Admission) => RequestHandler,
   audit: Pick<RestAudit, 'record'>,
 ): Router {
   const router = Router({ caseSensitive: true });
@@ -40,13 +44,11 @@ export function mount(
   for (const each of endpoints) byPath.set(each.path, [...(byPath.get(each.path) ?? []), each]);
   for (const [path, definitions] of byPath) {
     const route = router.route(path.replace(/\{(\w+)\}/g, ':$1'));
-    route.all(
-      operationOf(definitions),
-      guardOf({ isPublic: definitions.some(({ scopes }) => scopes === 'public') }),
-    );
+    const isPublic = definitions.some(({ scopes }) => scopes === 'public');
+    route.all(operationOf(definitions), guardOf(isPublic ? { scopes: 'public' } : KNOWN_CALLER));
     for (const definition of definitions) {
       route[definition.method](
-        ...permissionOf(definition),
+        ...refuserOf(definition, audit),
         ...parserOf(definition),
         handlerOf(definition, audit),
       );
@@ -57,14 +59,24 @@ export function mount(
       throw new HttpProblem(405, 'METHOD_NOT_ALLOWED', `This path accepts ${allowed} only.`);
     });
   }
-  router.use(guardOf({ isPublic: false }), () => {
+  router.use(guardOf(KNOWN_CALLER), () => {
     throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
   });
   return router;
 }
 
-function permissionOf({ scopes }: Endpoint): RequestHandler[] {
-  return typeof scopes === 'string' ? [] : [authorize(scopes)];
+/** Writes the response of an operation that shows refusals itself. */
+function refuserOf({ refuse }: Endpoint, audit: Pick<RestAudit, 'record'>): RequestHandler[] {
+  if (!refuse) return [];
+  return [
+    async (request, response, next) => {
+      const { refusal: problem, caller } = response.locals;
+      if (!problem) return next();
+      const result = await refuse({ caller, request, problem });
+      await audit.record(request, response, { outcome: problem.code });
+      write(response, result);
+    },
+  ];
 }
 
 function parserOf({ body, bodyType, maxBodyBytes, admit, form, takesYaml }: Endpoint): RequestHandler[] {

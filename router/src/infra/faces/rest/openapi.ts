@@ -77,14 +77,14 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
 }
 
 function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperationObject {
-  const { operationId, tag, summary, description, body, bodyType, form } = definition;
+  const { operationId, tag, summary, body, bodyType, form } = definition;
   const { scopes } = definition;
   const needsKey = hasKey && scopes !== 'public';
   return {
     operationId,
     tags: [tag],
     summary,
-    ...describedBy(description, scopes),
+    ...describedBy(definition),
     requestParams: {
       path: paramsOf(definition.path, definition.params),
       ...(definition.query && { query: definition.query as z.ZodObject }),
@@ -104,10 +104,20 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
   };
 }
 
-function describedBy(description: string | undefined, scopes: Endpoint['scopes']) {
-  const needed =
-    typeof scopes === 'string' ? [] : [`Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`];
-  const text = [...(description === undefined ? [] : [description]), ...needed].join('\n\n');
+function describedBy({ description, scopes, honours }: Endpoint) {
+  const names = (all: readonly string[]) => all.map((each) => `\`${each}\``);
+  const needed = typeof scopes === 'string' ? [] : [`Scope: ${names(scopes).join(' and ')}.`];
+  const restricted =
+    scopes === 'public'
+      ? []
+      : [
+          honours.length === 0
+            ? 'Not for keys with restrictions.'
+            : `Honours the restrictions of keys to ${names(honours).join(', ')}.`,
+        ];
+  const text = [...(description === undefined ? [] : [description]), [...needed, ...restricted].join(' ')]
+    .filter((part) => part !== '')
+    .join('\n\n');
   return text === '' ? {} : { description: text };
 }
 
@@ -131,7 +141,7 @@ function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperati
     ...((body || query) && { 400: 'The request is invalid; `details` names the fields.' }),
     ...(needsKey && { 401: 'The key is missing, wrong, expired or revoked.' }),
     ...(definition.scopes !== 'public' && {
-      403: 'The key lacks a scope, or is restricted to other chats or routes.',
+      403: 'The key lacks a scope, or is restricted to other chats, routes or accounts.',
     }),
     ...(body && { 413: 'The body is larger than 1 MB.', 415: 'The body is not JSON.' }),
   };

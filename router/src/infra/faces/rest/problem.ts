@@ -4,6 +4,7 @@ import { Wa2aiError } from '../../../core/errors.ts';
 /** Codes of problems that the REST API itself reports. Each is a heading of docs/troubleshooting.md. */
 export const PROBLEM_CODES = [
   'ACCOUNT_EXISTS',
+  'ACCOUNT_NOT_ALLOWED',
   'ALREADY_LINKED',
   'ALREADY_REPLAYED',
   'BAD_REQUEST',

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Caller } from '../../../core/access/caller.ts';
+import type { HttpProblem } from './problem.ts';
 
 /** What a handler receives: the parts of the request that its endpoint declares, validated. */
 export interface Call<Body, Query> {
@@ -14,6 +15,13 @@ export interface Call<Body, Query> {
   signal: AbortSignal;
   /** Absent in a call that another face of this process makes. */
   request?: Request;
+}
+
+/** A call whose caller is refused, and why. */
+export interface RefusedCall {
+  caller: Caller;
+  request: Request;
+  problem: HttpProblem;
 }
 
 /** The HTTP request of a call, for endpoints that no other face calls. */

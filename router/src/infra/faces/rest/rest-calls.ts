@@ -1,7 +1,7 @@
+import { type CallerAdmission, RESTRICTIONS } from '../../../core/access/admission.ts';
 import type { Caller } from '../../../core/access/caller.ts';
-import type { Scope } from '../../../core/access/scopes.ts';
 import type { Endpoint } from './endpoint.ts';
-import { refuseWithoutScopes } from './guard.ts';
+import { admit } from './guard.ts';
 import { validate } from './validate.ts';
 
 /** The parts of a call; what is undefined counts as not sent. */
@@ -29,16 +29,20 @@ export class RestCalls {
     this.#byId = new Map(endpoints.map((endpoint) => [endpoint.operationId, endpoint]));
   }
 
-  /** What a key needs for the operation, all of them. */
-  scopesOf(operationId: string): readonly Scope[] {
-    const { scopes } = this.#operation(operationId);
-    return typeof scopes === 'string' ? [] : scopes;
+  /** Whom all of these operations let in. */
+  admissionOf(...operationIds: string[]): CallerAdmission {
+    const all = operationIds.map((id) => this.#operation(id));
+    const [first, ...others] = all.flatMap(({ scopes }) => (typeof scopes === 'string' ? [] : scopes));
+    const honours = RESTRICTIONS.filter((each) =>
+      all.every(({ honours }) => honours?.includes(each) ?? true),
+    );
+    return { scopes: first === undefined ? 'any-key' : [first, ...others], honours };
   }
 
   /** @throws what the operation throws, {HttpProblem} for a mistake of the caller */
   async call(operationId: string, caller: Caller, input: RestCallInput = {}): Promise<RestCallResult> {
     const operation = this.#operation(operationId);
-    refuseWithoutScopes(caller, this.scopesOf(operationId));
+    admit(caller, operation);
     const { params = {}, headers = {}, signal = new AbortController().signal } = input;
     const query = Object.fromEntries(
       Object.entries(input.query ?? {}).flatMap(([name, value]) =>

@@ -52,6 +52,11 @@ export function ofChats(
   return [sql`${chatId} IN (SELECT id FROM chat WHERE (${join(addresses, ' OR ')}) AND ${account})`];
 }
 
+/** Rows of these accounts. */
+export function ofAccounts(column: Sql, accounts: readonly string[] | undefined): Sql[] {
+  return accounts === undefined ? [] : [sql`${column} = ANY (${[...accounts]}::text[])`];
+}
+
 function addressIs(channelId: string): Sql {
   if (!channelId.includes('@')) return sql`phone = ${channelId}`;
   const address = parseJid(channelId);

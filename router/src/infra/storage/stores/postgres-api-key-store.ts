@@ -6,7 +6,7 @@ import type { Statements } from '../postgres.ts';
 import { storableJson } from './storable-text.ts';
 import { withStorage } from './storage-errors.ts';
 
-const COLUMNS = sql`id, name, secret_hash AS "secretHash", scopes, chats, routes, limits, created_at AS "createdAt",
+const COLUMNS = sql`id, name, secret_hash AS "secretHash", scopes, chats, routes, accounts, limits, created_at AS "createdAt",
   expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES);
@@ -23,6 +23,7 @@ const rowSchema = z.object({
     .transform((scopes) => scopes.filter((scope): scope is Scope => KNOWN.has(scope))),
   chats: absent(z.array(z.string())),
   routes: absent(z.array(z.string())),
+  accounts: absent(z.array(z.string())),
   limits: z.object({ perMinute: z.int().min(1), perSecond: z.int().min(1) }),
   createdAt: z.date(),
   expiresAt: absent(z.date()),
@@ -41,10 +42,10 @@ export class PostgresApiKeyStore implements ApiKeyStore {
     const { secretHash: _hash, ...shown } = key;
     const [row] = await withStorage('storing a key of the API', () =>
       this.#postgres.query<{ createdAt: Date }>(sql`
-        INSERT INTO api_key (id, name, secret_hash, scopes, chats, routes, limits, expires_at)
+        INSERT INTO api_key (id, name, secret_hash, scopes, chats, routes, accounts, limits, expires_at)
         VALUES (${key.id}, ${key.name}, ${Buffer.from(key.secretHash)}, ${[...key.scopes]}::text[],
-          ${storableJson(key.chats)}::jsonb, ${storableJson(key.routes)}::jsonb, ${storableJson(key.limits)}::jsonb,
-          ${key.expiresAt}::timestamptz)
+          ${storableJson(key.chats)}::jsonb, ${storableJson(key.routes)}::jsonb, ${storableJson(key.accounts)}::jsonb,
+          ${storableJson(key.limits)}::jsonb, ${key.expiresAt}::timestamptz)
         RETURNING created_at AS "createdAt"`),
     );
     return { ...shown, createdAt: row?.createdAt ?? new Date() };

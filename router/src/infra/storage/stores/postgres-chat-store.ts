@@ -20,7 +20,7 @@ import {
   type TurnFacts,
 } from '../../../core/ports/chat-store.ts';
 import type { Postgres } from '../postgres.ts';
-import { allOf, type Conditions, ofChats, patternOf, together } from './log-conditions.ts';
+import { allOf, type Conditions, ofAccounts, ofChats, patternOf, together } from './log-conditions.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { rowId } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
@@ -388,6 +388,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     accountId,
     channelId,
     chats,
+    accounts,
     isPaused,
     isLocked,
     access,
@@ -403,6 +404,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
   return together(
     ofChats(sql`c.id`, channelId === undefined ? undefined : [channelId], accountId),
     ofChats(sql`c.id`, chats, accountId),
+    ofAccounts(sql`c.account_id`, accounts),
     accountId === undefined ? [] : [sql`c.account_id = ${accountId}`],
     isPaused === undefined ? [] : [sql`is_paused(c) = ${isPaused}`],
     isLocked === undefined ? [] : [sql`c.is_locked = ${isLocked}`],

@@ -19,7 +19,7 @@ import type {
 } from '../../../core/ports/remote-tasks.ts';
 import type { QueuedReply } from '../../../core/turns/turn.ts';
 import type { Statements } from '../postgres.ts';
-import { allOf, ofChats, olderThan, together } from './log-conditions.ts';
+import { allOf, ofAccounts, ofChats, olderThan, together } from './log-conditions.ts';
 import { filesJson } from './media-columns.ts';
 import { reportReplies } from './report-replies.ts';
 import { type Columns, queuedReply, type ReplyRow, withoutNulls } from './rows.ts';
@@ -186,12 +186,21 @@ export class PostgresRemoteTasks implements RemoteTasks {
     return reported;
   }
 
-  async list({ accountId, state, chats, routes, before, limit }: TaskListQuery): Promise<ListedTask[]> {
+  async list({
+    accountId,
+    state,
+    chats,
+    accounts,
+    routes,
+    before,
+    limit,
+  }: TaskListQuery): Promise<ListedTask[]> {
     const conditions = together(
       accountId === undefined ? [] : [sql`t.account_id = ${accountId}`],
       state === undefined ? [] : [sql`t.state = ${state}`],
       routes === undefined ? [] : [sql`t.route_id = ANY (${[...routes]}::text[])`],
       ofChats(sql`m.chat_id`, chats, accountId),
+      ofAccounts(sql`t.account_id`, accounts),
       olderThan(sql`t.id`, before),
     );
     return conditions === 'none' ? [] : await this.#listed(allOf(conditions), limit);

@@ -9,17 +9,18 @@ import { serverOf } from '../../../../support/abi.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 
 function anEndpoint(change: Partial<Endpoint> = {}): Endpoint {
-  return endpoint({
+  const definition: Endpoint = {
     method: 'get',
     path: '/thing',
     operationId: 'op',
     tag: 'Health',
     scopes: ['admin'],
+    honours: [],
     summary: 'A thing',
     responses: {},
     handle: () => ({ status: 200, text: 'thing' }),
-    ...change,
-  });
+  };
+  return endpoint({ ...definition, ...change } as Endpoint);
 }
 
 /** Serves the endpoints; `guarded` receives whether the path of each request is public. */
@@ -34,9 +35,9 @@ async function served(endpoints: Endpoint[], guard?: RequestHandler) {
   app.use(
     mount(
       endpoints,
-      ({ isPublic }) =>
+      ({ scopes }) =>
         (request, response, next) => {
-          guarded.push(isPublic);
+          guarded.push(scopes === 'public');
           (guard ?? pass)(request, response, next);
         },
       audit,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { RESTRICTIONS } from '../../../../../router/src/core/access/admission.ts';
 import type { Caller } from '../../../../../router/src/core/access/caller.ts';
 import { endpoint } from '../../../../../router/src/infra/faces/rest/endpoint.ts';
 import { RestCalls } from '../../../../../router/src/infra/faces/rest/rest-calls.ts';
@@ -13,6 +14,7 @@ const rest = new RestCalls([
     path: '/things/{id}',
     operationId: 'putThing',
     scopes: ['routes:write'],
+    honours: ['chats', 'routes'],
     body: z.strictObject({ name: z.string() }),
     query: z.strictObject({ limit: z.string().optional() }),
     handle: ({ params, query, body, header }) => {
@@ -47,8 +49,16 @@ describe('RestCalls', () => {
     const key = { kind: 'key', key: { scopes: ['routes:read'] } } as unknown as Caller;
     await expect(rest.call('putThing', key)).rejects.toMatchObject({ code: 'SCOPE_MISSING' });
     await expect(rest.call('putThing', ADMIN)).rejects.toMatchObject({ code: 'INVALID_BODY' });
-    expect(rest.scopesOf('putThing')).toEqual(['routes:write']);
-    expect(rest.scopesOf('open')).toEqual([]);
+    const restricted = {
+      kind: 'key',
+      key: { scopes: ['routes:write'], accounts: ['a'] },
+    } as unknown as Caller;
+    await expect(rest.call('putThing', restricted)).rejects.toMatchObject({ code: 'ACCOUNT_NOT_ALLOWED' });
+    expect(rest.admissionOf('putThing', 'open')).toEqual({
+      scopes: ['routes:write'],
+      honours: ['chats', 'routes'],
+    });
+    expect(rest.admissionOf('open')).toEqual({ scopes: 'any-key', honours: RESTRICTIONS });
   });
 
   it('knows its operations only', async () => {

@@ -48,7 +48,7 @@ export function agentTools(rest: RestCalls, { faceSettings, clock }: AgentToolsD
       title: 'Send a message to an agent',
       description:
         'Sends a message to an agent that wa2ai runs, and wakes it. An unknown agent is created. Returns at once, or with the response when it comes within `wait_seconds`; afterwards get_messages has it. Does not write to WhatsApp: that is send_whatsapp_message.',
-      scopes: rest.scopesOf('sendToHostedAgent'),
+      ...rest.admissionOf('sendToHostedAgent'),
       input: z.strictObject({
         agent_id: agentId,
         message: z.string().min(1).max(65_536),
@@ -95,7 +95,7 @@ export function agentTools(rest: RestCalls, { faceSettings, clock }: AgentToolsD
       title: 'Read the conversation with an agent',
       description:
         'Reads the newest messages between programs and an agent that wa2ai runs, oldest first, without its tool calls. Wakes the agent. For WhatsApp chats use get_chat_messages.',
-      scopes: rest.scopesOf('listHostedAgentMessages'),
+      ...rest.admissionOf('listHostedAgentMessages'),
       input: z.strictObject({
         agent_id: agentId,
         count: z.int().min(1).max(500).default(1).describe('How many of the newest messages, 1 to 500.'),
@@ -134,7 +134,7 @@ export function agentTools(rest: RestCalls, { faceSettings, clock }: AgentToolsD
       name: 'list_agents',
       title: 'List agents',
       description: 'Lists the agents that wa2ai runs, by id: running (it works), idle (it waits) or stopped.',
-      scopes: rest.scopesOf('listHostedAgents'),
+      ...rest.admissionOf('listHostedAgents'),
       input: z.strictObject({
         route_id: z.string().min(1).max(200).optional().describe('Only agents of this route.'),
         cursor: args.cursor,
@@ -154,7 +154,7 @@ export function agentTools(rest: RestCalls, { faceSettings, clock }: AgentToolsD
       name: 'agent_logs',
       title: 'Read the log of an agent',
       description: 'Reads the last lines that the program of an agent wrote, oldest first. Does not wake it.',
-      scopes: rest.scopesOf('getHostedAgentLogs'),
+      ...rest.admissionOf('getHostedAgentLogs'),
       input: z.strictObject({
         agent_id: agentId,
         lines: z.int().min(1).max(1_000).default(100).describe('How many of the last lines, 1 to 1000.'),

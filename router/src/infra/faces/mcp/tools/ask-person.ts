@@ -70,7 +70,7 @@ export function askPersonTool(rest: RestCalls, deps: AskPersonDeps): McpTool {
     title: 'Ask a person',
     description:
       'Asks a person a question on WhatsApp and waits for the answer: their next text in the chat, which then goes to no agent. A person may need hours: with the status `waiting`, call again with `handle`.',
-    scopes: [...rest.scopesOf('sendMessage'), ...rest.scopesOf('listMessages')],
+    ...rest.admissionOf('sendMessage', 'listMessages'),
     input: askInput,
     output: question,
     annotations: { ...SENDS, idempotentHint: false },

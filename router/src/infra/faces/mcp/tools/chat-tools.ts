@@ -19,7 +19,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       title: 'List WhatsApp accounts',
       description:
         'Lists the WhatsApp accounts of this service with their state and what a person should do now.',
-      scopes: rest.scopesOf('listAccounts'),
+      ...rest.admissionOf('listAccounts'),
       input: z.strictObject({}),
       output: z.object({ accounts: z.array(accountView) }),
       annotations: READS,
@@ -33,7 +33,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       title: 'List chats',
       description:
         'Lists chats with people and groups, last active first: name, address, unanswered messages, pause. Use `id` of a chat as `chat` of the other tools.',
-      scopes: rest.scopesOf('listChats'),
+      ...rest.admissionOf('listChats'),
       input: z.strictObject({
         account_id: args.accountId,
         channel: args.channel
@@ -58,7 +58,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       name: 'get_chat_messages',
       title: 'Read a chat',
       description: 'Reads the messages of one chat in both directions, newest first.',
-      scopes: rest.scopesOf('listChatMessages'),
+      ...rest.admissionOf('listChatMessages'),
       input: z.strictObject({
         chat: args.chat,
         direction: args.direction,
@@ -80,7 +80,7 @@ export function chatTools(rest: RestCalls): McpTool[] {
       title: 'Search messages',
       description:
         'Finds messages that contain a text, in upper or lower case, newest first. It searches a part of the messages at a time: continue with `next`, also when nothing was found.',
-      scopes: rest.scopesOf('listMessages'),
+      ...rest.admissionOf('listMessages'),
       input: z.strictObject({
         text: z.string().min(1).max(200).describe('What the messages contain.'),
         channel: args.channel
@@ -129,7 +129,7 @@ function pauseTool(rest: RestCalls, verb: 'pause' | 'resume'): McpTool {
       verb === 'pause'
         ? 'Pauses a chat, so that a person can answer: its messages are stored and get no answer until it is resumed.'
         : 'Resumes a paused chat: the next message gets an answer.',
-    scopes: rest.scopesOf(operation),
+    ...rest.admissionOf(operation),
     input: verb === 'pause' ? z.strictObject(fields) : z.strictObject({ chat: fields.chat }),
     output: z.object({ chat: chatView }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },

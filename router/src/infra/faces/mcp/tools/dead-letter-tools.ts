@@ -14,7 +14,7 @@ export function deadLetterTools(rest: RestCalls): McpTool[] {
       title: 'List dead letters',
       description:
         'Lists messages without an answer and messages that were not sent, newest first, each with its reason, a sentence for operators and its text.',
-      scopes: rest.scopesOf('listDeadLetters'),
+      ...rest.admissionOf('listDeadLetters'),
       input: z.strictObject({
         state: z.enum(['open', 'replayed', 'closed']).default('open'),
         reason: z.string().min(1).max(200).optional().describe('Only dead letters with exactly this reason.'),
@@ -45,7 +45,7 @@ export function deadLetterTools(rest: RestCalls): McpTool[] {
       title: 'Replay a dead letter',
       description:
         'Answers the message of a dead letter again, by the route table as it is now, or sends its reply again. If it fails again, the same dead letter is open again.',
-      scopes: rest.scopesOf('replayDeadLetter'),
+      ...rest.admissionOf('replayDeadLetter'),
       input: z.strictObject({ dead_letter_id: z.string().min(1).max(20) }),
       output: z.object({ deadLetterId: z.string(), status: z.literal('replayed') }),
       annotations: { ...SENDS, idempotentHint: false },

@@ -20,7 +20,7 @@ export function routeTools(rest: RestCalls): McpTool[] {
       name: 'list_routes',
       title: 'List routes',
       description: 'Lists which agent answers which chat, oldest first. Secrets are masked.',
-      scopes: rest.scopesOf('listRoutes'),
+      ...rest.admissionOf('listRoutes'),
       input: z.strictObject({
         channel: args.channel.optional().describe('Only routes of this chat, or `*`.'),
         account_id: args.accountId,
@@ -40,7 +40,7 @@ export function routeTools(rest: RestCalls): McpTool[] {
       name: 'explain_route',
       title: 'Explain a route',
       description: 'Says which route a message would take and why, rule by rule. Sends and stores nothing.',
-      scopes: rest.scopesOf('explainRoute'),
+      ...rest.admissionOf('explainRoute'),
       input: z.strictObject({
         text: z.string().max(65_536).describe('Text of the message.'),
         from: args.channel.optional().describe('Who writes: a phone number with its country code, or a JID.'),
@@ -60,7 +60,7 @@ export function routeTools(rest: RestCalls): McpTool[] {
       title: 'Add or change a route',
       description:
         'Adds a route, or changes the given fields of the route `route_id`. A route decides which agent reads a chat and answers it. `warnings` names likely problems.',
-      scopes: rest.scopesOf('createRoute'),
+      ...rest.admissionOf('createRoute'),
       input: z.strictObject({
         route_id: routeId.optional().describe('The route to change. Default: a new route is added.'),
         channel: args.channel
@@ -114,7 +114,7 @@ export function routeTools(rest: RestCalls): McpTool[] {
       name: 'delete_route',
       title: 'Delete a route',
       description: 'Deletes a route. Chats that only this route matched get no answer any more.',
-      scopes: rest.scopesOf('deleteRoute'),
+      ...rest.admissionOf('deleteRoute'),
       input: z.strictObject({ route_id: routeId }),
       output: z.object({ route: routeView.describe('The route that is gone.') }),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },

@@ -27,7 +27,7 @@ export function sendTools(rest: RestCalls): McpTool[] {
       title: 'Send a WhatsApp message',
       description:
         'Sends a text to a person or a group on WhatsApp. It is stored and then sent: get_delivery_status shows the state. To wait for the reaction, call wait_for_message with `after` set to the returned id.',
-      scopes: rest.scopesOf('sendMessage'),
+      ...rest.admissionOf('sendMessage'),
       input: z.strictObject({
         to: args.channel,
         text: z.string().min(1).max(65_536),
@@ -51,7 +51,7 @@ export function sendTools(rest: RestCalls): McpTool[] {
       title: 'Delivery status of a message',
       description:
         'Shows whether a message was sent, delivered and read; for a message received, how its turn ended and the delivery of its replies.',
-      scopes: rest.scopesOf('getMessage'),
+      ...rest.admissionOf('getMessage'),
       input: z.strictObject({
         message_id: z.string().min(1).max(20).describe('Id of a message sent or received.'),
       }),

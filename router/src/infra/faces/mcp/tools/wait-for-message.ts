@@ -11,7 +11,7 @@ export function waitForMessageTool(rest: RestCalls, deps: WaitForMessageDeps): M
     title: 'Wait for a message',
     description:
       'Waits until somebody writes in a chat. Returns the messages that came, oldest first; call again with `after` to wait for the next ones. The messages are answered by the route of the chat as always.',
-    scopes: rest.scopesOf('listChatMessages'),
+    ...rest.admissionOf('listChatMessages'),
     input: z.strictObject({
       chat: args.chat,
       after: z

@@ -20,6 +20,7 @@ export function metricsApi({ metrics, accounts, nodes }: MetricsApiDeps): Endpoi
       operationId: 'getMetrics',
       isPolled: true,
       scopes: ['accounts:read'],
+      honours: [],
       tag: 'Health',
       summary: 'Metrics for Prometheus',
       responses: { 200: { description: 'Metrics.', contentType: 'text/plain' } },

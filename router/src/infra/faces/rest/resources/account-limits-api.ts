@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import { contactBudget, governorOf, quietLeftMs } from '../../../../core/policies/governor.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
@@ -10,6 +11,7 @@ import { dataResponse, rowIdField, timeView } from '../fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../paging.ts';
 import { problemSchema } from '../problem.ts';
 import type { ResponseDoc } from '../response.ts';
+import { refuseOtherAccount } from '../restrictions.ts';
 import { foundAccount } from './account-view.ts';
 
 export interface AccountLimitsApiDeps {
@@ -90,6 +92,7 @@ export function accountLimitsApi(deps: AccountLimitsApiDeps): Endpoint[] {
       ...common,
       path: '/api/accounts/{id}/history',
       operationId: 'listAccountStates',
+      honours: RESTRICTIONS,
       summary: 'List the states that an account changed to, newest first',
       description: 'The newest 500 are kept. `connecting` takes seconds and is not listed.',
       query: z.strictObject(pageQuery(rowIdField, 50)),
@@ -97,7 +100,8 @@ export function accountLimitsApi(deps: AccountLimitsApiDeps): Endpoint[] {
         200: { description: 'A page of states.', schema: pageResponse(changeView) },
         404: notFound,
       },
-      handle: async ({ params, query: { cursor, limit } }) => {
+      handle: async ({ params, query: { cursor, limit }, caller }) => {
+        refuseOtherAccount(caller, params.id ?? '');
         const { accountId } = foundAccount(accounts.get(params.id ?? ''));
         const page = { limit: limit + 1, ...(cursor !== undefined && { before: cursor }) };
         const found = (await accountStore.stateChanges(accountId, page)).map(({ node, at, ...change }) => ({
@@ -112,9 +116,11 @@ export function accountLimitsApi(deps: AccountLimitsApiDeps): Endpoint[] {
       ...common,
       path: '/api/accounts/{id}/limits',
       operationId: 'getAccountLimits',
+      honours: ['routes', 'accounts'],
       summary: 'Show what limits an account, and how much of it is used',
       responses: { 200: { description: 'The limits.', schema: dataResponse(limitsView) }, 404: notFound },
-      handle: async ({ params }) => {
+      handle: async ({ params, caller }) => {
+        refuseOtherAccount(caller, params.id ?? '');
         const { accountId } = foundAccount(accounts.get(params.id ?? ''));
         const [limits, contact, stored] = await Promise.all([
           accountStore.limits(accountId),

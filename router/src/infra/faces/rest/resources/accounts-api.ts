@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Caller, mayDo } from '../../../../core/access/caller.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import { allowedChats, type Caller, mayDo, mayUseAccount } from '../../../../core/access/caller.ts';
 import { StorageUnavailableError } from '../../../../core/errors.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
@@ -11,6 +12,7 @@ import { accountIdField, changedResponse, dataResponse, phoneField } from '../fi
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { Call, ResponseDoc } from '../response.ts';
+import { refuseOtherAccount } from '../restrictions.ts';
 import { accountDetailView, accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
 
 export interface AccountsApiDeps {
@@ -64,13 +66,17 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts',
       operationId: 'listAccounts',
       scopes: ['accounts:read'],
+      honours: RESTRICTIONS,
       summary: 'List WhatsApp accounts, by id',
       query: listQuery,
       responses: { 200: { description: 'The accounts.', schema: pageResponse(accountView) } },
       handle: ({ query, caller }) => ({
         status: 200,
         json: pageOfAll(
-          accounts.list().map((status) => viewFor(caller, status)),
+          accounts
+            .list()
+            .filter(({ accountId }) => mayUseAccount(caller, accountId))
+            .map((status) => viewFor(caller, status)),
           query,
           ({ accountId }) => accountId,
         ),
@@ -82,6 +88,7 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts',
       operationId: 'createAccount',
       scopes: ['accounts:manage'],
+      honours: [],
       summary: 'Add a WhatsApp account; pair it next',
       body: newAccountBody,
       responses: {
@@ -121,6 +128,7 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts/{id}',
       operationId: 'getAccount',
       scopes: ['accounts:read'],
+      honours: RESTRICTIONS,
       summary: 'Show a WhatsApp account',
       params,
       responses: {
@@ -128,8 +136,9 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
         404: notFound,
       },
       handle: async ({ params, caller }) => {
-        const account = viewFor(caller, foundAccount(accounts.get(params.id ?? '')));
-        const outgoing = await outgoingOf(messageLog, account.accountId);
+        const account = viewFor(caller, allowed(caller, params.id));
+        // Of all chats.
+        const outgoing = allowedChats(caller) ? undefined : await outgoingOf(messageLog, account.accountId);
         return { status: 200, json: { success: true, data: { ...account, ...(outgoing && { outgoing }) } } };
       },
     }),
@@ -139,6 +148,7 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts/{id}',
       operationId: 'deleteAccount',
       scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'Delete a WhatsApp account and everything stored for it',
       description:
         "Unlinks the account at WhatsApp if it is connected, then deletes its credentials, messages, dead letters, routes and the account itself, in the background. The deletion continues after a crash. The service's own account (WA2AI_ACCOUNT_ID) is added again, empty, at the next start.",
@@ -147,8 +157,8 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
         202: { description: 'The account as it was.', schema: changedResponse(accountView) },
         404: notFound,
       },
-      handle: async ({ params }) => {
-        const account = foundAccount(accounts.get(params.id ?? ''));
+      handle: async ({ params, caller }) => {
+        const account = allowed(caller, params.id);
         await deleteAccount(account.accountId);
         log.info({ accountId: account.accountId, action: 'delete' }, 'account changed by an admin');
         const message = 'The account is being deleted.';
@@ -161,14 +171,15 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts/{id}/pair',
       operationId: 'pairAccount',
       scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'Pair by QR code or by an eight-letter code',
       params,
       body: pairBody,
       isBodyOptional: true,
       responses: changed,
-      handle: async ({ params, body }: Call<z.output<typeof pairBody>, unknown>) => {
-        const id = params.id ?? '';
-        if (foundAccount(accounts.get(id)).state === 'open') {
+      handle: async ({ params, body, caller }: Call<z.output<typeof pairBody>, unknown>) => {
+        const { accountId: id, state } = allowed(caller, params.id);
+        if (state === 'open') {
           throw new HttpProblem(
             409,
             'ALREADY_LINKED',
@@ -189,11 +200,14 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts/{id}/logout',
       operationId: 'logoutAccount',
       scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'Unlink the account at WhatsApp and start pairing',
       params,
       responses: changed,
-      handle: async ({ params }) =>
-        changedTo(await accounts.logout(params.id ?? ''), 'Account logged out.', 'logout'),
+      handle: async ({ params, caller }) => {
+        const { accountId } = allowed(caller, params.id);
+        return changedTo(await accounts.logout(accountId), 'Account logged out.', 'logout');
+      },
     }),
     endpoint({
       ...common,
@@ -201,13 +215,22 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts/{id}/restart',
       operationId: 'restartAccount',
       scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'Connect again, from any state',
       params,
       responses: changed,
-      handle: async ({ params }) =>
-        changedTo(await accounts.restart(params.id ?? ''), 'Connection restarted.', 'restart'),
+      handle: async ({ params, caller }) => {
+        const { accountId } = allowed(caller, params.id);
+        return changedTo(await accounts.restart(accountId), 'Connection restarted.', 'restart');
+      },
     }),
   ];
+
+  /** @throws {HttpProblem} 403 not for this caller, 404 none */
+  function allowed(caller: Caller, id = ''): AccountStatus {
+    refuseOtherAccount(caller, id);
+    return foundAccount(accounts.get(id));
+  }
 
   function changedTo(status: AccountStatus | undefined, message: string, action: string) {
     const account = foundAccount(status);

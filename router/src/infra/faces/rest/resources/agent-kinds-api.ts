@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { commonConfigField } from '../../../agents/route-config.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
@@ -35,6 +36,7 @@ export function agentKindsApi({ agentKinds }: { agentKinds: readonly AgentKind[]
       path: '/api/agent-kinds',
       operationId: 'listAgentKinds',
       scopes: ['routes:read'],
+      honours: RESTRICTIONS,
       tag: 'Routes',
       summary: 'List the agent kinds with the schemas of their settings',
       description: 'The schemas are those that validate the `config` of a route.',

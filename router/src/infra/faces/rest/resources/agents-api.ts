@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { allowedChats, type Caller } from '../../../../core/access/caller.ts';
+import type { Caller } from '../../../../core/access/caller.ts';
 import type { HostedAgent } from '../../../../core/hosting/agent-spec.ts';
 import type { AgentCalls } from '../../../../core/hosting/agents-of-nodes.ts';
 import type { AgentExchange, HostedAgentView } from '../../../../core/hosting/hosted-agents.ts';
@@ -61,7 +61,11 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
   const { hostedAgents, hostedAgentOf, routes, keyWatch, log } = deps;
   const kind = kindNamed(deps.agentKinds, 'hosted');
   const agentBody = agentBodyOf(kind?.settings ?? z.never());
-  const common = { tag: 'Hosted agents' as const, scopes: ['agents:manage'] as const };
+  const common = {
+    tag: 'Hosted agents' as const,
+    scopes: ['agents:manage'] as const,
+    honours: ['routes'] as const,
+  };
 
   return [
     endpoint({
@@ -73,7 +77,6 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
       query: agentsQuery,
       responses: { 200: { description: 'A page of agents.', schema: pageResponse(agentView) } },
       handle: async ({ query: { cursor, limit, node, routeId }, caller }) => {
-        refuseChatKey(caller);
         refuseOtherRoute(caller, routeId);
         const found = await hostedAgents.list({ nodeId: node, routeId, after: cursor, limit: limit + 1 });
         return { status: 200, json: pageOf(found.map(viewOf), limit, ({ id }) => id) };
@@ -95,7 +98,6 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
         409: elsewhere,
       },
       handle: async ({ body, caller }) => {
-        refuseChatKey(caller);
         refuseOtherRoute(caller, body.routeId);
         const known = await hostedAgents.get(body.id);
         if (known) refuseOtherRoute(caller, known.agent.routeId);
@@ -395,7 +397,6 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
 
   /** An agent that the caller may use. @throws {HttpProblem} 403, 404 */
   async function allowed(caller: Caller, agentId: string): Promise<HostedAgentView> {
-    refuseChatKey(caller);
     const view = found(await hostedAgents.get(agentId));
     refuseOtherRoute(caller, view.agent.routeId);
     return view;
@@ -447,10 +448,4 @@ function failureOf({
 function found<T>(value: T | undefined): T {
   if (value !== undefined) return value;
   throw new HttpProblem(404, 'NOT_FOUND', 'There is no hosted agent with this id.');
-}
-
-/** An agent may know many chats. @throws {HttpProblem} 403: the caller's key is restricted to some chats */
-function refuseChatKey(caller: Caller): void {
-  if (!allowedChats(caller)) return;
-  throw new HttpProblem(403, 'CHAT_NOT_ALLOWED', 'The key may use some chats only, which excludes agents.');
 }

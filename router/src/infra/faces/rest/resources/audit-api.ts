@@ -78,7 +78,12 @@ const chainView = z.object({
 
 /** Who called what: `/api/audit`. */
 export function auditApi({ auditLog }: AuditApiDeps): Endpoint[] {
-  const common = { tag: 'Audit' as const, method: 'get' as const, scopes: ['admin'] as const };
+  const common = {
+    tag: 'Audit' as const,
+    method: 'get' as const,
+    scopes: ['admin'] as const,
+    honours: [] as const,
+  };
   return [
     endpoint({
       ...common,

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import type { AliasesOf, Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId } from '../../../../core/chat-id.ts';
 import type { ChatId } from '../../../../core/ids.ts';
@@ -25,7 +26,7 @@ import {
 } from '../fields.ts';
 import { pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
+import { allowedPart, refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 import { exportLines } from './chat-export.ts';
 import { chatPage } from './chat-pages.ts';
 import { anyMessageView } from './log-schemas.ts';
@@ -278,23 +279,23 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats',
       operationId: 'listChats',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'List chats, last active first',
       description: 'A key that is restricted to some chats gets those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of chats.', schema: pageResponse(chatView) } },
       handle: async ({ query: { cursor, paused, locked, unanswered, failed, ...query }, caller }) => {
-        const { channelId, accountId = config.accountId } = query;
-        if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+        const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
         const page = await chatPage(chatStore, {
           ...query,
-          chats: allowedChats(caller),
+          ...part,
           isPaused: paused,
           isLocked: locked,
           hasUnanswered: unanswered,
           hasFailed: failed,
           after: cursor,
         });
-        return { status: 200, object: channelId, json: page };
+        return { status: 200, object: query.channelId, json: page };
       },
     }),
     endpoint({
@@ -303,6 +304,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}',
       operationId: 'getChat',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'Show a chat',
       params,
       responses: { 200: { description: 'The chat.', schema: dataResponse(chatView) }, 404: notFound },
@@ -317,6 +319,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}/messages',
       operationId: 'listChatMessages',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'List the messages of a chat, newest first',
       params,
       query: messagesQuery,
@@ -335,6 +338,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}/export',
       operationId: 'exportChat',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'Export a chat with all its messages, oldest first',
       description:
         'JSON lines: the first one is the chat, each other one a message received or sent, as `GET /api/chats/{id}/messages` has it, without `replies`: they follow as messages sent. `type` is `chat` or `message`. Files are not part of it. A response that ends early has no line with the type `end`.',
@@ -363,6 +367,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}/policy',
       operationId: 'getChatPolicy',
       scopes: ['messages:read', 'routes:read'],
+      honours: RESTRICTIONS,
       summary: 'Show how wa2ai converses in a chat, and where each setting comes from',
       params,
       query: policyQuery,
@@ -382,6 +387,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}/pause',
       operationId: 'pauseChat',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Pause a chat, so that a person can answer',
       description:
         'Messages that come meanwhile are stored and get no answer (state `ignored`, reason `chat-paused`), also after the chat is resumed; the agent then gets them as context. With the mode `approve` the agent answers, and its answers wait for the owner. An answer that an agent is working on is still sent. A second call replaces the pause.',
@@ -404,6 +410,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}/resume',
       operationId: 'resumeChat',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Resume a paused chat',
       description:
         'The next message gets an answer. With `answerMissed`, messages of the last 7 days that got none because of a pause or an auto-reply loop are answered first, in their order.',
@@ -422,6 +429,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}/tags',
       operationId: 'setChatTags',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Replace the tags of a chat',
       description:
         'Routes can ask for them (`when.tags`). A change applies from the next message on, on all nodes.',
@@ -443,6 +451,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       path: '/api/chats/{id}/notes',
       operationId: 'setChatNotes',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Replace the notes about a chat',
       description: 'For operators: no agent and no person in the chat gets them.',
       params,
@@ -485,6 +494,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
         path: `/api/chats/{id}/${verb}`,
         operationId: `${verb}Chat`,
         scopes: ['messages:send'],
+        honours: RESTRICTIONS,
         params,
         responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
         handle: async ({ params, caller }) => {

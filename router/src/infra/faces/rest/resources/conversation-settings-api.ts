@@ -48,6 +48,7 @@ export function conversationSettingsApi(deps: ConversationSettingsApiDeps): Endp
     tag: 'Routes' as const,
     path: '/api/settings/conversation',
     scopes: ['agents:manage'] as const,
+    honours: [] as const,
   };
   return [
     endpoint({

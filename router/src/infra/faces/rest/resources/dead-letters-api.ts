@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import type { AliasesOf, Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import type { BulkReplay } from '../../../../core/delivery/replay-dead-letters.ts';
 import type { DeadLetterFilter, DeadLetters, Replay } from '../../../../core/ports/dead-letters.ts';
@@ -18,7 +19,7 @@ import {
 } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseAllChats, refuseOtherChat } from '../restrictions.ts';
+import { type AllowedPart, allowedPart, refuseAll, refuseOtherChat } from '../restrictions.ts';
 import { deadLetterGroupView, deadLetterView, logQuery } from './log-schemas.ts';
 
 export interface DeadLettersApiDeps {
@@ -70,12 +71,12 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       path: '/api/dead-letters',
       operationId: 'listDeadLetters',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'List dead letters, newest first',
       query: listQuery,
       responses: { 200: { description: 'A page of dead letters.', schema: pageResponse(deadLetterView) } },
       handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
-        await refuseOthers(caller, filter);
-        const page = { ...filter, chats: allowedChats(caller), before: cursor, limit: limit + 1 };
+        const page = { ...filter, ...(await partOf(caller, filter)), before: cursor, limit: limit + 1 };
         return { status: 200, json: pageOf(await messageLog.deadLetters(page), limit, ({ id }) => id) };
       },
     }),
@@ -85,13 +86,13 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       path: '/api/dead-letters/groups',
       operationId: 'listDeadLetterGroups',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'Count dead letters by reason, the most frequent first',
       description: 'A key that is restricted to some chats gets the dead letters of those only.',
       query: groupsQuery,
       responses: { 200: { description: 'The groups.', schema: listResponse(deadLetterGroupView) } },
       handle: async ({ query, caller }) => {
-        await refuseOthers(caller, query);
-        const data = await messageLog.deadLetterGroups({ ...query, chats: allowedChats(caller) });
+        const data = await messageLog.deadLetterGroups({ ...query, ...(await partOf(caller, query)) });
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
@@ -101,6 +102,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       path: '/api/dead-letters/replay',
       operationId: 'replayDeadLetters',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Replay the open dead letters of a filter, oldest first',
       body: replayBody,
       description:
@@ -121,8 +123,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         },
       },
       handle: async ({ body: { limit = 100, ...filter }, caller }) => {
-        if (filter.channelId === undefined) refuseAllChats(caller);
-        await refuseOthers(caller, filter);
+        refuseAll(caller, filter);
+        await partOf(caller, filter);
         const result = await deps.replayDeadLetters(filter, limit);
         log.info({ ...result, reason: filter.reason }, 'dead letters replayed by an admin');
         return { status: 202, json: { success: true, ...result } };
@@ -134,6 +136,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       path: '/api/dead-letters/{id}',
       operationId: 'getDeadLetter',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'Show a dead letter with its text and person',
       params,
       responses: {
@@ -152,6 +155,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       path: '/api/dead-letters/{id}/replay',
       operationId: 'replayDeadLetter',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Replay a dead letter',
       description:
         'A message is answered again at the end of its chat, by the route table as it is now. A reply is sent again under its WhatsApp id. If it fails again, the same dead letter is updated and open again.',
@@ -180,6 +184,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       path: '/api/dead-letters/{id}/close',
       operationId: 'closeDeadLetter',
       scopes: ['messages:read', 'messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Close an open dead letter: leave it as it is',
       description:
         'A closed dead letter no longer counts as open and is not part of a replay by filter. It can still be replayed by its id. Closing twice changes nothing.',
@@ -190,7 +195,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         409: { description: 'It was replayed, so it is not open.', schema: problemSchema },
       },
       handle: async ({ params: { id = '' }, caller }) => {
-        if (allowedChats(caller)) await refuseOtherChat(caller, await found(id), aliasesOf);
+        const before = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
+        if (before) await refuseOtherChat(caller, before, aliasesOf);
         const outcome = isRowId(id) ? await deps.deadLetters.close(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'replayed') throw replayedBefore();
@@ -201,9 +207,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
     }),
   ];
 
-  async function refuseOthers(caller: Caller, filter: { accountId?: string; channelId?: string }) {
-    const { channelId, accountId = config.accountId } = filter;
-    if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+  function partOf(caller: Caller, filter: { accountId?: string; channelId?: string }): Promise<AllowedPart> {
+    return allowedPart(caller, filter, { aliasesOf, defaultAccount: config.accountId });
   }
 
   async function found(id: string): Promise<DeadLetterRow> {

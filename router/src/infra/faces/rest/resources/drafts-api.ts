@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedChats, type Caller } from '../../../../core/access/caller.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import { type AliasesOf, allowedAccounts, type Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import type { Draft, Drafts } from '../../../../core/ports/drafts.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -9,7 +10,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse, isRowId, rowIdField, timeView } from '../fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseOtherChat } from '../restrictions.ts';
+import { allowedPart, refuseOtherChat } from '../restrictions.ts';
 
 export interface DraftsApiDeps {
   drafts: Drafts;
@@ -81,7 +82,13 @@ export function draftsApi({ drafts, deliverReplies, aliasesOf, config, log }: Dr
   const common = { tag: 'Chats' as const };
   const params = { id: 'Id of the draft: that of the message that it answers.' };
   const notFound = { description: 'No such draft, or it was decided before.', schema: problemSchema };
-  const decided = { ...common, method: 'post' as const, scopes: ['messages:send'] as const, params };
+  const decided = {
+    ...common,
+    method: 'post' as const,
+    scopes: ['messages:send'] as const,
+    honours: RESTRICTIONS,
+    params,
+  };
   return [
     endpoint({
       ...common,
@@ -89,14 +96,16 @@ export function draftsApi({ drafts, deliverReplies, aliasesOf, config, log }: Dr
       path: '/api/drafts',
       operationId: 'listDrafts',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'List answers that wait for the owner, oldest first',
       description:
         'Of chats that were paused in the mode `approve`. A key that is restricted to some chats gets drafts of those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of drafts.', schema: pageResponse(draftView) } },
-      handle: async ({ query: { cursor, limit, accountId = config.accountId, channelId }, caller }) => {
-        if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
-        const chats = allowedChats(caller);
+      handle: async ({ query: { cursor, limit, channelId, ...query }, caller }) => {
+        const { accountId = allowedAccounts(caller)?.[0] ?? config.accountId } = query;
+        const named = { accountId, channelId };
+        const { chats } = await allowedPart(caller, named, { aliasesOf, defaultAccount: accountId });
         const found = await drafts.list({ accountId, channelId, chats, after: cursor, limit: limit + 1 });
         return { status: 200, object: channelId, json: pageOf(found, limit, ({ id }) => id) };
       },
@@ -107,6 +116,7 @@ export function draftsApi({ drafts, deliverReplies, aliasesOf, config, log }: Dr
       path: '/api/drafts/{id}',
       operationId: 'getDraft',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'Show an answer that waits for the owner',
       params,
       responses: { 200: { description: 'The draft.', schema: dataResponse(draftView) }, 404: notFound },

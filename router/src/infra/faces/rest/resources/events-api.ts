@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import { type AliasesOf, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { LIVE_EVENT_TYPES, type LiveEvent } from '../../../../core/live/live-event.ts';
 import { maySee } from '../../../../core/live/may-see.ts';
@@ -52,6 +53,7 @@ export function eventsApi(deps: EventsApiDeps): Endpoint[] {
       operationId: 'streamEvents',
       tag: 'Live events',
       scopes: 'any-key',
+      honours: RESTRICTIONS,
       isPolled: true,
       summary: 'Stream changes of all nodes as server-sent events',
       description:

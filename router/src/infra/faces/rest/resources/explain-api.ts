@@ -7,7 +7,7 @@ import { MAX_TAGS, tagField } from '../../../../core/routing/when-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, chatField, dataResponse, timeQuery } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
-import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
+import { refuseOtherChat } from '../restrictions.ts';
 
 export interface ExplainApiDeps {
   /** Explains the route of a hypothetical message; stores and sends nothing. */
@@ -122,6 +122,8 @@ export function explainApi({ explain, aliasesOf, config }: ExplainApiDeps): Endp
       path: '/api/routes/explain',
       operationId: 'explainRoute',
       scopes: ['routes:read'],
+      // Not routes: the explanation names every route that could take the message.
+      honours: ['chats', 'accounts'],
       tag: 'Routes',
       summary: 'Say which route a message would take, and why',
       body: explainBody,
@@ -130,8 +132,6 @@ export function explainApi({ explain, aliasesOf, config }: ExplainApiDeps): Endp
       },
       handle: async ({ body, caller }) => {
         const accountId = body.accountId ?? config.accountId;
-        // The explanation names every route that could take the message.
-        refuseOtherRoute(caller, undefined);
         const channelId = body.channelId ?? body.from ?? '';
         await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
         const { isMentioned, quotesUs, ...given } = body;

@@ -35,6 +35,7 @@ export function governorSettingsApi({ faceSettings, log }: GovernorSettingsApiDe
     tag: 'Accounts' as const,
     path: '/api/settings/governor',
     scopes: ['agents:manage'] as const,
+    honours: [] as const,
   };
   return [
     endpoint({

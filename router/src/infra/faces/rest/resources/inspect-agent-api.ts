@@ -3,7 +3,6 @@ import type { Inspection } from '../../../agents/inspection.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { dataResponse } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseRestricted } from '../restrictions.ts';
 
 export interface InspectAgentApiDeps {
   /** @returns undefined when no agent answers */
@@ -50,6 +49,7 @@ export function inspectAgentApi({ inspectAgent, egressRefusalOf }: InspectAgentA
       path: '/api/routes/inspect',
       operationId: 'inspectAgent',
       scopes: ['routes:write'],
+      honours: [],
       summary: 'Find out what kind of agent answers at an address',
       description: 'Sends harmless requests of each protocol. Does not run the agent.',
       body,
@@ -57,8 +57,7 @@ export function inspectAgentApi({ inspectAgent, egressRefusalOf }: InspectAgentA
         200: { description: 'What the agent says about itself.', schema: dataResponse(inspectionView) },
         404: { description: 'No agent answers there.', schema: problemSchema },
       },
-      handle: async ({ body: { agentEndpoint }, caller }) => {
-        refuseRestricted(caller);
+      handle: async ({ body: { agentEndpoint } }) => {
         const refusal = egressRefusalOf(agentEndpoint);
         if (refusal !== undefined) {
           const message = `is refused: ${refusal}`;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { SCOPES } from '../../../../core/access/scopes.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import { SCOPES, type Scope } from '../../../../core/access/scopes.ts';
 import type { ApiKey, ApiKeyStore, KeyLimits } from '../../../../core/ports/api-key-store.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import { newKey, prefixOf } from '../../access/key-text.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { changedResponse, chatField, dataResponse, timeView } from '../fields.ts';
+import { accountIdField, changedResponse, chatField, dataResponse, timeView } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 
@@ -33,6 +34,12 @@ const CHATS =
   'The only chats that the key may read, send to, and have routes for: phone numbers, JIDs or group ids.';
 const ROUTES = 'Ids of the only routes that the key may read and change. It cannot add routes then.';
 
+const ACCOUNTS =
+  'Ids of the only WhatsApp accounts that the key may read, send from, and have routes for. It cannot add accounts then.';
+
+/** Scopes of which no operation honours a restriction: a key with both could do nothing with them. */
+export const UNRESTRICTABLE: readonly Scope[] = ['admin', 'playground', 'webhooks:manage'];
+
 const keyBody = z
   .strictObject({
     name: z
@@ -48,6 +55,7 @@ const keyBody = z
       .max(100)
       .optional()
       .describe(ROUTES),
+    accounts: z.array(accountIdField).min(1, 'must name an account').max(100).optional().describe(ACCOUNTS),
     limits: limitsField.optional().describe('Default: 100 a minute, 10 a second.'),
     expiresAt: z.iso
       .datetime({ offset: true, error: 'must be a time in ISO 8601, such as 2027-01-31T12:00:00Z' })
@@ -55,14 +63,12 @@ const keyBody = z
       .optional()
       .describe('It is refused from this time on. Default: never.'),
   })
-  .superRefine(({ scopes, chats, routes }, context) => {
-    if (!scopes.includes('admin') || (chats === undefined && routes === undefined)) return;
-    const path = [chats === undefined ? 'routes' : 'chats'];
-    context.addIssue({
-      code: 'custom',
-      path,
-      message: 'cannot restrict the scope admin, which can create keys',
-    });
+  .superRefine(({ scopes, ...restrictions }, context) => {
+    const restriction = RESTRICTIONS.find((each) => restrictions[each] !== undefined);
+    const scope = UNRESTRICTABLE.find((each) => scopes.includes(each));
+    if (restriction === undefined || scope === undefined) return;
+    const message = `cannot restrict the scope ${scope}: its calls concern every chat, route and account`;
+    context.addIssue({ code: 'custom', path: [restriction], message });
   })
   .meta({
     id: 'NewKey',
@@ -83,6 +89,7 @@ const keyFields = z.object({
   scopes: z.array(scopeField),
   chats: z.array(z.string()).optional().describe(CHATS),
   routes: z.array(z.string()).optional().describe(ROUTES),
+  accounts: z.array(z.string()).optional().describe(ACCOUNTS),
   limits: z.object({ perMinute: z.int(), perSecond: z.int() }),
   createdAt: timeView,
   expiresAt: timeView.optional(),
@@ -111,6 +118,7 @@ export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
       path: '/api/keys',
       operationId: 'createKey',
       scopes: ['admin'],
+      honours: [],
       summary: 'Add a key; the response is the only one that shows it',
       body: keyBody,
       responses: { 201: { description: 'The key.', schema: changedResponse(newKeyView) } },
@@ -133,6 +141,7 @@ export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
       path: '/api/keys',
       operationId: 'listKeys',
       scopes: ['admin'],
+      honours: [],
       summary: 'List keys, oldest first',
       query: listQuery,
       responses: { 200: { description: 'The keys, without their secrets.', schema: pageResponse(keyView) } },
@@ -147,6 +156,7 @@ export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
       path: '/api/keys/{id}',
       operationId: 'getKey',
       scopes: ['admin'],
+      honours: [],
       summary: 'Show a key without its secret',
       params,
       responses: { 200: { description: 'The key.', schema: dataResponse(keyView) }, 404: notFound },
@@ -158,6 +168,7 @@ export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
       path: '/api/keys/{id}',
       operationId: 'deleteKey',
       scopes: ['admin'],
+      honours: [],
       summary: 'Revoke a key on all nodes',
       params,
       responses: {
@@ -189,6 +200,7 @@ function viewOf(key: ApiKey): z.input<typeof keyView> {
     scopes: [...key.scopes],
     ...(key.chats && { chats: [...key.chats] }),
     ...(key.routes && { routes: [...key.routes] }),
+    ...(key.accounts && { accounts: [...key.accounts] }),
     limits: { ...key.limits },
     createdAt: key.createdAt.toISOString(),
     ...(key.expiresAt && { expiresAt: key.expiresAt.toISOString() }),

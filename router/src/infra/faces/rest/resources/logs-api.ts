@@ -69,6 +69,7 @@ export function logsApi({ nodeLog, keyWatch }: LogsApiDeps): Endpoint[] {
       operationId: 'readLogs',
       tag: 'Nodes',
       scopes: ['admin'],
+      honours: [],
       summary: 'Read the newest log lines of this node',
       description:
         'The last 2,000 lines at most, since the start of the process. Each node has its own. As a stream, each line is an event `line` with an id; a client that names its last id in `Last-Event-ID` gets what it missed, and the event `lost` if lines are missing.',

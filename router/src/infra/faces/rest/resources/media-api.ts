@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import type { AliasesOf } from '../../../../core/access/caller.ts';
 import type { LinkedFile } from '../../../../core/ports/media-links.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
@@ -64,6 +65,7 @@ export function mediaApi(deps: MediaApiDeps): Endpoint[] {
       description:
         'While the message has `hasFile`. The file of a message received is stored when it is first loaded (WA2AI_MEDIA_RECEIVED); before, it is loaded from WhatsApp, which deletes files after some weeks.',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       params: { id: 'Id of a message received or sent.' },
       responses: {
         200: {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
-import { type AliasesOf, allowedChats } from '../../../../core/access/caller.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import type { AliasesOf } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import type { FileToSend, SendMessageInput } from '../../../../core/delivery/send-message.ts';
 import type { WantedFile } from '../../../../core/delivery/sendable-file.ts';
@@ -14,7 +15,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { dataResponse, isRowId } from '../fields.ts';
 import { pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseOtherChat } from '../restrictions.ts';
+import { allowedPart, refuseOtherChat } from '../restrictions.ts';
 import { validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import type { ChatsApiDeps } from './chats-api.ts';
@@ -78,16 +79,16 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       path: '/api/messages',
       operationId: 'listMessages',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'List messages, newest first',
       description:
         'Each message received has its replies. `from` and `routeId` match messages received only. A key that is restricted to some chats gets messages of those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) } },
       handle: async ({ query, caller }) => {
-        const { channelId, accountId = config.accountId } = query;
-        if (channelId !== undefined) await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
-        const page = await messagePage(messageLog, { ...query, chats: allowedChats(caller) });
-        return { status: 200, object: channelId, json: page };
+        const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
+        const page = await messagePage(messageLog, { ...query, ...part });
+        return { status: 200, object: query.channelId, json: page };
       },
     }),
     endpoint({
@@ -96,6 +97,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       path: '/api/messages/{id}',
       operationId: 'getMessage',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary:
         'Show a message received with its route choice and replies, or a message sent with its delivery state',
       params: { id: 'Id of a message, or of one that `POST /api/messages` returned.' },
@@ -118,6 +120,8 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       path: '/api/messages/{id}/exchanges',
       operationId: 'listExchanges',
       scopes: ['messages:read', 'routes:read'],
+      // Not routes: a fallback route or a replay may have got some of the requests.
+      honours: ['chats', 'accounts'],
       summary: 'Show what was sent to agents for a message received, and what came back',
       description:
         'The requests of its last five turns with their answers, oldest first; at most 12 of each turn. Values of headers, keys and tokens are `***`, files are left out, and each body ends after 8,192 characters. Empty: no request was made, `WA2AI_EXCHANGES` is `off`, or `WA2AI_RETENTION_EXCHANGES_DAYS` have passed. Needs `routes:read` too, because a request shows settings of the route, such as the instructions of a model.',
@@ -142,6 +146,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       path: '/api/messages',
       operationId: 'sendMessage',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Send a message to a chat, or react to, edit or delete one',
       description:
         'A text, a file, a location, contacts or a poll; or a reaction, an edit or a deletion of an earlier message. A text or a file may quote a message. A file of at most 10 MB is named by its URL, or is a part of a form (`multipart/form-data`) whose other parts are the fields; what it is follows from its bytes.',

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import { mayUseAccount } from '../../../../core/access/caller.ts';
 import type { ClusterView } from '../../../../core/ports/cluster.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { listResponse, timeView } from '../fields.ts';
@@ -43,19 +45,25 @@ export function nodesApi({ nodes }: NodesApiDeps): Endpoint[] {
       operationId: 'listNodes',
       isPolled: true,
       scopes: ['accounts:read'],
+      honours: RESTRICTIONS,
       summary: 'List nodes with the accounts and turns that they run',
       responses: {
         200: { description: 'The nodes, as of less than a second ago.', schema: listResponse(nodeView) },
       },
-      handle: () => {
-        const data = nodeViews(nodes.nodeId, nodes.view());
+      handle: ({ caller }) => {
+        const { nodes: all, accounts } = nodes.view();
+        const allowed = accounts.filter(({ accountId }) => mayUseAccount(caller, accountId));
+        const data = nodeViews(nodes.nodeId, { nodes: all, accounts: allowed });
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
   ];
 }
 
-function nodeViews(ownId: string, view: ClusterView): Array<z.input<typeof nodeView>> {
+function nodeViews(
+  ownId: string,
+  view: Pick<ClusterView, 'nodes' | 'accounts'>,
+): Array<z.input<typeof nodeView>> {
   return view.nodes.map(({ startedAtMs, seenAtMs, isAlive, isDraining, ...node }) => ({
     nodeId: node.nodeId,
     isSelf: node.nodeId === ownId,

@@ -60,7 +60,12 @@ const eventView = z
 
 /** The wallet and the contracts of the NPC face: `/api/npc/chain`. */
 export function npcChainApi({ chain, chainEvents, transactions }: NpcChainApiDeps): Endpoint[] {
-  const common = { tag: 'Agents' as const, method: 'get' as const, scopes: ['agents:manage'] as const };
+  const common = {
+    tag: 'Agents' as const,
+    method: 'get' as const,
+    scopes: ['agents:manage'] as const,
+    honours: [] as const,
+  };
   return [
     endpoint({
       ...common,

@@ -89,7 +89,12 @@ const settingsView = z
 /** Settings of the NPC face: `/api/settings/npc`. */
 export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
   const { npcSettings, putNpcSettings, routes, log } = deps;
-  const common = { tag: 'Agents' as const, path: '/api/settings/npc', scopes: ['admin'] as const };
+  const common = {
+    tag: 'Agents' as const,
+    path: '/api/settings/npc',
+    scopes: ['admin'] as const,
+    honours: [] as const,
+  };
   return [
     endpoint({
       ...common,

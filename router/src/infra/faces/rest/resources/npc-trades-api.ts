@@ -68,7 +68,7 @@ const offerBody = z
 /** The operator's side of the NPC's trades: `/api/npc/trades`. */
 export function npcTradesApi(deps: NpcTradesApiDeps): Endpoint[] {
   const { trades, clock, npcSettings } = deps;
-  const common = { tag: 'Agents' as const, scopes: ['agents:manage'] as const };
+  const common = { tag: 'Agents' as const, scopes: ['agents:manage'] as const, honours: [] as const };
   const view = (offer: ScopedTradeOffer) => viewOf(offer, clock.now());
 
   return [

@@ -9,7 +9,6 @@ import type { AgentKind } from '../../../agents/agent-kind.ts';
 import { maskedConfig } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse } from '../fields.ts';
-import { refuseRestricted } from '../restrictions.ts';
 import { writeYaml } from '../yaml.ts';
 import { changeTable } from './change-table.ts';
 import { planRoutes } from './plan-routes.ts';
@@ -64,6 +63,7 @@ export function routeFilesApi(deps: RouteFilesApiDeps): Endpoint[] {
       path: '/api/routes/export',
       operationId: 'exportRoutes',
       scopes: ['routes:read'],
+      honours: [],
       summary: 'Write the route table as a file',
       description:
         'YAML, or JSON with `format=json` or `Accept: application/json`. Secrets are `***`, which `POST /api/routes/apply` reads as the stored secret.',
@@ -80,8 +80,7 @@ export function routeFilesApi(deps: RouteFilesApiDeps): Endpoint[] {
           schema: z.string(),
         },
       },
-      handle: async ({ query: { format, environment, accountId }, header, caller }) => {
-        refuseRestricted(caller);
+      handle: async ({ query: { format, environment, accountId }, header }) => {
         const found = await routes.list(accountId === undefined ? {} : { accountId });
         const wanted = found.filter((route) => route.environment === (environment ?? route.environment));
         const content = { routes: wanted.map((route) => fileEntry(agentKinds, route)) };
@@ -103,6 +102,7 @@ export function routeFilesApi(deps: RouteFilesApiDeps): Endpoint[] {
       path: '/api/routes/apply',
       operationId: 'applyRoutes',
       scopes: ['routes:write'],
+      honours: [],
       summary: 'Make the route table as a file says',
       description:
         'YAML (`Content-Type: application/yaml`) or JSON. A route is found by its `id`, else by its `name` in its account and environment; one that is not found is created. All is stored in one transaction, as one version; a file that is applied again changes nothing.',
@@ -129,7 +129,6 @@ export function routeFilesApi(deps: RouteFilesApiDeps): Endpoint[] {
         409: routesChangedResponse,
       },
       handle: async ({ body, query: { dryRun, prune, expectedVersion }, caller }) => {
-        refuseRestricted(caller);
         const isDryRun = dryRun === 'true';
         const by = changeBy(caller, 'apply');
         const planDeps = { ...deps, checks };

@@ -8,7 +8,6 @@ import { changedResponse, dataResponse, timeView, wholeNumberQuery } from '../fi
 import { pageOf, pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { ResponseDoc } from '../response.ts';
-import { refuseRestricted } from '../restrictions.ts';
 import { changeBy, RouteChecks, type RouteChecksDeps } from './route-checks.ts';
 import { routeChangeOf, routeChangeView, tableChanges } from './route-difference.ts';
 import { routeView } from './route-schemas.ts';
@@ -91,12 +90,12 @@ export function routeHistoryApi(deps: RouteHistoryApiDeps): Endpoint[] {
       path: '/api/routes/history',
       operationId: 'listRouteVersions',
       scopes: ['routes:read'],
+      honours: [],
       summary: 'List the versions of the route table, newest first',
       description: 'Every change of a route is a version, by any caller. The newest 1,000 are kept.',
       query: z.strictObject(pageQuery(wholeNumberQuery(1, MAX_VERSION), 50)),
       responses: { 200: { description: 'A page of versions.', schema: pageResponse(versionView) } },
-      handle: async ({ query: { cursor, limit }, caller }) => {
-        refuseRestricted(caller);
+      handle: async ({ query: { cursor, limit } }) => {
         const found = await routeHistory.versions({
           ...(cursor !== undefined && { before: cursor }),
           limit: limit + 1,
@@ -110,13 +109,13 @@ export function routeHistoryApi(deps: RouteHistoryApiDeps): Endpoint[] {
       path: '/api/routes/history/{version}',
       operationId: 'getRouteVersion',
       scopes: ['routes:read'],
+      honours: [],
       summary: 'Show a version: what it changed, and the table then',
       responses: {
         200: { description: 'The version.', schema: dataResponse(versionDetailView) },
         404: noVersion,
       },
-      handle: async ({ params: { version: text = '' }, caller }) => {
-        refuseRestricted(caller);
+      handle: async ({ params: { version: text = '' } }) => {
         const number = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
         const found = number === undefined ? undefined : await routeHistory.version(number);
         if (!found) throw noSuchVersion();
@@ -141,6 +140,7 @@ export function routeHistoryApi(deps: RouteHistoryApiDeps): Endpoint[] {
       path: '/api/routes/rollback',
       operationId: 'rollbackRoutes',
       scopes: ['routes:write'],
+      honours: [],
       summary: 'Restore the table of a version',
       description:
         'All routes become as that version left them, with their secrets, in one transaction. This is itself a version, which a rollback can undo. With `dryRun=true` it only says what would change.',
@@ -154,7 +154,6 @@ export function routeHistoryApi(deps: RouteHistoryApiDeps): Endpoint[] {
         409: routesChangedResponse,
       },
       handle: async ({ body: { version, expectedVersion }, query: { dryRun }, caller }) => {
-        refuseRestricted(caller);
         const newest = await routeHistory.newest();
         if (expectedVersion !== undefined && expectedVersion !== newest) throw routesChanged();
         await refuseUnknownVersion(version, newest);

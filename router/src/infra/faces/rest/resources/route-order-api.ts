@@ -7,7 +7,6 @@ import type { RouteChanges, RouteStore } from '../../../../core/ports/route-stor
 import { inRouteOrder } from '../../../../core/routing/route-table.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse } from '../fields.ts';
-import { refuseRestricted } from '../restrictions.ts';
 import { invalid } from '../validate.ts';
 import { changeTable } from './change-table.ts';
 import { changeBy } from './route-checks.ts';
@@ -45,6 +44,7 @@ export function routeOrderApi(deps: RouteOrderApiDeps): Endpoint[] {
       path: '/api/routes/order',
       operationId: 'orderRoutes',
       scopes: ['routes:write'],
+      honours: [],
       summary: 'Set the order of routes',
       description:
         'Gives the routes priorities in steps of 10, so that they are checked in this order, in one transaction. Nothing changes if they are in this order already. Routes that are not named keep their priorities. A route for `*` is always checked after those of the chat.',
@@ -62,7 +62,6 @@ export function routeOrderApi(deps: RouteOrderApiDeps): Endpoint[] {
         409: routesChangedResponse,
       },
       handle: async ({ body: { ids, expectedVersion }, caller }) => {
-        refuseRestricted(caller);
         const by = changeBy(caller, 'order');
         const { version, changes, priorities } = await changeTable(
           deps,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import { allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
 import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
@@ -105,6 +106,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes',
       operationId: 'createRoute',
       scopes: ['routes:write'],
+      honours: ['chats', 'accounts'],
       summary: 'Add a route',
       body: schemas.body,
       responses: {
@@ -113,7 +115,6 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       handle: async ({ body, caller }) => {
         const route = newRouteOf(agentKinds, body, config);
         refuseUnknownAccount(accounts, route.accountId, config.accountId, PLAYGROUND);
-        refuseOtherRoute(caller, undefined);
         await refuseOtherChat(caller, route, aliasesOf);
         await checks.refuseOtherFallback(caller, route.config);
         checks.refuseOtherPrograms(caller, route.config);
@@ -135,6 +136,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes',
       operationId: 'listRoutes',
       scopes: ['routes:read'],
+      honours: RESTRICTIONS,
       summary: 'List routes, oldest first',
       query: listQuery,
       responses: { 200: { description: 'The routes.', schema: pageResponse(routeView) } },
@@ -150,12 +152,12 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/test',
       operationId: 'testNewRoute',
       scopes: ['routes:write'],
+      honours: ['chats', 'accounts'],
       summary: 'Probe the agent of a route that is not stored',
       body: schemas.body,
       responses: { 200: { description: 'What the probe found.', schema: dataResponse(probeView) } },
       handle: async ({ body, caller }) => {
         const route = newRouteOf(agentKinds, body, config);
-        refuseOtherRoute(caller, undefined);
         await refuseOtherChat(caller, route, aliasesOf);
         checks.refuseOtherPrograms(caller, route.config);
         const usable = await checks.usableConfig(route, undefined);
@@ -168,6 +170,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}/test',
       operationId: 'testRoute',
       scopes: ['routes:write'],
+      honours: RESTRICTIONS,
       summary: 'Probe the agent of a route',
       description:
         'Does not run the agent. Takes at most two seconds. A body is a change as in `PATCH`: the changed route is probed, and nothing is stored.',
@@ -190,6 +193,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}/card',
       operationId: 'getRouteCard',
       scopes: ['routes:read'],
+      honours: RESTRICTIONS,
       summary: 'Read the card of the agent of a route',
       description:
         'Agents of the NPC Engine and of A2A have one. Asks the agent, without running it; takes at most two seconds.',
@@ -210,6 +214,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       operationId: 'getRoute',
       scopes: ['routes:read'],
+      honours: RESTRICTIONS,
       summary: 'Show a route',
       responses: {
         200: { description: 'The route.', schema: dataResponse(routeView) },
@@ -227,6 +232,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       operationId: 'replaceRoute',
       scopes: ['routes:write'],
+      honours: RESTRICTIONS,
       summary: 'Replace a route',
       body: schemas.replacement,
       responses: changed,
@@ -242,6 +248,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       operationId: 'updateRoute',
       scopes: ['routes:write'],
+      honours: RESTRICTIONS,
       summary: 'Change fields of a route',
       body: schemas.patch,
       responses: changed,
@@ -256,6 +263,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       path: '/api/routes/{id}',
       operationId: 'deleteRoute',
       scopes: ['routes:write'],
+      honours: RESTRICTIONS,
       summary: 'Delete a route',
       responses: {
         200: {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import type { Caller } from '../../../../core/access/caller.ts';
 import { passwordProblem } from '../../../../core/access/password-problem.ts';
 import type { ConsoleSessions } from '../../../../core/ports/console-sessions.ts';
@@ -9,7 +10,7 @@ import type { SignIn, SignInFrom, SignInResult } from '../../access/sign-in.ts';
 import { CSRF_HEADER, refuseForeignOrigin } from '../cross-site.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse } from '../fields.ts';
-import { connectionOf, REFUSALS } from '../guard.ts';
+import { connectionOf } from '../guard.ts';
 import { HttpProblem, LoginDelayedProblem, problemSchema, rateLimitSchema } from '../problem.ts';
 import { requestOf } from '../response.ts';
 import { endedSessionCookie, sessionCookie } from '../session-cookie.ts';
@@ -47,7 +48,12 @@ const delayed = { description: 'Too many attempts. See `Retry-After`.', schema: 
 /** The session of the caller: `/api/session`. */
 export function sessionApi(deps: SessionApiDeps): Endpoint[] {
   const { config, signIn, sessions, users, passwords } = deps;
-  const common = { tag: 'Users' as const, path: '/api/session', scopes: 'public' as const };
+  const common = {
+    tag: 'Users' as const,
+    path: '/api/session',
+    scopes: 'any-key' as const,
+    honours: RESTRICTIONS,
+  };
   const signedOut = { description: 'Nobody is signed in.', schema: problemSchema };
 
   return [
@@ -58,15 +64,17 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
       isPolled: true,
       summary: 'Show who calls, and what the caller may do',
       responses: { 200: { description: 'The caller.', schema: dataResponse(callerView) }, 401: signedOut },
-      handle: ({ caller }) => {
-        refuseStranger(caller);
-        return { status: 200, json: { success: true, data: callerViewOf(caller, CSRF_HEADER) } };
-      },
+      handle: ({ caller }) => ({
+        status: 200,
+        json: { success: true, data: callerViewOf(caller, CSRF_HEADER) },
+      }),
     }),
     endpoint({
       ...common,
       method: 'post',
       operationId: 'signIn',
+      scopes: 'public',
+      honours: undefined,
       summary: 'Sign a browser in with the admin key, or as a user',
       description: 'The response sets a cookie. With it, each change needs the header `X-Wa2ai-Csrf: 1`.',
       body: signInBody,
@@ -118,7 +126,6 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
       handle: async (call) => {
         const { caller } = call;
         const request = requestOf(call);
-        refuseStranger(caller);
         if (caller.kind === 'session') await sessions.end(caller.session.id);
         return {
           status: 200,
@@ -130,7 +137,6 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
     endpoint({
       ...common,
       path: '/api/session/password',
-      scopes: 'any-key',
       method: 'put',
       operationId: 'changeOwnPassword',
       summary: "Change one's own password; ends the other sessions",
@@ -146,7 +152,6 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
       },
       handle: async (call) => {
         const { body, caller } = call;
-        refuseStranger(caller);
         const own = caller.kind === 'session' ? caller.session : undefined;
         if (!own?.user)
           throw new HttpProblem(403, 'SCOPE_MISSING', 'Only a user has a password: sign in as one.');
@@ -167,12 +172,6 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
       },
     }),
   ];
-}
-
-/** @throws {HttpProblem} 401 */
-export function refuseStranger(caller: Caller): void {
-  if (caller.kind !== 'stranger') return;
-  throw new HttpProblem(401, 'UNAUTHORIZED', REFUSALS[caller.refusal ?? 'none']);
 }
 
 /**

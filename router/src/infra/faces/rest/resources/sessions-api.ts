@@ -1,18 +1,21 @@
 import { z } from 'zod';
+import { type Admission, RESTRICTIONS } from '../../../../core/access/admission.ts';
 import { type Caller, mayDo } from '../../../../core/access/caller.ts';
 import { userKeyOf } from '../../../../core/access/user-key.ts';
 import type { ConsoleSession, ConsoleSessions } from '../../../../core/ports/console-sessions.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse } from '../fields.ts';
-import { refuseWithoutScopes } from '../guard.ts';
+import { admit } from '../guard.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseStranger } from './session-api.ts';
 import { sessionView, sessionViewOf } from './session-view.ts';
 
 export interface SessionsApiDeps {
   sessions: Pick<ConsoleSessions, 'all' | 'end' | 'endAllOf'>;
 }
+
+/** For sessions of others. */
+const ADMIN: Admission = { scopes: ['admin'], honours: [] };
 
 const userField = z.string().min(1).max(200).optional();
 
@@ -27,7 +30,7 @@ const endQuery = z.strictObject({
 
 /** Browsers that are signed in: `/api/sessions`. Without the scope `admin` one sees and ends one's own. */
 export function sessionsApi({ sessions }: SessionsApiDeps): Endpoint[] {
-  const common = { tag: 'Users' as const, scopes: 'any-key' as const };
+  const common = { tag: 'Users' as const, scopes: 'any-key' as const, honours: RESTRICTIONS };
   const refused = { description: 'Nobody is signed in.', schema: problemSchema };
 
   return [
@@ -71,10 +74,9 @@ export function sessionsApi({ sessions }: SessionsApiDeps): Endpoint[] {
         401: refused,
       },
       handle: async ({ caller, query: { user } }) => {
-        refuseStranger(caller);
         const own = caller.kind === 'session' ? caller.session : undefined;
         const isOwn = user === undefined || (own?.user && userKeyOf(own.user.name) === userKeyOf(user));
-        if (!own || !isOwn) refuseWithoutScopes(caller, ['admin']);
+        if (!own || !isOwn) admit(caller, ADMIN);
         if (!own && user === undefined) {
           throw new HttpProblem(400, 'INVALID_QUERY', 'Name the user whose sessions end.');
         }
@@ -110,8 +112,7 @@ export function sessionsApi({ sessions }: SessionsApiDeps): Endpoint[] {
   ];
 
   async function visible(caller: Caller): Promise<ConsoleSession[]> {
-    refuseStranger(caller);
-    if (caller.kind !== 'session') refuseWithoutScopes(caller, ['admin']);
+    if (caller.kind !== 'session') admit(caller, ADMIN);
     const all = await sessions.all();
     if (mayDo(caller, 'admin') || caller.kind !== 'session') return all;
     const name = caller.session.user?.name;

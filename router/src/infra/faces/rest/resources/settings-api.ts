@@ -55,6 +55,7 @@ export function settingsApi(deps: SettingsApiDeps): Endpoint[] {
       path: '/api/settings',
       operationId: 'listSettings',
       scopes: ['admin'],
+      honours: [],
       tag: 'Settings',
       summary: 'List the settings of this node, with value and origin',
       description:
@@ -91,7 +92,12 @@ function faceSettingsApi<Settings extends { enabled: boolean }>(
   { faceSettings, config, log }: SettingsApiDeps,
   { face, id, what, settings, check }: SettingsOfFace<Settings>,
 ): Endpoint[] {
-  const common = { tag: 'Settings' as const, path: `/api/settings/${face}`, scopes: ['admin'] as const };
+  const common = {
+    tag: 'Settings' as const,
+    path: `/api/settings/${face}`,
+    scopes: ['admin'] as const,
+    honours: [] as const,
+  };
   return [
     endpoint({
       ...common,

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type AliasesOf, allowedChats, allowedRoutes, type Caller } from '../../../../core/access/caller.ts';
+import { RESTRICTIONS } from '../../../../core/access/admission.ts';
+import {
+  type AliasesOf,
+  allowedAccounts,
+  allowedChats,
+  allowedRoutes,
+  type Caller,
+} from '../../../../core/access/caller.ts';
 import type { TaskNow } from '../../../../core/agent-client.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import { Wa2aiError } from '../../../../core/errors.ts';
@@ -9,7 +16,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, dataResponse, isRowId, rowIdField, timeView } from '../fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
+import { refuseOtherAccount, refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
 
 export interface TasksApiDeps {
   remoteTasks: Pick<RemoteTasks, 'list' | 'get'>;
@@ -82,15 +89,21 @@ export function tasksApi({ remoteTasks, aliasesOf, log, ...deps }: TasksApiDeps)
       path: '/api/tasks',
       operationId: 'listTasks',
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'List the tasks that agents run for messages, newest first',
       description:
         'Agents of the NPC Engine and of A2A run tasks. A key that is restricted to some chats or routes gets tasks of those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of tasks.', schema: pageResponse(taskView) } },
       handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
-        const restricted = { chats: allowedChats(caller), routes: allowedRoutes(caller) };
+        if (filter.accountId !== undefined) refuseOtherAccount(caller, filter.accountId);
+        const allowed = {
+          chats: allowedChats(caller),
+          accounts: allowedAccounts(caller),
+          routes: allowedRoutes(caller),
+        };
         const found = await remoteTasks.list({
-          ...{ ...filter, ...restricted, limit: limit + 1 },
+          ...{ ...filter, ...allowed, limit: limit + 1 },
           ...(cursor !== undefined && { before: cursor }),
         });
         return { status: 200, json: pageOf(found.map(viewOf), limit, ({ id }) => id) };
@@ -103,6 +116,7 @@ export function tasksApi({ remoteTasks, aliasesOf, log, ...deps }: TasksApiDeps)
       operationId: 'getTask',
       isPolled: true,
       scopes: ['messages:read'],
+      honours: RESTRICTIONS,
       summary: 'Show a task, and what its agent says of it now',
       description: 'Asks the agent while the task runs, for at most ten seconds.',
       params,
@@ -119,6 +133,7 @@ export function tasksApi({ remoteTasks, aliasesOf, log, ...deps }: TasksApiDeps)
       path: '/api/tasks/{id}/cancel',
       operationId: 'cancelTask',
       scopes: ['messages:send'],
+      honours: RESTRICTIONS,
       summary: 'Ask the agent to cancel a task',
       description: 'The chat gets a line when the agent reports the end of the task.',
       params,

@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { allowedChats, type Caller } from '../../../../core/access/caller.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { LoggedDelivery, WebhookDeliveries } from '../../../../core/ports/webhook-deliveries.ts';
 import { WEBHOOK_EVENTS, type Webhook, type Webhooks } from '../../../../core/ports/webhooks.ts';
@@ -157,7 +156,7 @@ const deliveriesQuery = z.strictObject({
 /** Events sent to other programs: `/api/webhooks`. */
 export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
   const { webhooks, webhookDeliveries, log } = deps;
-  const common = { tag: 'Webhooks' as const, scopes: ['webhooks:manage'] as const };
+  const common = { tag: 'Webhooks' as const, scopes: ['webhooks:manage'] as const, honours: [] as const };
   const params = { id: 'Id of the webhook.' };
   const notFound = { description: 'No such webhook.', schema: problemSchema };
   return [
@@ -172,8 +171,7 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
         201: { description: 'The webhook.', schema: changedResponse(newWebhookView) },
         409: { description: `There are ${MAX_WEBHOOKS} webhooks.`, schema: problemSchema },
       },
-      handle: async ({ body, caller }) => {
-        refuseRestricted(caller);
+      handle: async ({ body }) => {
         refuseAddress(body.url);
         if ((await webhooks.list()).length >= MAX_WEBHOOKS) throw tooMany();
         const secret = body.secret ?? randomBytes(32).toString('base64url');
@@ -202,8 +200,7 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
       operationId: 'listWebhooks',
       summary: 'List webhooks, oldest first',
       responses: { 200: { description: 'The webhooks.', schema: listResponse(webhookView) } },
-      handle: async ({ caller }) => {
-        refuseRestricted(caller);
+      handle: async () => {
         const data = (await webhooks.list()).map(viewOf);
         return { status: 200, json: { success: true, data, count: data.length } };
       },
@@ -216,8 +213,8 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
       summary: 'Show a webhook',
       params,
       responses: { 200: { description: 'The webhook.', schema: dataResponse(webhookView) }, 404: notFound },
-      handle: async ({ params: { id = '' }, caller }) => {
-        const data = viewOf(await found(caller, id));
+      handle: async ({ params: { id = '' } }) => {
+        const data = viewOf(await found(id));
         return { status: 200, json: { success: true, data } };
       },
     }),
@@ -235,8 +232,7 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
         200: { description: 'The webhook as it is now.', schema: changedResponse(webhookView) },
         404: notFound,
       },
-      handle: async ({ params: { id = '' }, body, caller }) => {
-        refuseRestricted(caller);
+      handle: async ({ params: { id = '' }, body }) => {
         if (body.url !== undefined) refuseAddress(body.url);
         const { events, ...change } = body;
         const changed = await webhooks.change(id, { ...change, ...(events && { events: unique(events) }) });
@@ -256,8 +252,8 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
         200: { description: 'The webhook that is gone.', schema: changedResponse(webhookView) },
         404: notFound,
       },
-      handle: async ({ params: { id = '' }, caller }) => {
-        const data = viewOf(await found(caller, id));
+      handle: async ({ params: { id = '' } }) => {
+        const data = viewOf(await found(id));
         if (!(await webhooks.delete(id))) throw noSuchWebhook();
         log.info({ webhookId: id }, 'webhook deleted');
         return { status: 200, json: { success: true, message: 'Webhook deleted.', data } };
@@ -275,8 +271,8 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
         200: { description: 'What the receiver answered.', schema: dataResponse(testView) },
         404: notFound,
       },
-      handle: async ({ params: { id = '' }, caller, signal }) => {
-        const { url, accountId = deps.config.accountId } = await found(caller, id);
+      handle: async ({ params: { id = '' }, signal }) => {
+        const { url, accountId = deps.config.accountId } = await found(id);
         const secret = await webhooks.secretOf(id);
         if (secret === undefined) throw noSuchWebhook();
         const eventId = randomUUID();
@@ -302,8 +298,8 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
         },
         404: notFound,
       },
-      handle: async ({ params: { id = '' }, query: { state, cursor, limit }, caller }) => {
-        await found(caller, id);
+      handle: async ({ params: { id = '' }, query: { state, cursor, limit } }) => {
+        await found(id);
         const page = {
           webhookId: id,
           ...(state && { state }),
@@ -326,8 +322,7 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
         404: { description: 'No such webhook or delivery.', schema: problemSchema },
         409: { description: 'It is delivered, or waits for its next attempt.', schema: problemSchema },
       },
-      handle: async ({ params: { id = '', deliveryId = '' }, caller }) => {
-        refuseRestricted(caller);
+      handle: async ({ params: { id = '', deliveryId = '' } }) => {
         const outcome = await webhookDeliveries.retry(id, deliveryId);
         if (outcome === 'missing') {
           throw new HttpProblem(404, 'NOT_FOUND', 'The webhook has no delivery with this id.');
@@ -341,8 +336,7 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
     }),
   ];
 
-  async function found(caller: Caller, id: string): Promise<Webhook> {
-    refuseRestricted(caller);
+  async function found(id: string): Promise<Webhook> {
     const webhook = await webhooks.get(id);
     if (!webhook) throw noSuchWebhook();
     return webhook;
@@ -389,12 +383,6 @@ function resultOf(sent: Sent): { status?: number; error?: string } {
 
 function unique<T>(values: readonly T[]): T[] {
   return [...new Set(values)];
-}
-
-/** A webhook gets the events of every chat. @throws {HttpProblem} 403: the caller's key is restricted to some chats */
-function refuseRestricted(caller: Caller): void {
-  if (!allowedChats(caller)) return;
-  throw new HttpProblem(403, 'CHAT_NOT_ALLOWED', 'The key may use some chats only, which excludes webhooks.');
 }
 
 function noSuchWebhook(): HttpProblem {
