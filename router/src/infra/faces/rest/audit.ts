@@ -36,9 +36,10 @@ export interface CallOutcome {
 }
 
 /**
- * Records the calls of the REST API: every change by anybody, every read with a key or over the socket file, and calls that were refused. Not
- * recorded: public calls, successful reads of pages and of this machine without a key, and successful reads that exist to
- * be polled. Repeated refusals are recorded 1, 2, 4, 8 ... so that they cannot fill the log.
+ * Records the calls of the REST API: every change by anybody, every read with a key or over the socket file, reads of exports,
+ * files, exchanges and policies by a session, and calls that were refused. Not recorded: public calls, other successful reads of
+ * a session, reads of this machine without a key, and successful reads that exist to be polled. Repeated refusals are recorded
+ * 1, 2, 4, 8 ... so that they cannot fill the log.
  */
 export class RestAudit {
   readonly #deps: AuditDeps;
@@ -83,6 +84,7 @@ export class RestAudit {
     }
     if (operation.method !== 'get') return true;
     const isNamed = ['key', 'admin-key', 'local-socket'].includes(caller.kind);
+    if (caller.kind === 'session') return operation.isAudited === true || outcome === 'SCOPE_MISSING';
     if (!isNamed || operation.scopes === 'public') return false;
     return outcome !== 'ok' || operation.isPolled !== true;
   }

@@ -43,6 +43,8 @@ interface Operation<Body, Query> {
   description?: string;
   /** A read that programs and pages repeat all the time: the audit log does not have its successful calls. */
   isPolled?: boolean;
+  /** A read that the audit log has also for sessions: what it returns is taken away as a file, or is what agents or operators wrote. */
+  isAudited?: true;
   /** Its body may have many calls: the handler counts each against the limits of its key, and records it in the audit log. */
   takesBatches?: true;
   /** What each parameter of the path is, by name. */

@@ -102,6 +102,24 @@ describe('the audit log of the REST API', () => {
     expect(await entries()).toEqual([]);
   });
 
+  it('has what a browser takes away or may not read, and not the lists that its pages show', async () => {
+    const operator = await api.openSession('operator');
+    const viewer = await api.openSession('viewer');
+    const audited = api.endpoints.filter(({ isAudited }) => isAudited);
+    for (const { path } of audited) {
+      await api.call('GET', path.replaceAll(/\{\w+\}/g, '7'), undefined, operator);
+    }
+    await api.call('GET', '/api/messages', undefined, viewer);
+    await api.call('GET', '/api/playground/chats', undefined, viewer);
+    const found = await entries();
+    expect(found.slice(0, -1).map(({ action, user }) => [action, user])).toEqual(
+      audited.map(({ operationId }) => [operationId, 'operator-0']),
+    );
+    expect(found.at(-1)).toMatchObject({ action: 'listPlaygroundChats', outcome: 'SCOPE_MISSING' });
+    const exports = ['exportChat', 'exportRoutes', 'getMessageFile', 'listExchanges', 'getChatPolicy'];
+    expect(audited.map(({ operationId }) => operationId)).toEqual(expect.arrayContaining(exports));
+  });
+
   it('has a polled read that is refused', async () => {
     const headers = { 'x-api-key': await api.addKey({ scopes: ['tasks'] }) };
     await api.call('GET', '/metrics', undefined, headers);

@@ -89,6 +89,7 @@ export function auditApi({ auditLog }: AuditApiDeps): Endpoint[] {
       ...common,
       path: '/api/audit',
       operationId: 'listAuditEntries',
+      isAudited: true,
       summary: 'List entries of the audit log, newest first',
       query: listQuery,
       responses: { 200: { description: 'A page of entries.', schema: pageResponse(entryView) } },

@@ -67,6 +67,7 @@ export function logsApi({ nodeLog, keyWatch }: LogsApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/logs',
       operationId: 'readLogs',
+      isAudited: true,
       tag: 'Nodes',
       scopes: ['admin'],
       honours: [],

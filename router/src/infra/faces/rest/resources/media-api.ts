@@ -60,6 +60,7 @@ export function mediaApi(deps: MediaApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/messages/{id}/file',
       operationId: 'getMessageFile',
+      isAudited: true,
       tag: 'Messages',
       summary: 'Load the file of a message',
       description:

@@ -119,6 +119,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/messages/{id}/exchanges',
       operationId: 'listExchanges',
+      isAudited: true,
       scopes: ['messages:read', 'routes:read'],
       // Not routes: a fallback route or a replay may have got some of the requests.
       honours: ['chats', 'accounts'],

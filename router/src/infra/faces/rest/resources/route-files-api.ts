@@ -62,6 +62,7 @@ export function routeFilesApi(deps: RouteFilesApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/routes/export',
       operationId: 'exportRoutes',
+      isAudited: true,
       scopes: ['routes:read'],
       honours: [],
       summary: 'Write the route table as a file',

@@ -108,6 +108,7 @@ export function routeHistoryApi(deps: RouteHistoryApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/routes/history/{version}',
       operationId: 'getRouteVersion',
+      isAudited: true,
       scopes: ['routes:read'],
       honours: [],
       summary: 'Show a version: what it changed, and the table then',
