@@ -1,14 +1,12 @@
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
-COPY prisma prisma
+RUN node scripts/ensure-deps.mjs --build
+COPY tsconfig.json ./
 COPY router router
 COPY runtime-server runtime-server
 COPY console console
-COPY tests tests
 RUN npm run build && npm prune --omit=dev
 
 # Debian, not Alpine: the embedded PostgreSQL has no build for musl.
@@ -20,7 +18,7 @@ ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/prisma prisma
+COPY prisma prisma
 COPY docs docs
 COPY --from=build /app/dist/service dist/service
 COPY --from=build /app/dist/console dist/console

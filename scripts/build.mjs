@@ -1,11 +1,11 @@
-// Compiles router/, runtime-server/ and the programs under tests/ to dist/, and the console, when the sources changed.
+// Builds what npm start needs, dist/service and dist/console, and for tests and tools also dist/router and dist/tests: each
+// when its sources changed.
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
-import { buildConsole, consoleFolder, isConsoleBuilt } from './build-console.mjs';
-import { bundleService, service } from './bundle.mjs';
-import { consoleStamp } from './console-sources.mjs';
+import { dirname, join, relative } from 'node:path';
+import { buildConsole, isConsoleBuilt } from './build-console.mjs';
+import { bundleService } from './bundle.mjs';
 import { writeConsoleTypes } from './console-types.mjs';
-import { ensureDeps, hasProductionDeps } from './ensure-deps.mjs';
+import { ensureBuildDeps, ensureDeps, hasProductionDeps } from './ensure-deps.mjs';
 import {
   checkNode,
   fail,
@@ -20,22 +20,44 @@ import {
 } from './steps.mjs';
 
 const dist = join(root, 'dist');
-const stamp = join(dist, '.source-hash');
 const config = join(root, 'tsconfig.build.json');
+/** The folders that the compiler writes. */
+const COMPILED = ['router', 'tests'].map((folder) => join(dist, folder));
 
-/** Resolves when dist/ matches the sources. Takes some milliseconds when nothing changed. */
-export async function build() {
+/** The hash of the sources of the built service. */
+const serviceStamp = join(dist, '.service-hash');
+/** The hash of the sources of the compiled programs. */
+const programsStamp = join(dist, '.programs-hash');
+
+/** Prepares everything that a program in dist/ needs: packages and build. Takes some milliseconds when nothing changed. */
+export async function prepare() {
+  checkNode();
+  await ensureDeps();
   await buildService();
-  await buildConsole();
+  await buildPrograms();
+}
+
+/** Prepares what npm start needs: no tool of tests and no check of types. A built service runs without packages of the build. */
+async function prepareService() {
+  checkNode();
+  if (hasProductionDeps() && isServiceBuilt()) return;
+  await ensureBuildDeps();
+  await buildService();
 }
 
 async function buildService() {
-  const hash = sourceHash();
+  await unlessBuilt(serviceStamp, serviceHash(), () => step('bundling the service', bundleService));
+  await buildConsole();
+}
+
+async function buildPrograms() {
+  await unlessBuilt(programsStamp, programsHash(), () => step('compiling', compile));
+}
+
+async function unlessBuilt(stamp, hash, work) {
   if (readIfThere(stamp) === hash) return;
   rmSync(stamp, { force: true });
-  await step('compiling', compile);
-  await step('bundling the service', bundleService);
-  await writeConsoleTypes();
+  await work();
   writeFileSync(stamp, hash);
 }
 
@@ -44,36 +66,28 @@ async function compile() {
   const args = ['-p', config, '--noCheck', '--pretty', 'false'];
   const { code, output } = await runNode(tool('typescript-compiler', 'bin', 'tsc'), args, { quiet: true });
   if (code !== 0) fail(`the build failed:\n${output}`);
-  copyAssets(sourceFolders());
+  copyAssets(programFolders());
   removeOrphans();
+  await writeConsoleTypes();
 }
 
-/** Prepares everything that a program in dist/ needs: packages and build. */
-export async function prepare() {
-  checkNode();
-  await ensureDeps();
-  await build();
-}
-
-/** Whether the service can start without a build: development packages may be missing. */
 function isServiceBuilt() {
-  return hasProductionDeps() && readIfThere(stamp) === sourceHash() && isConsoleBuilt();
+  return readIfThere(serviceStamp) === serviceHash() && isConsoleBuilt();
 }
 
-function sourceFolders() {
+function serviceHash() {
+  const scripts = ['bundle.mjs', 'slim-proto.mjs', 'code-cache.mjs'].map((name) => join('scripts', name));
+  const files = ['router/src', 'runtime-server', 'tsconfig.json', 'package-lock.json', ...scripts];
+  return hashOf(files.map((file) => join(root, file)));
+}
+
+function programsHash() {
+  const files = ['tsconfig.json', 'package-lock.json', join('scripts', 'console-types.mjs')];
+  return hashOf([...programFolders(), config, ...files.map((file) => join(root, file))], isSource);
+}
+
+function programFolders() {
   return JSON.parse(readIfThere(config)).include.map((folder) => join(root, folder));
-}
-
-function sourceHash() {
-  return hashOf(sourcePaths(), isSource);
-}
-
-function sourcePaths() {
-  const scripts = ['bundle.mjs', 'slim-proto.mjs', 'code-cache.mjs', 'console-types.mjs'].map((name) =>
-    join('scripts', name),
-  );
-  const files = ['tsconfig.json', 'package-lock.json', ...scripts];
-  return [...sourceFolders(), join(root, 'runtime-server'), config, ...files.map((file) => join(root, file))];
 }
 
 function isSource(file) {
@@ -91,13 +105,11 @@ function copyAssets(folders) {
 
 /** Removes what was built from a source that no longer exists, so that no import finds it. */
 function removeOrphans() {
-  for (const file of filesIn(dist)) {
-    if ([stamp, join(dist, '.prepared'), consoleStamp].includes(file)) continue;
-    if ([service, consoleFolder].some((folder) => file.startsWith(folder + sep))) continue;
+  for (const file of COMPILED.flatMap(filesIn)) {
     const source = join(root, relative(dist, file));
     const candidates = [source, source.replace(/\.js(\.map)?$/, '.ts')];
     if (!candidates.some((path) => existsSync(path) && statSync(path).isFile())) rmSync(file);
   }
 }
 
-if (isMain(import.meta.url) && !(process.argv[2] === '--service' && isServiceBuilt())) await prepare();
+if (isMain(import.meta.url)) await (process.argv[2] === '--service' ? prepareService() : prepare());

@@ -1,5 +1,5 @@
-// Joins the compiled service and its packages in a few files: dist/service/main.js and cli.js. Node takes a second of processor
-// time to find and read the 1,000 modules of dist/router, and half of that for the same code in some files. A package that
+// Joins the sources of the service and its packages in a few files: dist/service/main.js and cli.js. Node takes a second of processor
+// time to find and read 1,000 modules, and half of that for the same code in some files. A package that
 // only the bundle needs may be a development package, such as viem: a production install is smaller without it.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { cacheCode } from './code-cache.mjs';
 import { slimProto } from './slim-proto.mjs';
 import { root } from './steps.mjs';
 
-const programs = join(root, 'dist', 'router', 'src');
+const programs = join(root, 'router', 'src');
 /** The folder of the bundle. */
 export const service = join(root, 'dist', 'service');
 
@@ -40,21 +40,21 @@ const EXTERNAL = [
   'yaml',
 ];
 
-/** Resolves when dist/service is that of dist/router and of runtime-server. */
+/** Resolves when dist/service is that of router/src and of runtime-server. */
 export async function bundleService() {
   rmSync(service, { recursive: true, force: true });
   await bundleShellRuntime();
-  // a development package: a production start has none
+  // a package of the build: a production start has none
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
     cwd: root,
-    input: { main: join(programs, 'main.js'), cli: join(programs, 'cli', 'main.js') },
+    input: { main: join(programs, 'main.ts'), cli: join(programs, 'cli', 'main.ts') },
     external: EXTERNAL,
     platform: 'node',
     logLevel: 'silent',
     resolve: {
       // 0.7 MB of WebAssembly, of which Baileys uses four functions: 13 MB of memory
-      alias: { 'whatsapp-rust-bridge': join(programs, 'providers/baileys/signal/whatsapp-hashes.js') },
+      alias: { 'whatsapp-rust-bridge': join(programs, 'providers/baileys/signal/whatsapp-hashes.ts') },
     },
     plugins: [slimBaileys, waitsWithoutStacks],
   });

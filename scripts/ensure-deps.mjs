@@ -3,20 +3,40 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail, hashOf, isMain, readIfThere, root, run, runNode, step } from './steps.mjs';
 
-/** @param name what messages call the packages of a folder other than the project's own */
+/**
+ * All packages, those of the tests too.
+ * @param name what messages call the packages of a folder other than the project's own
+ */
 export async function ensureDeps(folder = root, name = '') {
   const stamp = join(folder, 'node_modules', '.wa2ai-lock-hash');
   const hash = hashOf([join(folder, 'package-lock.json')]);
   if (readIfThere(stamp) === hash) return;
-  if (!isInstalled(folder)) {
-    await step(`installing ${name}packages`, () => npmCi(folder));
-  }
+  if (!isInstalled(folder))
+    await step(`installing ${name}packages`, () => npm(['ci', '--include=dev'], folder));
   writeFileSync(stamp, hash);
+}
+
+/** The packages of the service, and those of scripts/build-packages, which build it: half of all. */
+export async function ensureBuildDeps() {
+  if (hasProductionDeps() && hasBuildDeps()) return;
+  await step('installing packages', async () => {
+    if (!hasProductionDeps()) await npm(['ci', '--omit=dev']);
+    // keeps the packages that are there
+    await npm(['install', '--workspace', join('scripts', 'build-packages'), '--include=dev', '--no-save']);
+  });
 }
 
 /** Whether every package that the service needs at run time is installed, as after `npm ci --omit=dev`. */
 export function hasProductionDeps() {
-  return isInstalled(root, ({ dev }) => dev !== true);
+  return isInstalled(root, (_, { dev }) => dev !== true);
+}
+
+function hasBuildDeps() {
+  const { devDependencies } = JSON.parse(
+    readIfThere(join(root, 'scripts', 'build-packages', 'package.json')),
+  );
+  const paths = Object.keys(devDependencies).map((name) => `node_modules/${name}`);
+  return isInstalled(root, (path) => paths.includes(path));
 }
 
 /** Npm's record of the installed packages. */
@@ -31,7 +51,8 @@ function isInstalled(folder, isNeeded = () => true) {
   const installed = JSON.parse(record).packages;
   const locked = JSON.parse(readIfThere(join(folder, 'package-lock.json'))).packages;
   return Object.entries(locked).every(([path, entry]) => {
-    if (path === '' || !isNeeded(entry)) return true;
+    // the project itself and its workspace, which are folders of the repository
+    if (!path.startsWith('node_modules/') || entry.link || !isNeeded(path, entry)) return true;
     const found = installed[path];
     if (found === undefined) return entry.optional === true;
     const isSame = found.version === entry.version && found.integrity === entry.integrity;
@@ -39,16 +60,15 @@ function isInstalled(folder, isNeeded = () => true) {
   });
 }
 
-async function npmCi(folder) {
-  // development packages also with NODE_ENV=production: the build needs them
+async function npm(command, folder = root) {
   // warnings are about packages of packages, which a user cannot change; errors are shown
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
-  const npm = process.env.npm_execpath;
-  const { code, output } = /\.[cm]?js$/.test(npm ?? '')
-    ? await runNode(npm, args, { cwd: folder, quiet: true })
+  const args = [...command, '--no-audit', '--no-fund', '--loglevel=error'];
+  const program = process.env.npm_execpath;
+  const { code, output } = /\.[cm]?js$/.test(program ?? '')
+    ? await runNode(program, args, { cwd: folder, quiet: true })
     : await run('npm', args, { cwd: folder, quiet: true, shell: process.platform === 'win32' });
   if (code === 0) return;
-  fail(`npm ci failed in ${folder}. The first start needs access to the npm registry.\n${output}`);
+  fail(`npm ${command[0]} failed in ${folder}. The first start needs access to the npm registry.\n${output}`);
 }
 
-if (isMain(import.meta.url)) await ensureDeps();
+if (isMain(import.meta.url)) await (process.argv[2] === '--build' ? ensureBuildDeps() : ensureDeps());

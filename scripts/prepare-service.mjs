@@ -10,11 +10,11 @@ const preparedStamp = join(root, 'dist', '.prepared');
 
 /** What the service depends on: its sources, those of its build, the installed packages, and what was built last. */
 const SERVICE = [
-  ...['router/src', 'runtime-server', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
-  ...['node_modules/.package-lock.json', 'dist/.source-hash'],
+  ...['router/src', 'runtime-server', 'scripts', 'tsconfig.json', 'package-lock.json'],
+  ...['node_modules/.package-lock.json', 'dist/.service-hash'],
 ].map((path) => join(root, path));
 
-/** Installs and builds what `npm start` needs. The service runs without development packages once it is built. */
+/** Installs and builds what `npm start` needs. The service runs without packages of the build once it is built. */
 export async function prepareService() {
   checkNode();
   // reading names, sizes and times takes a quarter of the time of reading all sources

@@ -4,16 +4,13 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { endWithNpm } from './end-with-npm.mjs';
-import { prepare } from './prepare-service.mjs';
+import { prepare, prepareService } from './prepare-service.mjs';
 import { fail, isMain, root } from './steps.mjs';
 
-/**
- * @param file the program, relative to the project's folder
- * @param prepareIt installs and builds what the program needs
- */
-export async function runProgram(file, args, prepareIt = prepare) {
+/** @param file the program, relative to the project's folder: of the service in dist/service, or of the tests */
+export async function runProgram(file, args) {
   endWithNpm();
-  await prepareIt();
+  await (file.startsWith('dist/service/') ? prepareService() : prepare());
   const program = resolve(root, file);
   if (!existsSync(program)) fail(`${file} does not exist after the build.`);
   process.argv = [process.execPath, program, ...args];

@@ -1,10 +1,13 @@
-// Writes what the documentation says about settings from the schemas of the built program (npm run build first):
+// Writes what the documentation says about settings from the schemas of the program, which it builds first:
 // .env.example, docs/settings.md, and the tables in the pages about routes and agents. Counts the lines of the main path
 // in docs/architecture.md.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { agentKinds } from '../dist/router/src/infra/agents/agent-kinds.js';
-import { envExample, settingsPage } from '../dist/tests/support/config-docs.js';
-import { PAGES_WITH_TABLES, withRouteTables } from '../dist/tests/support/route-docs.js';
+import { prepare } from './build.mjs';
+
+await prepare();
+const { agentKinds } = await import('../dist/router/src/infra/agents/agent-kinds.js');
+const { envExample, settingsPage } = await import('../dist/tests/support/config-docs.js');
+const { PAGES_WITH_TABLES, withRouteTables } = await import('../dist/tests/support/route-docs.js');
 
 const at = (path) => new URL(`../${path}`, import.meta.url);
 writeFileSync(at('.env.example'), envExample());

@@ -30,3 +30,12 @@ it.each(['package-lock.json', 'tests/adk-server/package-lock.json'])(
     expect(missing).toEqual([]);
   },
 );
+
+it('scripts/build-packages/package.json names the versions of package.json', () => {
+  const named = z.object({ devDependencies: z.record(z.string(), z.string()) });
+  const [build, all] = ['scripts/build-packages/package.json', 'package.json'].map(
+    (file) => named.parse(JSON.parse(readFileSync(join(repositoryRoot, file), 'utf8'))).devDependencies,
+  );
+  expect(Object.keys(build ?? {})).toContain('rolldown');
+  expect(all).toMatchObject(build ?? {});
+});

@@ -63,8 +63,7 @@ const NOT_HERE: Record<string, string> = {
   'docker compose exec -T postgres pg_dump -U wa2ai -Fc wa2ai > wa2ai.dump': DOCKER,
   'docker compose --profile nodes stop wa2ai wa2ai-2 wa2ai-3': DOCKER,
   'useradd --system --home-dir /var/lib/wa2ai --shell /usr/sbin/nologin wa2ai': 'it changes the machine',
-  'cd /opt/wa2ai && git pull && npm ci && npm run build && npm ci --omit=dev':
-    'there is no newer version to get',
+  'cd /opt/wa2ai && git pull && npm run build && npm ci --omit=dev': 'there is no newer version to get',
   'docker buildx build --platform linux/amd64,linux/arm64 --push \\':
     'it needs a registry; tests/docker builds the image',
   'kubectl apply -f deploy/kubernetes/namespace.yaml': 'it needs a cluster',
@@ -75,8 +74,7 @@ const NOT_HERE: Record<string, string> = {
     'tests/slow/backup.test.ts backs up and restores',
   'npm run demo': 'tests/slow/demo.test.ts runs it',
   'npm run demo -- --keep': 'tests/slow/demo.test.ts runs it and types messages',
-  'npm ci && npm run build':
-    'it downloads every package; the image, which tests/docker runs, is built in the same way',
+  'npm run build': 'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
   'curl http://localhost:3000/api/messages -F to=+5493777239922 -F text="Our menu" -F image=@menu.jpg':
