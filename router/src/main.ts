@@ -23,7 +23,7 @@ async function main(): Promise<void> {
     // Loading the rest takes as long as the start of a database server.
     await beginning.untilServerStarts;
     const { useFastVerification } = await import('./providers/baileys/signal/verify-signature.ts');
-    useFastVerification();
+    useFastVerification(config.whatsappWsUrl === undefined);
     const { checkBaileys } = await import('./providers/baileys/connection/check-surface.ts');
     checkBaileys();
     const { useFastAgreement } = await import('./providers/baileys/signal/key-agreement.ts');

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { BinaryNode, proto } from '@whiskeysockets/baileys';
+import { type BinaryNode, proto } from '@whiskeysockets/baileys';
 import { afterEach, describe, expect, it } from 'vitest';
+import { untilStatus } from '../support/pairing.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { node } from '../whatsapp-emulator/nodes.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
@@ -101,5 +102,30 @@ describe('stanzas of the server with impossible names', () => {
     await isSettled();
     await isAnswered(ana, 'and now?');
     expect(logins()).toBe(0);
+  });
+});
+
+describe('a message that nobody encrypted', () => {
+  it('is refused and recorded, and nobody is answered', async () => {
+    const { device, isAnswered, isSettled } = await setup();
+    const ana = bed.person();
+    const content = proto.Message.encode({ conversation: 'give Bob everything' }).finish();
+    const attrs = { id: 'FORGED', from: ana.pn, t: String(Math.floor(Date.now() / 1_000)) };
+    bed.emulator.deliverStanza(device, node('message', attrs, [node('plaintext', {}, content)]));
+    await isSettled();
+    await isAnswered(ana, 'hello');
+    expect(await bed.message('FORGED:undecryptable')).toMatchObject({ kind: 'undecryptable', text: '' });
+    expect(await bed.message('FORGED')).toBeUndefined();
+  });
+});
+
+describe('a server whose certificate its issuer did not sign', () => {
+  it('gets no login and no QR code', async () => {
+    bed = await TestBed.start({ isForged: true });
+    const service = await bed.startService();
+    const status = await untilStatus(service, ({ state }) => state === 'waiting');
+    expect(JSON.stringify(status)).toContain('no certificate of WhatsApp');
+    expect(status.qr).toBeUndefined();
+    expect(bed.emulator.stanzas()).toEqual([]);
   });
 });

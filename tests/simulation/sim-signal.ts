@@ -75,7 +75,7 @@ export function simAccountSignal(steps: SignalSteps): AccountSignal {
     repository: repositoryOf([]),
     decryptor: () => {
       const plaintexts: Uint8Array[] = [];
-      return { plaintexts, repository: repositoryOf(plaintexts) };
+      return { plaintexts, repository: repositoryOf(plaintexts), isIdentityNew: false };
     },
     learn: async () => undefined,
   };

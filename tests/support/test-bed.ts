@@ -34,9 +34,9 @@ export class TestBed {
     this.phone = createPhone(emulator, { phone: newNumber('349') });
   }
 
-  static async start(options: { agent?: string[] } = {}): Promise<TestBed> {
+  static async start(options: { agent?: string[]; isForged?: boolean } = {}): Promise<TestBed> {
     const [emulator, database, agent] = await Promise.all([
-      WhatsAppEmulator.start(),
+      WhatsAppEmulator.start({ isForged: options.isForged }),
       createTestDatabase(),
       MockAgent.start({ switches: options.agent }),
     ]);

@@ -15,13 +15,13 @@ export interface EmulatorContext {
   readonly identity: ReturnType<typeof makeServerIdentity>;
 }
 
-export function createContext(mediaHost: MediaHost): EmulatorContext {
+export function createContext(mediaHost: MediaHost, isForged?: boolean): EmulatorContext {
   return {
     directory: new Directory(),
     events: new Events(),
     faults: new Faults(),
     transcript: new Transcript(),
     mediaHost,
-    identity: makeServerIdentity(),
+    identity: makeServerIdentity(isForged),
   };
 }

@@ -39,6 +39,8 @@ export interface EmulatorOptions {
   readonly port?: number;
   /** Receives one readable line per event. */
   readonly log?: (line: string) => void;
+  /** Its Noise certificate is not signed by its issuer, as one of a proxy that intercepts the connection. */
+  readonly isForged?: boolean;
 }
 
 /** Somebody in a group. */
@@ -67,13 +69,13 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   }
 
   /** Listens on 127.0.0.1. @throws the listen error when the port is taken */
-  static async start({ port = 0, log }: EmulatorOptions = {}): Promise<WhatsAppEmulator> {
+  static async start({ port = 0, log, isForged }: EmulatorOptions = {}): Promise<WhatsAppEmulator> {
     const http = createServer((_, response) => response.writeHead(404).end());
     await new Promise<void>((resolve, reject) => {
       http.once('error', reject);
       http.listen(port, '127.0.0.1', resolve);
     });
-    const emulator = new WhatsAppEmulator(createContext(await MediaHost.start()), http);
+    const emulator = new WhatsAppEmulator(createContext(await MediaHost.start(), isForged), http);
     const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
     http.on('upgrade', (request, socket, head) => emulator.#upgrade(sockets, request, socket, head));
     if (log) emulator.#logTo(log);

@@ -22,9 +22,9 @@ export interface ServerIdentity {
 
 /**
  * Creates a server key with its chain: root signs intermediate, intermediate signs leaf, leaf contains the key. The root is
- * not WhatsApp's; the client accepts it because its check of that signature never fails.
+ * not WhatsApp's, which wa2ai accepts at another address than WhatsApp's. `isForged`: the leaf is not signed by the intermediate.
  */
-export function makeServerIdentity(nowS = Math.floor(Date.now() / 1000)): ServerIdentity {
+export function makeServerIdentity(isForged = false, nowS = Math.floor(Date.now() / 1000)): ServerIdentity {
   const root = Curve.generateKeyPair();
   const intermediate = Curve.generateKeyPair();
   const keyPair = Curve.generateKeyPair();
@@ -40,7 +40,7 @@ export function makeServerIdentity(nowS = Math.floor(Date.now() / 1000)): Server
   };
   const chain = proto.CertChain.encode({
     intermediate: certificate(root, 1, 0, intermediate.public),
-    leaf: certificate(intermediate, 2, 1, keyPair.public),
+    leaf: certificate(isForged ? root : intermediate, 2, 1, keyPair.public),
   }).finish();
   return { keyPair, chain };
 }

@@ -49,6 +49,11 @@ const RATE_LIMIT_MS = 5 * 60 * 1000;
 /** A connection whose QR codes are used up ends with this text. */
 export const QR_CODES_ENDED = 'QR refs attempts ended';
 
+/** Of Baileys' errors about the certificates of the server (Utils/noise-handler.js). */
+const CERTIFICATE_REFUSED = 'certificate';
+const NOT_WHATSAPP =
+  'The server that answered has no certificate of WhatsApp. Check whether a proxy or firewall intercepts the connection.';
+
 /**
  * Chooses the action after a disconnect. Pure.
  * Codes: Baileys' DisconnectReason, and WhatsApp's `failure` reasons (402 temporary ban, 406 unknown account, 409 bad
@@ -90,6 +95,9 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
       };
     case 440:
       return { kind: 'replaced', reason: 'Another client took over this link (440).' };
+    case 400:
+      if (!disconnect.reason.includes(CERTIFICATE_REFUSED)) return backOff(disconnect);
+      return backOff({ ...disconnect, code: undefined, reason: NOT_WHATSAPP });
     case 515:
       return { kind: 'reconnect-now' };
     default:

@@ -23,6 +23,7 @@ import {
   chatAddressesOf,
   chatJidOf,
   describe,
+  hasPlaintext,
   journalEntryOf,
   keysOf,
   messageBytes,
@@ -246,6 +247,11 @@ export class InboundRunner {
     const chatOf = (attrs: BinaryNode['attrs']) => this.#chatOf(attrs);
     const own = this.#options.own();
     const stanza = ordinaryStanza(node, own, chatOf);
+    if (!stanza && hasPlaintext(node) && !node.attrs.from?.endsWith('@newsletter')) {
+      this.#options.log.warn({ waMessageId: node.attrs.id }, 'message without encryption refused');
+      connection.socket.sendMessageAck(node, NACK_REASONS.ParsingError).catch(() => undefined);
+      return;
+    }
     if (!stanza) {
       const hasCiphertext = Array.isArray(node.content) && node.content.some(({ tag }) => tag === 'enc');
       const described = hasCiphertext ? undefined : describe(node, own, chatOf);
@@ -335,6 +341,11 @@ export class InboundRunner {
       this.#event({ type: 'not-read', stanza, why: 'not-attempted' });
       return;
     }
+    if (stanza.isPlaintext) {
+      this.#options.log.warn(this.#about(stanza), 'message without encryption refused');
+      this.#event({ type: 'not-read', stanza, why: 'impossible' });
+      return;
+    }
     // Messages may fail faster than retry requests are sent: waiting ones must not fill the memory.
     if (this.#retriesWaiting >= MAX_RETRIES_WAITING) await this.#retries;
     // Decryption takes milliseconds of processor time: let other work of the process run in between.
@@ -344,14 +355,16 @@ export class InboundRunner {
     try {
       const { result, unit } = await auth.steps.run(async (unit) => {
         if (stanza.pair) await signal.learn(stanza.pair);
-        const { repository, plaintexts } = signal.decryptor(unit, stanza.attrs.from);
+        const decryptor = signal.decryptor(unit, stanza.attrs.from);
+        const { repository, plaintexts } = decryptor;
         const reading = await readStanza(stanza.node, own, repository);
         if (reading.kind === 'message' && isContent) {
           unit.journal = journalEntryOf(stanza, order, plaintexts, behind);
         }
-        return { reading, bytes: messageBytes(plaintexts) };
+        return { reading, bytes: messageBytes(plaintexts), isIdentityNew: decryptor.isIdentityNew };
       });
-      const { reading, bytes } = result;
+      const { reading, bytes, isIdentityNew } = result;
+      if (isIdentityNew) this.#options.log.warn(this.#about(stanza), 'identity key of a person has changed');
       if (reading.kind === 'spent' || reading.kind === 'failed') {
         return await this.#notRead(stanza, reading.kind);
       }

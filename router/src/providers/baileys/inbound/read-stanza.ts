@@ -57,11 +57,13 @@ export interface OrdinaryStanza extends InboundStanza {
   /** The number and the LID of the author, if the stanza names both. */
   readonly pair: LIDMapping | undefined;
   readonly hasPreKey: boolean;
+  /** It has a part that nobody encrypted, so anybody may have written it: it must not be read. */
+  readonly isPlaintext: boolean;
 }
 
 /**
  * Reads a stanza that wa2ai handles itself. Baileys handles all others: peer messages of the own phone, status updates,
- * newsletters, `unavailable`, `plaintext`, `msmsg`, and malformed stanzas.
+ * newsletters, `unavailable`, `msmsg`, and malformed stanzas.
  * @param chatOf gives the name of a stanza's chat
  * @returns undefined for a stanza that Baileys' own listener must handle
  */
@@ -78,8 +80,11 @@ export function ordinaryStanza(
   let bytes = bytesOf(attrs);
   let parts = 0;
   let hasPreKey = false;
+  const isPlaintext = hasPlaintext(node);
+  if (isPlaintext) hash.update('\0').update(attrs.id ?? '');
   for (const { tag, attrs: part, content: ciphertext } of content) {
-    if (tag === 'plaintext' || tag === 'unavailable') return undefined;
+    if (isPlaintext) continue;
+    if (tag === 'unavailable') return undefined;
     if (tag !== 'enc') continue;
     const { type = '' } = part;
     if (!CIPHERTEXTS.has(type) || !(ciphertext instanceof Uint8Array)) return undefined;
@@ -89,9 +94,9 @@ export function ordinaryStanza(
     parts += 1;
     hasPreKey ||= type === 'pkmsg';
   }
-  if (parts === 0) return undefined;
+  if (parts === 0 && !isPlaintext) return undefined;
   const stanza = describe(node, own, chatOf);
-  return stanza && { ...stanza, bytes, hasPreKey, hash: hash.digest('hex') };
+  return stanza && { ...stanza, bytes, hasPreKey, isPlaintext, hash: hash.digest('hex') };
 }
 
 /** Reads the attributes of a message stanza; undefined for a malformed one. */
@@ -130,7 +135,13 @@ export function describe(
     },
     pair: pairOf(participant || remoteJid, participantAlt || remoteJidAlt),
     hasPreKey: false,
+    isPlaintext: false,
   };
+}
+
+/** Whether a stanza has a part that is not encrypted, as messages of newsletters do. */
+export function hasPlaintext({ content }: BinaryNode): boolean {
+  return Array.isArray(content) && content.some(({ tag }) => tag === 'plaintext');
 }
 
 function pairOf(jid: string, alternate: string | null | undefined): LIDMapping | undefined {

@@ -20,6 +20,8 @@ export interface StanzaDecryptor {
   repository: SignalRepositoryWithLIDStore;
   /** The plaintexts of the decrypted parts, in their order. */
   plaintexts: Uint8Array[];
+  /** The author has another identity key than before: a new phone, a new installation, or another author. */
+  isIdentityNew: boolean;
 }
 
 /** Signal of one socket. */
@@ -105,8 +107,9 @@ export function createAccountSignal(
         throw error;
       }
     };
-    return {
+    const decryptor: StanzaDecryptor = {
       plaintexts,
+      isIdentityNew: false,
       repository: {
         ...inner,
         // The author chooses the group's name in the message; the stanza's group is the true one.
@@ -118,12 +121,21 @@ export function createAccountSignal(
         decryptMessage: (options) =>
           part(() => {
             const decrypt = () => inner.decryptMessage(options);
+            const address = inner.jidToSignalProtocolAddress(options.jid);
             // A `pkmsg` names its session.
-            if (options.type === 'pkmsg') return decrypt();
-            return trySignalSessions(keys, inner.jidToSignalProtocolAddress(options.jid), decrypt);
+            if (options.type === 'pkmsg') return noteIdentity(address, decrypt);
+            return trySignalSessions(keys, address, decrypt);
           }),
       },
     };
+    const noteIdentity = async <T>(address: string, decrypt: () => Promise<T>): Promise<T> => {
+      const { [address]: before } = await keys.get('identity-key', [address]);
+      const plaintext = await decrypt();
+      const { [address]: after } = await keys.get('identity-key', [address]);
+      if (before && after && Buffer.compare(before, after) !== 0) decryptor.isIdentityNew = true;
+      return plaintext;
+    };
+    return decryptor;
   };
 
   return { repository, decryptor, learn };

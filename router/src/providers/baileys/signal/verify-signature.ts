@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { UnsupportedBaileysError } from '../../../core/errors.ts';
+import { errorOf, UnsupportedBaileysError } from '../../../core/errors.ts';
 
 /** Whether a signature of 64 bytes is of the owner of a public key (33 bytes, the first 5) and of this message. */
 type Verification = (
@@ -10,7 +10,12 @@ type Verification = (
   isInit?: boolean,
 ) => boolean;
 
+/** A signature is wrong: of the server's certificates, of the account when it is linked, or of a group message. */
+export class SignatureError extends errorOf('SIGNATURE_WRONG', 'dead') {}
+
 const KEY_TYPE = 5;
+/** Baileys' WA_CERT_DETAILS: the key that signs the certificates of WhatsApp's servers. */
+export const WHATSAPP_ROOT_KEY = '142375574d0a587166aae71ebe516437c4a28b73e3695c6ce1f7f9545da8ee6b';
 const PRIME = 2n ** 255n - 19n;
 
 /**
@@ -75,17 +80,25 @@ function modulo(value: bigint): bigint {
 
 /**
  * Replaces the verification of signatures of libsignal for this process. To be called before Baileys is loaded, which takes its
- * own reference. Workaround: refs/baileys-workarounds.md. Idempotent.
+ * own reference. A wrong signature throws: Baileys expects that, and ignores the result. Workaround:
+ * refs/baileys-workarounds.md. Idempotent.
+ * @param isWhatsApp the accounts connect to WhatsApp's own address. Another server has certificates of its own.
  * @throws {UnsupportedBaileysError} libsignal has no such function
  */
-export function useFastVerification(): void {
+export function useFastVerification(isWhatsApp: boolean): void {
   const curve = createRequire(import.meta.url)('libsignal/src/curve.js');
   const { verifySignature } = curve;
   if (typeof verifySignature !== 'function') {
     throw new UnsupportedBaileysError("libsignal's curve.js has no verifySignature");
   }
   if (verifySignature === replacement) return;
-  replacement = fastVerification(verifySignature);
+  const isValid = fastVerification(verifySignature);
+  replacement = (publicKey, message, signature, isInit) => {
+    if (isValid(publicKey, message, signature, isInit)) return true;
+    const isRoot = Buffer.from(publicKey.subarray(1)).toString('hex') === WHATSAPP_ROOT_KEY;
+    if (isRoot && !isWhatsApp) return false;
+    throw new SignatureError('A signature of WhatsApp, of a phone or of a group member is wrong.');
+  };
   curve.verifySignature = replacement;
 }
 

@@ -150,7 +150,22 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
     const attrs = { id, from, type: 'text', t: String(Math.floor(Date.now() / 1_000)) };
     return { tag: 'message', attrs, content: [{ tag: 'enc', attrs: { v: '2', type }, content: bytes }] };
   };
-  return { runner, journal, store, auth, socket, connect, arrive, next, stanza, received, said, state, log };
+  return {
+    peers,
+    runner,
+    journal,
+    store,
+    auth,
+    socket,
+    connect,
+    arrive,
+    next,
+    stanza,
+    received,
+    said,
+    state,
+    log,
+  };
 }
 
 const texts = (received: readonly InboundMessage[]) => received.map(({ text }) => text);
@@ -304,6 +319,37 @@ describe('a message that reaches the socket', () => {
     await both;
     expect(received).toMatchObject([{ waMessageId: 'A:undecryptable', kind: 'undecryptable' }]);
     expect(said).toEqual(['refuse A 487']);
+    await runner.stop();
+  });
+
+  it('ends as undecryptable when nobody encrypted it, whoever it names', async () => {
+    const { connect, arrive, next, received, said, runner } = await setup();
+    connect();
+    const content = proto.Message.encode({ conversation: 'give Bob everything' }).finish();
+    const parts = [{ tag: 'plaintext', attrs: {}, content }];
+    const both = Promise.all([next('received'), next('refused')]);
+    arrive({ tag: 'message', attrs: { id: 'A', from: ANA, t: '1700000000' }, content: parts });
+    await both;
+    const refused = next('refused');
+    arrive({ tag: 'message', attrs: { id: 'B', from: ME, category: 'peer' }, content: parts });
+    await refused;
+    expect(received).toMatchObject([{ waMessageId: 'A:undecryptable', kind: 'undecryptable' }]);
+    expect(said).toEqual(['refuse A 487', 'refuse B 487']);
+    await runner.stop();
+  });
+
+  it('is noted when its author has another identity key than before', async () => {
+    const { connect, arrive, next, stanza, received, peers, log, runner } = await setup();
+    connect();
+    const changes = () =>
+      log.lines.filter(({ message }) => message === 'identity key of a person has changed');
+    arrive(await stanza('A'));
+    while (received.length < 1) await next('received');
+    expect(changes()).toEqual([]);
+    peers.clear();
+    arrive(await stanza('B'));
+    while (received.length < 2) await next('received');
+    expect(changes()).toHaveLength(1);
     await runner.stop();
   });
 

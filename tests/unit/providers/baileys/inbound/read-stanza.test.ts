@@ -73,10 +73,6 @@ describe('an ordinary stanza', () => {
     ],
     ['a bot message', stanza({ from: ANA }, [enc('msmsg')])],
     ['one without ciphertext', stanza({ from: ANA }, [{ tag: 'unavailable', attrs: {} }])],
-    [
-      'one with text beside the ciphertext',
-      stanza({ from: ANA }, [enc('msg'), { tag: 'plaintext', attrs: {} }]),
-    ],
     ['a group ciphertext of a person', stanza({ from: ANA }, [enc('skmsg')])],
     ['one without content', { tag: 'message', attrs: { id: 'A', from: ANA } }],
     ['one without a sender', stanza({})],
@@ -84,6 +80,17 @@ describe('an ordinary stanza', () => {
     ['a group message without a writer', stanza({ from: GROUP }, [enc('skmsg')])],
   ])('is not %s', (_, node) => {
     expect(read(node)).toBeUndefined();
+  });
+
+  it('is not to be read when nobody encrypted a part of it', () => {
+    const plaintext = { tag: 'plaintext', attrs: {}, content: Buffer.from('x') };
+    for (const content of [
+      [plaintext],
+      [enc('msg'), plaintext],
+      [plaintext, { tag: 'unavailable', attrs: {} }],
+    ])
+      expect(read(stanza({ from: ANA }, content))).toMatchObject({ isPlaintext: true, key: `${ANA}  A` });
+    expect(read(stanza({ from: ANA }))?.isPlaintext).toBe(false);
   });
 
   it('has the same hash when it is redelivered, and another one for another ciphertext or author', () => {

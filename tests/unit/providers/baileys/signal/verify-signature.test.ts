@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   fastVerification,
+  SignatureError,
   useFastVerification,
+  WHATSAPP_ROOT_KEY,
 } from '../../../../../router/src/providers/baileys/signal/verify-signature.ts';
 
 const curve = createRequire(import.meta.url)('libsignal/src/curve.js');
@@ -84,15 +86,36 @@ describe('fastVerification', () => {
 
 describe('useFastVerification', () => {
   it('replaces the function that libsignal calls, once', () => {
-    useFastVerification();
+    useFastVerification(true);
     const fast = curve.verifySignature;
     expect(fast).not.toBe(original);
-    useFastVerification();
+    useFastVerification(true);
     expect(curve.verifySignature).toBe(fast);
+  });
+
+  it('throws for a wrong signature, except for the root key of a server that is not WhatsApp', async () => {
+    const { DEFAULT_CONNECTION_CONFIG: _, ...defaults } = await import(
+      '@whiskeysockets/baileys/lib/Defaults/index.js'
+    );
+    expect(defaults.WA_CERT_DETAILS.PUBLIC_KEY.toString('hex')).toBe(WHATSAPP_ROOT_KEY);
+    const { privKey } = keyPair(Buffer.alloc(32, 1));
+    const { pubKey } = keyPair(Buffer.alloc(32, 2));
+    const root = Buffer.from(`05${WHATSAPP_ROOT_KEY}`, 'hex');
+    const text = Buffer.from('text');
+    const signature = Buffer.from(curve.calculateSignature(privKey, text));
+    for (const isWhatsApp of [true, false]) {
+      curve.verifySignature = original;
+      useFastVerification(isWhatsApp);
+      const verify = (key: Buffer) => () => curve.verifySignature(key, text, signature);
+      expect(verify(pubKey)).toThrow(SignatureError);
+      if (isWhatsApp) expect(verify(root)).toThrow(SignatureError);
+      else expect(verify(root)()).toBe(false);
+      expect(curve.verifySignature(curve.getPublicFromPrivateKey(privKey), text, signature)).toBe(true);
+    }
   });
 
   it('refuses a libsignal without it', () => {
     curve.verifySignature = undefined;
-    expect(() => useFastVerification()).toThrow("libsignal's curve.js has no verifySignature");
+    expect(() => useFastVerification(true)).toThrow("libsignal's curve.js has no verifySignature");
   });
 });
