@@ -65,7 +65,7 @@ describe('a person who writes to a model behind an OpenAI-compatible API', () =>
     }
     await eva.say('hi Dan', { to: group });
     await dan.waitForReceived(2);
-    expect(inputs.at(-1)?.said).toEqual(['Dan: hello', 'Heard: hello', 'hi Dan']);
+    expect(inputs.at(-1)?.said).toEqual(['"Dan": hello', 'Heard: hello', 'hi Dan']);
     expect(inputs.at(-1)?.system).toContain('"name":"Eva"');
   });
 

@@ -46,7 +46,7 @@ describe('a view-once picture', () => {
     const person = bed.person({ name: 'Ana' });
     const id = await person.say(viewOnceImage('what is this?'), { to: bed.phone });
     expect((await person.nextReply()).text).toBe(
-      'Echo: Earlier messages in this chat, for information:\nAna: [image, view once]\n\nwhat is this?',
+      'Echo: Earlier messages in this chat, for information:\n"Ana": [image, view once]\n\nwhat is this?',
     );
     const row = await bed.untilTurnEnded(id);
     expect(row).toMatchObject({ state: 'answered', text: 'what is this?' });

@@ -44,8 +44,8 @@ describe('a group of ten without a route for the group', () => {
       const asked = await ana.say(mention('who comes?', jid), { to: group });
       const answer = await bo.nextReply();
       expect(answer.text).toContain('Echo: Earlier messages in this chat');
-      expect(answer.text).toContain(`Member 0: who comes tonight?`);
-      expect(answer.text).toContain('Member 2: me');
+      expect(answer.text).toContain(`"Member 0": who comes tonight?`);
+      expect(answer.text).toContain('"Member 2": me');
       expect(answer.text).toMatch(/@\d+ who comes\?$/);
       const { contextInfo } = answer.message.extendedTextMessage ?? {};
       expect(contextInfo).toMatchObject({ stanzaId: asked, mentionedJid: [ana.pn] });
@@ -71,7 +71,7 @@ describe('a group of ten without a route for the group', () => {
       quoted: { id: first.id, author: bed.phone.lid, text: first.text },
     });
     expect((await eva.nextReply()).text).toBe(
-      'Echo: Earlier messages in this chat, for information:\nMember 1: so what\n\nand tomorrow?',
+      'Echo: Earlier messages in this chat, for information:\n"Member 1": so what\n\nand tomorrow?',
     );
   });
 
@@ -87,8 +87,8 @@ describe('a group of ten without a route for the group', () => {
     await bed.emulator.waitUntilSettled(bed.emulator.linkedDevices(bed.phone.pn)[0]?.pn ?? '');
     await hal.say(mention('who is here?', bed.phone.lid), { to: group });
     const answer = await kim.nextReply();
-    expect(answer.text).toContain(`Member 0: added +${joe.phone}`);
-    expect(answer.text).toContain('Member 1: left the group');
+    expect(answer.text).toContain(`"Member 0": added +${joe.phone}`);
+    expect(answer.text).toContain('"Member 1": left the group');
   });
 
   it('is answered to a pattern of the settings, and not at all when they say never', async () => {

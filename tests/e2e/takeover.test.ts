@@ -58,7 +58,7 @@ describe('the owner writes by hand', () => {
     await untilPaused(ana.phone, false);
     await ana.say('are you back?', { to: bed.phone });
     expect((await ana.nextReply()).text).toBe(
-      `Echo: ${CONTEXT}\nOwner of this account: Maria here. We open at nine.\nAna: thanks, Maria\nAna: and on Sunday?\n\nare you back?`,
+      `Echo: ${CONTEXT}\nOwner of this account: Maria here. We open at nine.\n"Ana": thanks, Maria\n"Ana": and on Sunday?\n\nare you back?`,
     );
     await ana.say('good', { to: bed.phone });
     expect((await ana.nextReply()).text).toBe('Echo: good');
@@ -82,7 +82,7 @@ describe('the owner writes by hand', () => {
     await until('the answer', async () =>
       bo.received.find(({ text }) => text?.startsWith(`Echo: ${CONTEXT}`)),
     );
-    expect(bo.received.at(-1)?.text).toBe(`Echo: ${CONTEXT}\nBo: anybody?\n\nhello?`);
+    expect(bo.received.at(-1)?.text).toBe(`Echo: ${CONTEXT}\n"Bo": anybody?\n\nhello?`);
   });
 
   it('through the API', async () => {
@@ -99,7 +99,7 @@ describe('the owner writes by hand', () => {
     await bed.service.api('POST', `/api/chats/${id}/resume`);
     await cleo.say('bye', { to: bed.phone });
     expect((await cleo.nextReply()).text).toBe(
-      `Echo: ${CONTEXT}\nOwner of this account: Maria here.\nCleo: thanks\n\nbye`,
+      `Echo: ${CONTEXT}\nOwner of this account: Maria here.\n"Cleo": thanks\n\nbye`,
     );
   });
 

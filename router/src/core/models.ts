@@ -118,7 +118,9 @@ export interface Session {
 
 /** A message that goes along with another one. */
 export interface ContextMessage {
-  /** The name that the writer gave themselves on WhatsApp, else the end of their number. */
+  /** The owner wrote it by hand on the account's phone. Names are chosen by their people, so only this says who is the owner. */
+  by: 'owner' | 'person';
+  /** The name that the writer gave themselves on WhatsApp, else the end of their number (`nameOfPerson`). */
   name: string;
   /** `[image]` and the like for a file without a caption. */
   text: string;

@@ -1,12 +1,10 @@
 import type { ContextMessage } from '../models.ts';
+import { nameOfPerson, OWNER_NAME } from '../person-name.ts';
 import { CONTEXT_REASONS } from '../policies/group.ts';
 import type { Conversation } from '../policies/settings.ts';
 import { hasPauseContext, PAUSE_CONTEXT_REASONS } from '../policies/takeover.ts';
 import type { ChatHistory } from '../ports/chat-history.ts';
 import type { PendingTurn } from './turn.ts';
-
-/** How the agent knows the owner of the account, who answered by hand. */
-const OWNER = 'Owner of this account';
 
 /**
  * The messages since the last answer that the agent did not get, and those that the owner wrote by hand, oldest first; then a
@@ -25,9 +23,9 @@ export async function loadContext(
   const reasons = [...(isGated ? CONTEXT_REASONS : []), ...(isAfterPause ? PAUSE_CONTEXT_REASONS : [])];
   const limit = Math.max(isGated ? group.contextMessages : 0, isAfterPause ? takeover.contextMessages : 0);
   const found = limit > 0 ? await history.unanswered(chatId, messageId, reasons, limit) : [];
-  const unknown = (sender: string) => (message.isGroup ? `Member ${sender.slice(-4)}`.trim() : 'Person');
   return [...found.reverse(), ...file].map(({ sender, isOwner, pushName, kind, text }: ContextLine) => ({
-    name: isOwner ? OWNER : pushName?.replace(/\s+/g, ' ').trim() || unknown(sender),
+    by: isOwner ? 'owner' : 'person',
+    name: isOwner ? OWNER_NAME : nameOfPerson(pushName, sender, message.isGroup === true),
     text: text || `[${kind}]`,
   }));
 }

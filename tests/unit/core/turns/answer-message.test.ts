@@ -379,7 +379,7 @@ describe('answerMessage', () => {
     });
     await answerMessage(listening, claim);
     await answerMessage(listening, claim);
-    expect(asked).toEqual([{ text: 'group 1', context: [{ name: 'Ana', text: 'group 0' }] }]);
+    expect(asked).toEqual([{ text: 'group 1', context: [{ by: 'person', name: 'Ana', text: 'group 0' }] }]);
     expect(ends().slice(2)).toEqual([
       ['ignored', 'group-not-addressed'],
       ['answered', undefined],

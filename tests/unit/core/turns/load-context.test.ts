@@ -19,8 +19,8 @@ describe('loadContext', () => {
   it('returns the unanswered messages of a group, oldest first, with names', async () => {
     const conversation = conversationOf(undefined, { group: { contextMessages: 5 } });
     expect(await loadContext(history, turnIn(true), conversation)).toEqual([
-      { name: 'Ana', text: 'hello' },
-      { name: 'Member 0002', text: '[image]' },
+      { by: 'person', name: 'Ana', text: 'hello' },
+      { by: 'person', name: 'Member 0002', text: '[image]' },
     ]);
     expect(reads.splice(0)).toEqual([['7', '9', ['group-not-addressed', 'group-event'], 5]]);
   });
@@ -35,7 +35,7 @@ describe('loadContext', () => {
     };
     const turn = { chatId: '7', messageId: '9', message } as PendingTurn;
     expect(await loadContext(history, turn, conversation)).toEqual([
-      { name: 'Ana', text: '[image, view once]' },
+      { by: 'person', name: 'Ana', text: '[image, view once]' },
     ]);
     expect(reads).toEqual([]);
   });
@@ -67,8 +67,8 @@ describe('loadContext', () => {
     };
     const conversation = conversationOf(undefined, { takeover: { contextMessages: 7 } });
     expect(await loadContext(byOwner, turnAfter({ contextMs: 2, contextTakenMs: 1 }), conversation)).toEqual([
-      { name: 'Owner of this account', text: 'we open at nine' },
-      { name: 'Person', text: 'thanks' },
+      { by: 'owner', name: 'Owner of this account', text: 'we open at nine' },
+      { by: 'person', name: 'Person', text: 'thanks' },
     ]);
     expect(reads.splice(0)).toEqual([['7', '9', paused, 7]]);
     await loadContext(byOwner, turnAfter({ contextMs: 2 }, true), conversation);

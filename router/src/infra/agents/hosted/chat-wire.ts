@@ -22,7 +22,7 @@ export function chatRequest(profile: 'chat' | 'agentcore', message: IncomingMess
     user_id: contractUser(message.from),
     ...(message.pushName !== undefined && { name: message.pushName }),
     facts: factsOf(message),
-    ...(message.context && { context: message.context.map(({ name, text }) => ({ name, text })) }),
+    ...(message.context && { context: message.context.map(({ by, name, text }) => ({ by, name, text })) }),
   };
   const headers = { 'idempotency-key': message.id.replace(/[^\x21-\x7e]/g, '_') };
   if (profile === 'chat') return { path: '/chat', headers, body: { message: message.text, ...common } };

@@ -1,5 +1,6 @@
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
+import { lineOfPerson, nameOfPerson } from '../../../core/person-name.ts';
 import type { PastTurn } from '../../../core/ports/chat-history.ts';
 import { contextText } from '../context-text.ts';
 import type { OpenAiApi, OpenAiSettings } from './openai-settings.ts';
@@ -87,7 +88,10 @@ function conversationOf({ message, history, image }: Prompt): Said[] {
     const asked = turn.text || `[${turn.kind}]`;
     const replies = turn.replies.map(({ text, media }) => text || `[${media ?? 'empty'}]`);
     return [
-      { role: 'user', text: isGroup ? `${nameOf(turn.pushName, turn.sender)}: ${asked}` : asked },
+      {
+        role: 'user',
+        text: isGroup ? lineOfPerson(nameOfPerson(turn.pushName, turn.sender, true), asked) : asked,
+      },
       { role: 'assistant', text: replies.join('\n\n') },
     ];
   });
@@ -95,12 +99,4 @@ function conversationOf({ message, history, image }: Prompt): Said[] {
   const earlier = contextText(message.context);
   const full = earlier === undefined ? text : `${earlier}\n\n${text}`;
   return [...past, { role: 'user', text: full, ...(image !== undefined && { image }) }];
-}
-
-/**
- * Members of a group who have no name are distinguished by the last digits of their LID, else of their number; the whole
- * number is not sent.
- */
-function nameOf(pushName: string | undefined, digits: string): string {
-  return pushName?.replace(/\s+/g, ' ').trim() || `Member ${digits.slice(-4)}`.trim();
 }

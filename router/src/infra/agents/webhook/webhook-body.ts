@@ -39,7 +39,7 @@ const DEFAULT_VALUES: Record<string, Value> = {
   editOf: ({ message }) => message.editOf ?? null,
   card: ({ message }) => message.card ?? null,
   isTranscript: ({ message }) => message.isTranscript ?? false,
-  context: ({ message: { context } }) => context?.map(({ name, text }) => ({ name, text })) ?? null,
+  context: ({ message: { context } }) => context?.map(({ by, name, text }) => ({ by, name, text })) ?? null,
   media: ({ message: { media }, file, fileUrl }) =>
     media
       ? {

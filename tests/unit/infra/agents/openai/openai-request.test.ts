@@ -43,7 +43,7 @@ describe('requestBody of chat completions', () => {
   it('names who wrote in a group, without a number', () => {
     const group = { isGroup: true, channelId: '1203@g.us', pushName: 'Bo' };
     const said = (body({}, group).messages as Array<{ content: string }>).map(({ content }) => content);
-    expect(said).toEqual(['Ana B: one', 'a\n\nb', 'Member 2345: [image]', '[document]', 'and now?']);
+    expect(said).toEqual(['"Ana B": one', 'a\n\nb', '"Member 2345": [image]', '[document]', 'and now?']);
     expect(JSON.stringify(body({}, { ...group, pushName: undefined }))).not.toContain('5491112345678');
   });
 
