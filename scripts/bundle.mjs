@@ -2,7 +2,7 @@
 // time to find and read 1,000 modules, and half of that for the same code in some files. A package that
 // only the bundle needs may be a development package, such as viem: a production install is smaller without it.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { cacheCode } from './code-cache.mjs';
 import { slimProto } from './slim-proto.mjs';
 import { root } from './steps.mjs';
@@ -90,7 +90,9 @@ export async function bundleService() {
   refuseDevelopmentPackages(output);
   slimPackages();
   cacheCode(service, (name) => name.startsWith('packages'));
-  copyFileSync(join(programs, 'infra', 'matching', 'regex-worker.mjs'), join(service, 'regex-worker.mjs'));
+  for (const thread of ['matching/regex-worker.mjs', 'watchdog/watchdog-worker.mjs']) {
+    copyFileSync(join(programs, 'infra', thread), join(service, basename(thread)));
+  }
 }
 
 /** Baileys' messages, each made when it is first used. */

@@ -81,6 +81,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   'infra/storage': ['config', 'infra/agents', 'infra/clock'],
   'providers/baileys': [],
   'providers/playground': [],
+  'infra/watchdog': [],
 };
 
 const isIn = (file: string, place: string) =>

@@ -33,9 +33,12 @@ export interface App {
  * Starts the service part by part, each with the parts before it; they stop in reverse order.
  * @throws {Wa2aiError} with an operator's sentence when it cannot start; what was opened before is closed again
  */
-export async function createApp(config: Config, { log, logRing, ...beginning }: Beginning): Promise<App> {
+export async function createApp(
+  config: Config,
+  { log, logRing, watchdog, ...beginning }: Beginning,
+): Promise<App> {
   const faults = new FaultPoints(config.faultPoint);
-  const stops: Array<() => Promise<void>> = [];
+  const stops: Array<() => Promise<void>> = [() => watchdog.stop()];
   const stop = async () => {
     for (const stopPart of stops.splice(0).reverse()) await stopPart();
   };
@@ -55,7 +58,9 @@ export async function createApp(config: Config, { log, logRing, ...beginning }: 
       started(hostingPart),
     ]);
     const [cluster, hosting] = [resultOf(clusterStart), resultOf(hostingStart)];
-    const turns = await started(createTurns(config, { ...database, ...cluster, ...hosting }, faults, log));
+    const turns = await started(
+      createTurns(config, { ...database, ...cluster, ...hosting, current: watchdog }, faults, log),
+    );
     const answering = { ...database, ...cluster, ...hosting, ...turns };
     const common = { ...answering, ...createHostedAgents(answering, log) };
     const delivering = { ...common, ...createDelivery(common) };

@@ -5,11 +5,14 @@ import { unknownVariables } from '../config/unknown-variables.ts';
 import { LogRing } from '../infra/logging/log-ring.ts';
 import { createLogger } from '../infra/logging/logger.ts';
 import { type Database, openDatabase } from '../infra/storage/database.ts';
+import { Watchdog } from '../infra/watchdog/watchdog.ts';
 
 /** What starts while the rest of the service is loaded. */
 export interface Beginning {
   readonly log: PinoLogger;
   readonly logRing: LogRing;
+  /** Ends the process when it hangs, from here on. */
+  readonly watchdog: Watchdog;
   /** Rejects with a {DatabaseError}. */
   readonly database: Promise<Database>;
   /** Resolves when the database server starts by itself, so that this process may be busy; also when it cannot start. */
@@ -24,6 +27,7 @@ export function begin(config: Config): Beginning {
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ring: logRing });
   for (const name of unknownVariables(process.env))
     log.warn({ variable: name }, 'unknown variable is ignored');
+  const watchdog = new Watchdog({ format: config.logFormat });
   let onServerStart: () => void = () => undefined;
   const serverStart = new Promise<void>((resolve) => {
     onServerStart = resolve;
@@ -36,6 +40,7 @@ export function begin(config: Config): Beginning {
   return {
     log,
     logRing,
+    watchdog,
     database,
     untilServerStarts: Promise.race([serverStart, opened]),
     stop: () =>

@@ -3,6 +3,7 @@ import { MediaError } from '../core/errors.ts';
 import { playgroundFileId } from '../core/playground/playground-account.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
+import type { CurrentWork } from '../core/ports/current-work.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { Outbox } from '../core/ports/outbox.ts';
 import type { Playground } from '../core/ports/playground.ts';
@@ -31,6 +32,7 @@ interface ProviderDeps {
   events: ProviderEvents;
   metrics: Pick<Metrics, 'observeResendRefused'>;
   bus: ClusterParts['bus'];
+  current: CurrentWork;
   log: Logger;
 }
 
@@ -44,7 +46,7 @@ interface ProviderKind {
 
 /** The way into WhatsApp. */
 export const whatsApp: ProviderKind = {
-  create: ({ config, postgres, storage, faults, fence, outbox, events, metrics, log }) => {
+  create: ({ config, postgres, storage, faults, fence, outbox, events, metrics, current, log }) => {
     const { accountId } = fence;
     return createBaileysProvider({
       accountId,
@@ -53,6 +55,7 @@ export const whatsApp: ProviderKind = {
       accountStore: new PostgresAccountStore(postgres, fence),
       journal: new PostgresJournal(postgres, fence),
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
+      current,
       clock,
       log,
       whatsappWsUrl: config.whatsappWsUrl,

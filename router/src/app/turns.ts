@@ -10,6 +10,7 @@ import type { ChatPolicy } from '../core/policies/policy.ts';
 import type { ReplyShaping } from '../core/policies/reply.ts';
 import { storedConversation } from '../core/policies/settings.ts';
 import type { AgentTalk } from '../core/ports/agent-talk.ts';
+import type { CurrentWork } from '../core/ports/current-work.ts';
 import type { ExchangeRecorder } from '../core/ports/exchange-recorder.ts';
 import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { LanguageDetector } from '../core/ports/language-detector.ts';
@@ -82,6 +83,8 @@ const MAX_AGENT_WAIT_MS = 10_000;
 
 export interface TurnParts {
   workers: ChatWorkers;
+  /** What this process works on. */
+  current: CurrentWork;
   agents: AgentClients;
   /** Talks to agents that wa2ai runs. */
   agentTalk: AgentTalk;
@@ -137,7 +140,15 @@ export interface TurnParts {
  */
 export function createTurns(
   config: Config,
-  { postgres, nodeId, bus, placement, registry, hosting }: DatabaseParts & ClusterParts & HostingParts,
+  {
+    postgres,
+    nodeId,
+    bus,
+    placement,
+    registry,
+    hosting,
+    current,
+  }: DatabaseParts & ClusterParts & HostingParts & { current: CurrentWork },
   faults: FaultPoints,
   log: Logger,
 ): Part<TurnParts> {
@@ -283,6 +294,7 @@ export function createTurns(
       circuits,
       remoteTasks,
       startedTasks,
+      current,
       accounts: registry,
       bus,
       mintId,
@@ -298,6 +310,7 @@ export function createTurns(
   return {
     parts: {
       workers,
+      current,
       agents,
       agentTalk: new HostedTalk({ ...agentDeps, clientOf: agents.clientOf }),
       transport,

@@ -7,6 +7,7 @@ import type { OutgoingMessage } from '../models.ts';
 import type { Fence, Lease } from '../ports/account-lease.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { CurrentWork } from '../ports/current-work.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
@@ -68,6 +69,7 @@ export interface DeliverDeps {
   pace?: Pick<SendPace, 'admit' | 'type' | 'isFree'>;
   /** The account's lease. Without it no reply is stored as `sending`. */
   fence?: Lease & Pick<Fence, 'isHeld'>;
+  current?: CurrentWork;
   clock: Clock;
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */

@@ -2,6 +2,7 @@ import { NotConnectedError, StorageUnavailableError, UploadFailedError, Wa2aiErr
 import type { ChatId } from '../ids.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { CurrentWork } from '../ports/current-work.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
@@ -35,6 +36,7 @@ export interface SendReplyDeps {
   pace?: Pick<SendPace, 'admit' | 'type'>;
   /** Aborted: all waits end. */
   finishing: AbortSignal;
+  current?: CurrentWork;
   clock: Clock;
   log: Logger;
 }
@@ -98,6 +100,7 @@ export class ReplySender {
       const content =
         message.media && (await this.#whenStorageAnswers(() => this.#files.contentOf(reply), log, isCurrent));
       if (!isCurrent()) return 'ended';
+      this.#deps.current?.workingOn(`reply ${reply.outboxId}`);
       await provider.send(message, content);
     } catch (error) {
       // The row is queued again for the present connection.

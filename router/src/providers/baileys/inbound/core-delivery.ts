@@ -5,6 +5,7 @@ import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { CurrentWork } from '../../../core/ports/current-work.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { SentMessage } from '../../../core/ports/outbox.ts';
 import { backoffMs } from '../../../core/retry.ts';
@@ -31,6 +32,7 @@ export interface CoreDeliveryOptions {
   own(): OwnJids;
   /** The time of WhatsApp, which dates messages; epoch milliseconds. */
   whatsAppNow(): number;
+  current?: CurrentWork;
   clock: Clock;
   log: Logger;
   /** Older messages are stored and not answered. */
@@ -65,6 +67,7 @@ export class CoreDelivery {
     type,
   }: Decrypted): Promise<'received' | 'skipped' | 'refused' | 'stopped'> {
     for (let attempt = 1; ; attempt += 1) {
+      this.#options.current?.workingOn(`stanza ${message.key.id}`);
       try {
         const inbound = await this.#translate(message, order, type);
         if (!inbound) return 'skipped';
