@@ -33,7 +33,7 @@ BEGIN
       WHERE id = l.outbox_id AND state = 'dead';
   ELSE
     UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,
-        cleared_attempts = m.attempts, details = m.details - 'noTranscript',
+        cleared_attempts = m.attempts, suspicion = 0, runs_alone = false, details = m.details - 'noTranscript',
         stanza_order = 1 + (SELECT count(*) FROM message g WHERE g.merged_into = m.id AND g.reason = 'merged')
           + (SELECT max(o.stanza_order) FROM message o WHERE o.chat_id = m.chat_id)
       WHERE m.id = l.message_id AND m.state = 'dead';
@@ -45,6 +45,7 @@ BEGIN
   END IF;
   IF l.outbox_id IS NULL THEN
     UPDATE message m SET state = 'received', reason = NULL, finished_at = NULL, trace = NULL, cleared_attempts = m.attempts,
+        suspicion = 0, runs_alone = false,
         stanza_order = place.stanza_order
       FROM (
         SELECT g.id, p.stanza_order - row_number() OVER (ORDER BY g.stanza_order DESC, g.id DESC) AS stanza_order

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CountOptions } from '../../router/src/core/ports/inbox.ts';
+import type { ChatClaim, CountOptions } from '../../router/src/core/ports/inbox.ts';
 import {
   aMessage,
   anAccount,
@@ -495,6 +495,91 @@ describeStores('inbox in $name', (stores) => {
       expect(await openChats([])).toEqual([open, other]);
       expect(await openChats(['node-2', 'node-9'])).toEqual([open]);
       expect(await openChats([NODE, 'node-2'])).toEqual([]);
+    });
+  });
+
+  describe('the suspicion that a turn ends processes', () => {
+    const suspicionOf = async (claim: ChatClaim | undefined) =>
+      claim && ((await stores.inbox.nextTurn(claim))?.suspicion ?? 0);
+    const leave = (...claims: ChatClaim[]) =>
+      stores.inbox.claimChats(
+        claims.map((claim) => ({ ...claim, isLeft: true })),
+        NODE,
+      );
+    /** A message that was open in two processes that ended. */
+    async function suspect() {
+      const { messageId, worker } = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
+      const [first] = worker ? await leave(worker) : [];
+      const [claim] = first ? await leave(first) : [];
+      if (!claim) throw new Error('the chat is claimed');
+      return { messageId, claim };
+    }
+
+    it('grows for the oldest message of a chat that a process left, up to two', async () => {
+      const person = aPerson();
+      let claim = newClaimOf(await stores.inbox.add(aMessage(accountId, person, { text: 'first' }), NODE));
+      await stores.inbox.add(aMessage(accountId, person, { text: 'second' }), NODE);
+      expect(await suspicionOf(claim)).toBe(0);
+      for (const count of [1, 2, 2]) {
+        [claim = claim] = await leave(claim);
+        expect(await suspicionOf(claim)).toBe(count);
+      }
+      await stores.inbox.finishTurn((await stores.inbox.nextTurn(claim))?.messageId ?? '', answered());
+      expect(await stores.inbox.nextTurn(claim)).toMatchObject({ message: { text: 'second' } });
+      expect(await suspicionOf(claim)).toBe(0);
+    });
+
+    it('does not grow for a chat that a process gave to another one, or under a void claim', async () => {
+      const claim = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
+      const [given] = await stores.inbox.claimChats([claim], 'node-2');
+      expect(await leave(claim)).toEqual([]);
+      expect(await suspicionOf(given)).toBe(0);
+    });
+
+    it('grows by two when the process ended while the turn ran alone', async () => {
+      const { messageId, claim } = await suspect();
+      await stores.inbox.setAlone(messageId, true);
+      const [left] = await leave(claim);
+      expect(await suspicionOf(left)).toBe(4);
+      expect(await suspicionOf((await leave(left ?? claim))[0])).toBe(4);
+    });
+
+    it('grows by one when newer turns were open in that process too', async () => {
+      const { messageId, claim } = await suspect();
+      await stores.inbox.setAlone(messageId, true);
+      const newer = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
+      const left = await leave(claim, newer);
+      const suspicions = await Promise.all(left.map(async (each) => [each.chatId, await suspicionOf(each)]));
+      expect(new Map(suspicions as [])).toEqual(
+        new Map<string, number>([
+          [claim.chatId, 3],
+          [newer.chatId, 1],
+        ]),
+      );
+    });
+
+    it('does not grow further for a turn that no longer runs alone, and ends with a replay', async () => {
+      const { messageId, claim } = await suspect();
+      await stores.inbox.setAlone(messageId, true);
+      await stores.inbox.setAlone(messageId, false);
+      const [left] = await leave(claim);
+      expect(await suspicionOf(left)).toBe(2);
+      await stores.inbox.finishTurn(messageId, { state: 'dead', reason: 'PROCESS_ENDED', replies: [] });
+      const [letter] = await stores.log.deadLetters({ accountId, limit: 1 });
+      await stores.deadLetters.replay(letter?.id ?? '', NODE);
+      expect(await suspicionOf(left)).toBe(0);
+    });
+
+    it('does not grow for the chats of a node that released them', async () => {
+      const node = `node of ${accountId}`;
+      const open = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), node));
+      const other = newClaimOf(await stores.inbox.add(aMessage(accountId, aPerson()), NODE));
+      await stores.inbox.releaseChats(node);
+      const chats = (await stores.inbox.openChats([])).filter(({ chatId }) =>
+        [open.chatId, other.chatId].includes(chatId),
+      );
+      expect(chats).toEqual([{ chatId: open.chatId, epoch: open.epoch }, other]);
+      expect(await stores.inbox.nextTurn(open)).toBeUndefined();
     });
   });
 

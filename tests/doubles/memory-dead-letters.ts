@@ -67,6 +67,8 @@ export class MemoryDeadLetters implements DeadLetters {
         finishedAt: undefined,
         trace: undefined,
         clearedAttempts: row.attempts,
+        suspicion: 0,
+        runsAlone: false,
         stanzaOrder: last.stanzaOrder + 1n + BigInt(index),
       });
     }
@@ -77,6 +79,8 @@ export class MemoryDeadLetters implements DeadLetters {
       error: undefined,
       finishedAt: undefined,
       clearedAttempts: message.attempts,
+      suspicion: 0,
+      runsAlone: false,
       stanzaOrder: last.stanzaOrder + 1n + BigInt(merged.length),
     });
     Object.assign(letter, { replayedAt: state.time(), closedAt: undefined });

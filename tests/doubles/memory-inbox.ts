@@ -10,6 +10,7 @@ import { GROUP_EVENT } from '../../router/src/core/policies/group.ts';
 import type { Lease } from '../../router/src/core/ports/account-lease.ts';
 import type {
   ChatClaim,
+  ChatToClaim,
   CountOptions,
   EndOptions,
   Inbox,
@@ -373,14 +374,32 @@ export class MemoryInbox implements Inbox {
       }));
   }
 
-  async claimChats(
-    chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>,
-    node: string,
-  ): Promise<ChatClaim[]> {
-    return chats.flatMap(({ chatId, epoch }) => {
+  async claimChats(chats: readonly ChatToClaim[], node: string): Promise<ChatClaim[]> {
+    const claimed = chats.flatMap(({ chatId, epoch, isLeft }) => {
       const chat = this.#state.chats.get(Number(chatId));
-      return chat?.workerEpoch === epoch ? [claimChat(chat, node)] : [];
+      return chat?.workerEpoch === epoch ? [{ chat, isLeft }] : [];
     });
+    const first = claimed.flatMap(({ chat, isLeft }) =>
+      isLeft ? this.#state.received(chat.id).slice(0, 1) : [],
+    );
+    const hasOthers = first.some(({ suspicion = 0 }) => suspicion < 2);
+    for (const message of first) {
+      const { suspicion = 0, runsAlone } = message;
+      if (!runsAlone && suspicion >= 2) continue;
+      Object.assign(message, { runsAlone: false, suspicion: suspicion + (runsAlone && !hasOthers ? 2 : 1) });
+    }
+    return claimed.map(({ chat }) => claimChat(chat, node));
+  }
+
+  async releaseChats(node: string): Promise<void> {
+    for (const chat of this.#state.chats.values()) {
+      if (chat.workerNode === node && this.#state.received(chat.id).length > 0) chat.workerNode = undefined;
+    }
+  }
+
+  async setAlone(messageId: string, runsAlone: boolean): Promise<void> {
+    const message = this.#state.messages.get(Number(messageId));
+    if (message?.state === 'received') message.runsAlone = runsAlone;
   }
 
   #claimed({ chatId, node, epoch }: ChatClaim): MemoryChat | undefined {

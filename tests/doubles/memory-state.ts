@@ -74,6 +74,8 @@ export interface MemoryMessage {
   routeId?: string;
   attempts: number;
   clearedAttempts: number;
+  suspicion?: number;
+  runsAlone?: boolean;
   agentMs?: number;
   trace?: unknown;
   exchanges?: AgentExchange[];

@@ -19,6 +19,8 @@ export type ViolationKind =
   | 'edit-lost'
   /** A reply with another picture than the one sent, or without it. */
   | 'wrong-file'
+  /** A message is a dead letter because processes ended, although they did not end because of it. */
+  | 'wrongly-suspected'
   /** A reply is dead although WhatsApp did not refuse it. */
   | 'given-up'
   /** A reply that its reader cannot decrypt. */
@@ -46,10 +48,13 @@ export function judge(
   whatsapp: Pick<SimWhatsApp, 'written' | 'seen' | 'refused' | 'members'>,
   database: Pick<SimDatabase, 'state'>,
   mediaServer: Pick<SimMediaServer, 'failedDownloads'>,
+  poison: string | undefined,
 ): Violation[] {
   const violations: Violation[] = [];
   const notices = noticesOf(whatsapp, database, mediaServer);
-  for (const message of whatsapp.written) judgeMessage(message, whatsapp, database, notices, violations);
+  for (const message of whatsapp.written) {
+    judgeMessage(message, whatsapp, database, { notices, poison }, violations);
+  }
   for (const [reader, bubbles] of whatsapp.seen) {
     for (const chat of new Set(bubbles.map((bubble) => bubble.chat))) {
       judgeReader(
@@ -105,7 +110,7 @@ function judgeMessage(
   message: Written,
   whatsapp: Pick<SimWhatsApp, 'seen' | 'refused' | 'members'>,
   database: Pick<SimDatabase, 'state'>,
-  notices: ReadonlyMap<string, string>,
+  { notices, poison }: { notices: ReadonlyMap<string, string>; poison: string | undefined },
   violations: Violation[],
 ): void {
   const { id, chat, text } = message;
@@ -118,6 +123,7 @@ function judgeMessage(
   if (rows.length > 1) report('answered-twice');
   if (row.state === 'received') return void report('unanswered');
   if (row.kind === 'undecryptable' && !message.wasDamaged) report('retry-requested');
+  if (row.reason === 'PROCESS_ENDED' && row.text !== poison) report('wrongly-suspected');
   const replies = [...state.outbox.values()].filter((reply) => reply.messageId === String(row.id));
   if (replies.length === 0) {
     const letter = state.deadLetters.some((dead) => dead.messageId === String(row.id));

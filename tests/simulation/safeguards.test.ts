@@ -10,6 +10,7 @@ const SYMPTOMS: Record<Safeguard, ViolationKind> = {
   fence: 'unreadable',
   'message-ids': 'answered-twice',
   journal: 'lost',
+  suspicion: 'unanswered',
 };
 
 describe('a simulation', () => {

@@ -35,8 +35,16 @@ export class SimAgent {
   /** Runs and the last answer, by message id. */
   readonly #runs = new Map<string, { count: number; answer: AgentResponse }>();
   isAway = false;
+  /** Whether the answer to a text ends the process that gets it, every time. */
+  readonly isPoison: (text: string) => boolean;
 
-  constructor(deps: { log: EventLog; faults: Faults; random: SeededRandom }) {
+  constructor(deps: {
+    log: EventLog;
+    faults: Faults;
+    random: SeededRandom;
+    isPoison: (text: string) => boolean;
+  }) {
+    this.isPoison = deps.isPoison;
     this.#log = deps.log;
     this.#faults = deps.faults;
     this.#random = deps.random;
@@ -66,7 +74,12 @@ export class SimAgent {
     const known = !process.isDead && options.isRepeat ? this.#runs.get(message.id) : undefined;
     if (known) {
       this.#log.add('agent', `finds its answer to ${message.id}`);
-      return new Promise((resolve) => process.after(this.#faults.networkMs(), () => resolve(known.answer)));
+      const { effects } = this.#faults;
+      return new Promise((resolve) =>
+        process.after(this.#faults.networkMs(), () =>
+          this.isPoison(message.text) ? effects.kill(process) : resolve(known.answer),
+        ),
+      );
     }
     const bytes = message.media && (await options.loadMedia?.());
     await options.beforeRequest?.();
@@ -99,7 +112,8 @@ export class SimAgent {
         };
         this.#runs.set(message.id, { count, answer });
         this.#log.add('agent', `answers ${message.id} of ${process.name}, run ${count}`);
-        if (isLost) fail(CLIENT_TIMEOUT_MS, new AgentTimeoutError('The agent did not answer in time.'));
+        if (this.isPoison(message.text)) this.#faults.effects.kill(process);
+        else if (isLost) fail(CLIENT_TIMEOUT_MS, new AgentTimeoutError('The agent did not answer in time.'));
         else if (hasFailed) fail(0, new AgentProtocolError('The agent failed.'));
         else resolve(answer);
       });

@@ -30,6 +30,8 @@ export interface SimDatabaseDeps {
   isFenced: boolean;
   /** False only to show that the simulation finds what the journal prevents. */
   isJournalled: boolean;
+  /** False only to show that the simulation finds what counting processes that end during a turn prevents. */
+  isCounted: boolean;
 }
 
 /** What one statement does under faults. */
@@ -196,7 +198,16 @@ export class DatabaseSession {
 
   get inbox() {
     const { state, deps } = this.#database;
-    return this.port('inbox', new MemoryInbox(state, (lease) => !deps.isFenced || this.#isHeld(lease)));
+    const inbox = new MemoryInbox(state, (lease) => !deps.isFenced || this.#isHeld(lease));
+    const claimChats = inbox.claimChats.bind(inbox);
+    if (!deps.isCounted) {
+      inbox.claimChats = (chats, node) =>
+        claimChats(
+          chats.map((chat) => ({ ...chat, isLeft: false })),
+          node,
+        );
+    }
+    return this.port('inbox', inbox);
   }
 
   get routes() {
@@ -333,6 +344,7 @@ export class DatabaseSession {
 const ROWS: Record<string, string> = {
   'inbox.finishTurn': 'message',
   'inbox.countAttempt': 'message',
+  'inbox.setAlone': 'message',
   'outbox.markSending': 'outbox',
   'outbox.markSent': 'outbox',
   'outbox.markDead': 'outbox',

@@ -28,7 +28,7 @@ import { openSimSocket } from './sim-socket.ts';
 import type { SimWhatsApp } from './sim-whatsapp.ts';
 
 /** What can be switched off, to show that the simulation finds what it prevents. */
-export const SAFEGUARDS = ['fence', 'message-ids', 'journal'] as const;
+export const SAFEGUARDS = ['fence', 'message-ids', 'journal', 'suspicion'] as const;
 
 export type Safeguard = (typeof SAFEGUARDS)[number];
 
@@ -162,6 +162,7 @@ export class SimNode {
     else await this.#workers.stop(STOP_GRACE_MS);
     await this.#leases.drain();
     await this.#leases.stop();
+    await this.#workers.release();
   }
 
   #greet(): void {

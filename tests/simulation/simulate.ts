@@ -57,6 +57,8 @@ const MAX_TRACED = 3;
 /** As docker-compose.yml's stop_grace_period. */
 const STOP_LIMIT_MS = 20_000;
 const SEVERAL_ACCOUNTS_SHARE = 0.25;
+/** Share of simulations with a message whose answer ends the process, every time. */
+const POISON_SHARE = 0.15;
 /** Few runs have limits: each lasts five virtual minutes. */
 const REFUSALS: readonly Refusals[] = [
   ...Array.from({ length: 8 }, () => ({ share: 0, codes: [] })),
@@ -115,6 +117,8 @@ class World {
   readonly #accounts: ReadonlyMap<string, SimAccount>;
   readonly #mediaServer: SimMediaServer;
   readonly #agent: SimAgent;
+  /** The text whose answer ends the process, every time. */
+  readonly #poison: string | undefined;
   readonly #nodeIds: string[];
   readonly #nodes = new Map<string, SimNode>();
   readonly #sockets = new Set<SimConnection>();
@@ -148,6 +152,7 @@ class World {
       leaseTtlMs: LEASE_TTL_MS,
       isFenced: without !== 'fence',
       isJournalled: without !== 'journal',
+      isCounted: without !== 'suspicion',
     });
     const deps = { time: this.#time, log: this.#log, faults: this.#faults };
     const refusals = this.#random.oneOf(REFUSALS);
@@ -162,7 +167,11 @@ class World {
       }),
     );
     this.#mediaServer = new SimMediaServer(this.#faults, this.#random.oneOf([0, 0.05, 0.2]));
-    this.#agent = new SimAgent({ ...deps, random: this.#fork('agent') });
+    const poison = this.#fork('poison');
+    const isPoisoned = poison.next() < POISON_SHARE;
+    this.#poison = isPoisoned ? `message ${poison.between(1, 10)}` : undefined;
+    const isPoison = (text: string) => text === this.#poison;
+    this.#agent = new SimAgent({ ...deps, random: this.#fork('agent'), isPoison });
     this.#nodeIds = ['node-1', 'node-2', 'node-3'].slice(
       0,
       this.#random.between(this.#isTakeOver ? 2 : 1, 3),
@@ -520,7 +529,7 @@ class World {
   #report(): SimulationReport {
     const violations = [...this.#violations];
     for (const { whatsapp } of this.#accounts.values())
-      violations.push(...judge(whatsapp, this.#database, this.#mediaServer));
+      violations.push(...judge(whatsapp, this.#database, this.#mediaServer, this.#poison));
     const log = this.#log;
     return {
       seed: this.#seed,

@@ -73,6 +73,7 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   MEDIA_TOO_LARGE: 'El archivo de la persona es demasiado grande.',
   ROUTE_DAMAGED: 'Los ajustes guardados de la ruta no se pueden usar. Escríbalos otra vez.',
   TURN_FAULT: 'Un fallo interno de wa2ai terminó el turno. El registro tiene la causa.',
+  PROCESS_ENDED: 'wa2ai dejó de responder o se cerró tres veces mientras contestaba este mensaje.',
   STORAGE_DAMAGED: 'Una fila guardada no se puede leer. Restáurela de una copia de seguridad.',
   STORAGE_REJECTED: 'La base de datos rechaza un valor. El registro tiene la causa.',
 

@@ -132,6 +132,7 @@ export function createAccounts(deps: AccountsDeps): Part<AccountsParts> {
       else await workers.stop(STOP_GRACE_MS);
       await leases.drain();
       await leases.stop();
+      await workers.release();
     },
   };
 }
@@ -189,6 +190,7 @@ async function connectAccount(
       onDelayed: (reason) => deps.metrics.observeGovernorDelay(accountId, reason),
     }),
     fence,
+    current: deps.current,
     log: deps.log.child({ mod: 'delivery', accountId }),
     ackTimeoutMs: config.ackTimeoutMs,
     clock: systemClock,

@@ -46,7 +46,7 @@ async function violationsOf({
     refused: new Set<string>(),
     members: () => [ANA],
   };
-  const violations = judge(whatsapp, { state }, { failedDownloads: () => failedDownloads });
+  const violations = judge(whatsapp, { state }, { failedDownloads: () => failedDownloads }, undefined);
   return violations.map(({ kind }) => kind);
 }
 

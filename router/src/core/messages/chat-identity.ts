@@ -86,6 +86,7 @@ export interface StoredTurn {
   replyTo: string;
   attempts?: number;
   mayHaveRun?: boolean;
+  suspicion?: number;
   edits?: number;
   /** WhatsApp's id of the edit that came after an agent may have had the former text. */
   editId?: string | null;
@@ -158,6 +159,7 @@ export function pendingTurn(row: StoredTurn): PendingTurn {
     replyTo,
     earlierAttempts: row.attempts || undefined,
     mayHaveRun: row.mayHaveRun || undefined,
+    ...(row.suspicion && { suspicion: row.suspicion }),
     ...((row.editOf || row.editId) && { bubbleId: row.editOf || row.waMessageId }),
     ...(row.edits && { edits: row.edits }),
     ...(row.mergedInto && { mergedInto: row.mergedInto }),

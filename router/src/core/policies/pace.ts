@@ -11,7 +11,7 @@ export interface PaceDeps extends RouteDeps {
 }
 
 /** Messages of one turn; further ones are the next turn. */
-const MAX_LINES = 50;
+export const MAX_LINES = 50;
 
 /** The messages of one turn, oldest first. */
 export interface Collected {
@@ -144,7 +144,7 @@ export function collect(
 }
 
 /** The messages that an earlier call of the agent had; undefined when none was made. */
-function begunTurn(waiting: readonly PendingTurn[]): PendingTurn[] | undefined {
+export function begunTurn(waiting: readonly PendingTurn[]): PendingTurn[] | undefined {
   const [first] = waiting;
   if (!first) return undefined;
   const { mergedInto } = first;

@@ -28,6 +28,9 @@ export interface OpenChat {
   epoch: number;
 }
 
+/** A chat to claim. `isLeft`: the process with its claim has ended, and did not release it. */
+export type ChatToClaim = Pick<OpenChat, 'chatId' | 'epoch'> & { isLeft?: boolean };
+
 /** `worker` is the claim on the chat after the call; absent when the chat has no worker and no unanswered message. */
 export interface Stored {
   outcome: 'stored' | 'known';
@@ -152,6 +155,14 @@ export interface Inbox {
   saveTranscript(messageId: string, result: { text: string } | NoTranscript): Promise<void>;
   /** Chats with unanswered messages, except those claimed by one of these nodes; by chat id. */
   openChats(exceptNodes: readonly NodeId[]): Promise<OpenChat[]>;
-  /** Claims for `node` those of the chats whose epoch is still the given one. @returns the new claims */
-  claimChats(chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>, node: NodeId): Promise<ChatClaim[]>;
+  /**
+   * Claims for `node` those of the chats whose epoch is still the given one. In the chats that a process left, the suspicion of
+   * the oldest unanswered message grows as SuspectTurns says.
+   * @returns the new claims
+   */
+  claimChats(chats: readonly ChatToClaim[], node: NodeId): Promise<ChatClaim[]>;
+  /** Ends the claims of a node that stops on chats with unanswered messages: no process has them. */
+  releaseChats(node: NodeId): Promise<void>;
+  /** Stores, durably, whether a process runs the turn of an unanswered message alone; nothing when it has ended. */
+  setAlone(messageId: string, runsAlone: boolean): Promise<void>;
 }

@@ -2,10 +2,12 @@ import { chatHash } from '../chat-hash.ts';
 import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
 import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
+import { begunTurn, MAX_LINES, mergedTurn } from '../policies/pace.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import type { StartedTasks } from '../tasks/started-tasks.ts';
 import { TASK_STARTED } from './answer-of-turn.ts';
+import type { SuspectTurns } from './suspect-turns.ts';
 import { type TurnDeps, takeTurn } from './take-turn.ts';
 import type { FinishedTurn, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
@@ -21,6 +23,15 @@ export interface AnswerDeps extends TurnDeps, DeliverRepliesDeps {
 /** `claimed`: the chat may have further messages. `released`: it has none, or the claim was void. */
 export type TurnOutcome = 'claimed' | 'released' | TurnWait;
 
+interface AnswerOptions {
+  isRepeat?: boolean;
+  turn?: PendingTurn;
+  onTurn?(turn: PendingTurn): void;
+  control?: TurnControl;
+  suspects?: SuspectTurns;
+  waiting?: AbortSignal;
+}
+
 /**
  * Inbox → route → policies → agent → outbox, for the oldest unanswered message of one chat. Idempotent: a turn that was
  * ended before changes nothing, and the WhatsApp id of its reply stays the one stored first. A turn that fails on every
@@ -31,6 +42,8 @@ export type TurnOutcome = 'claimed' | 'released' | TurnWait;
  * @param options.turn the chat's oldest unanswered message, when the caller knows it: it is not read
  * @param options.onTurn called with the message before its turn starts
  * @param options.control lets the caller stop the call of the agent
+ * @param options.suspects makes a turn during which processes ended run alone, or end as a dead letter. Absent: it runs
+ * @param options.waiting ends the wait until it may run alone; the turn was not ended then
  * @returns a wait: the turn was not ended; call again at its time, or when something is stored for the chat before
  * @throws {StorageUnavailableError} the turn was not ended; call again with `isRepeat`
  * @throws {AgentElsewhereError} the turn was not ended; another node has its agent
@@ -39,28 +52,47 @@ export type TurnOutcome = 'claimed' | 'released' | TurnWait;
 export async function answerMessage(
   deps: AnswerDeps,
   claim: ChatClaim,
-  options: {
-    isRepeat?: boolean;
-    turn?: PendingTurn;
-    onTurn?(turn: PendingTurn): void;
-    control?: TurnControl;
-  } = {},
+  options: AnswerOptions = {},
 ): Promise<TurnOutcome> {
-  const { isRepeat = false, control = {} } = options;
-  let { turn } = options;
-  try {
-    turn ??= await deps.inbox.nextTurn(claim);
-  } catch (error) {
-    if (isRetryable(error)) throw error;
-    return deadLetterUnreadable(deps, claim, error);
-  }
+  const { suspects, control = {}, waiting = deps.stopping } = options;
+  const read = async () => {
+    try {
+      return await deps.inbox.nextTurn(claim);
+    } catch (error) {
+      if (isRetryable(error)) throw error;
+      return deadLetterUnreadable(deps, claim, error);
+    }
+  };
+  let turn = options.turn ?? (await read());
+  if (turn === 'claimed') return turn;
   if (!turn) return 'released';
-  options.onTurn?.(turn);
-  const log = deps.log.child({
-    messageId: turn.messageId,
-    waMessageId: turn.message.id,
-    chat: chatHash(turn.chatId),
-  });
+  if (!suspects?.isSuspect(turn)) return runTurn(deps, claim, turn, options);
+
+  const refusal = suspects.refusal(turn);
+  if (refusal) return deadLetterRefused(deps, claim, turn, refusal);
+  const leave = await suspects.enter(() => control.interrupt?.(), waiting);
+  if (!leave) return { untilMs: deps.clock.now() };
+  try {
+    const { messageId } = turn;
+    // It may have been edited or deleted, or another node may have the chat.
+    turn = await read();
+    if (turn === 'claimed' || turn?.messageId !== messageId) return turn ? 'claimed' : 'released';
+    const alone = turn;
+    return await suspects.run(alone, () => runTurn(deps, claim, alone, options));
+  } finally {
+    leave();
+  }
+}
+
+async function runTurn(
+  deps: AnswerDeps,
+  claim: ChatClaim,
+  turn: PendingTurn,
+  { isRepeat = false, onTurn, control = {} }: AnswerOptions,
+): Promise<TurnOutcome> {
+  onTurn?.(turn);
+  deps.current?.workingOn(`message ${turn.messageId}`);
+  const log = logOf(deps, turn);
   const ended = await endTurn({ ...deps, log }, claim, turn, isRepeat, control);
   if ('untilMs' in ended) return ended;
   if ('isInterrupted' in ended) {
@@ -84,6 +116,10 @@ export async function answerMessage(
   deliverReplies(deps, replies, slot);
   if (result.reason === TASK_STARTED) deps.startedTasks?.add(result.turn?.messageId ?? turn.messageId);
   return isClaimed ? 'claimed' : 'released';
+}
+
+function logOf({ log }: AnswerDeps, { messageId, message, chatId }: PendingTurn): AnswerDeps['log'] {
+  return log.child({ messageId, waMessageId: message.id, chat: chatHash(chatId) });
 }
 
 /** Takes the turn and stores its end; an error that a repeat would not change ends the turn too. */
@@ -148,6 +184,30 @@ async function finishTurn(
       await clock.sleep(storageRetryMs(attempt), stopping);
     }
   }
+}
+
+/** The turn ended processes: it becomes a dead letter, with the messages that its agent got with it. */
+async function deadLetterRefused(
+  deps: AnswerDeps,
+  claim: ChatClaim,
+  turn: PendingTurn,
+  refusal: Wa2aiError,
+): Promise<TurnOutcome> {
+  const { turns } = await deps.inbox.waiting(turn.chatId, MAX_LINES);
+  const whole = mergedTurn(begunTurn(turns) ?? [turn]);
+  const result = faultResult(refusal);
+  const trace = [{ step: 'process', outcome: 'ended', sentence: refusal.message }];
+  const { isClaimed } = await deps.inbox.finishTurn(
+    whole.messageId,
+    { ...result, trace },
+    { claim, turn: whole },
+  );
+  logOf(deps, whole).error(
+    { suspicion: turn.suspicion },
+    'processes ended during this turn, storing a dead letter',
+  );
+  deps.observeTurn?.(result, whole);
+  return isClaimed ? 'claimed' : 'released';
 }
 
 /** The oldest message cannot be read: it ends as a dead letter, and the chat continues with the next one. */

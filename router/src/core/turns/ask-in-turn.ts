@@ -45,6 +45,7 @@ export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Q
   const stopped = new AbortController();
   control.stop = () => conversation.commands.stop && stopped.abort(new Error('the person wrote /stop'));
   const interruption = new Interruption(turn, () => isInterrupted(deps, view), deps.log);
+  control.interrupt = () => interruption.end();
   control.stored = (changed) => interruption.onStored(changed);
   for (const changed of control.missed?.splice(0) ?? []) control.stored(changed);
   const stopping = AbortSignal.any([deps.stopping, stopped.signal, interruption.signal]);
@@ -68,6 +69,7 @@ export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Q
   } finally {
     await stream?.end();
     control.stop = undefined;
+    control.interrupt = undefined;
     control.stored = undefined;
   }
 }

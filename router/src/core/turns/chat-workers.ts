@@ -3,8 +3,9 @@ import type { ChatPlacement } from '../cluster/chat-placement.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import type { ChatId, NodeId } from '../ids.ts';
 import type { ClusterView } from '../ports/cluster.ts';
-import type { ChatClaim, OpenChat } from '../ports/inbox.ts';
+import type { ChatClaim, ChatToClaim, OpenChat } from '../ports/inbox.ts';
 import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
+import { SuspectTurns } from './suspect-turns.ts';
 import type { PendingTurn } from './turn.ts';
 
 /** How often a node searches for chats with unanswered messages and without a worker. */
@@ -15,7 +16,7 @@ const SWEEP_SOON_MS = 300;
 /** How long aborted workers may take to hand their chats over when the service stops. */
 const LAST_WRITES_MS = 5_000;
 
-export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns'> {
+export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns' | 'suspects'> {
   /** Stable name of this node: its claims outlive a restart under the same name. */
   nodeId: NodeId;
   placement: ChatPlacement;
@@ -38,6 +39,7 @@ export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns'> {
  */
 export class ChatWorkers {
   readonly #deps: ChatWorkersDeps;
+  readonly #suspects: SuspectTurns;
   readonly #workers = new Map<ChatId, { worker: ChatWorker; ended: Promise<unknown> }>();
   /** Open chats of this node that the last sweep found without a worker: their message may have just been stored. */
   #unserved = new Set<string>();
@@ -49,6 +51,7 @@ export class ChatWorkers {
 
   constructor(deps: ChatWorkersDeps) {
     this.#deps = deps;
+    this.#suspects = new SuspectTurns({ inbox: deps.answer.inbox, clock: deps.clock, log: deps.answer.log });
     deps.bus.on('chat', ({ claim, isRepeat, changed }) => {
       if (claim.node === deps.nodeId) this.serve(claim, isRepeat, { changed });
     });
@@ -133,11 +136,28 @@ export class ChatWorkers {
     await untilEnded(LAST_WRITES_MS);
   }
 
+  /**
+   * The last call of a stop, after the node receives nothing more: chats with unanswered messages are released, so that the
+   * next process does not take this one for ended during their turns. Never rejects: a database that does not answer keeps
+   * the claims, which then count as those of a process that ended.
+   */
+  async release(): Promise<void> {
+    const { answer, nodeId } = this.#deps;
+    await answer.inbox.releaseChats(nodeId).catch((error: unknown) => {
+      answer.log.warn({ err: error }, 'chats not released');
+    });
+  }
+
   #run(claim: ChatClaim, isRepeat: boolean, turn: PendingTurn | undefined): void {
     const onTurns = (change: 1 | -1) => {
       this.#turns += change;
     };
-    const worker = new ChatWorker({ ...this.#deps, onTurns }, claim, isRepeat, turn);
+    const worker = new ChatWorker(
+      { ...this.#deps, onTurns, suspects: this.#suspects },
+      claim,
+      isRepeat,
+      turn,
+    );
     // The former worker may still store the end of its turn again, or start the delivery of its reply.
     const former = this.#workers.get(claim.chatId)?.ended;
     this.#workers.set(claim.chatId, { worker, ended: Promise.all([former, this.#untilEnded(worker)]) });
@@ -198,7 +218,10 @@ export class ChatWorkers {
       const others = placement.liveNodes.filter((node) => node !== nodeId);
       const open = (await inbox.openChats(others)).filter(({ chatId }) => !this.#workers.has(chatId));
       const unserved = new Set<string>();
-      const orphans = open.filter((chat) => this.#isOrphan(chat, isFirst, unserved));
+      const orphans = open
+        .filter((chat) => this.#isOrphan(chat, isFirst, unserved))
+        // A claim of this process, whose worker failed, says nothing about a process that ended.
+        .map((chat) => ({ ...chat, isLeft: chat.node !== undefined && (isFirst || chat.node !== nodeId) }));
       this.#unserved = unserved;
       if (orphans.length > 0) log.warn({ chats: orphans.length }, 'restarting chat workers');
       for (const [node, chats] of this.#placed(orphans)) {
@@ -224,8 +247,8 @@ export class ChatWorkers {
     return false;
   }
 
-  #placed(chats: readonly OpenChat[]): Map<NodeId, OpenChat[]> {
-    const byNode = new Map<NodeId, OpenChat[]>();
+  #placed(chats: readonly ChatToClaim[]): Map<NodeId, ChatToClaim[]> {
+    const byNode = new Map<NodeId, ChatToClaim[]>();
     for (const [index, chat] of chats.entries()) {
       const node = this.#deps.placement.nodeForNextChat(this.#turns + index);
       if (node !== this.#deps.nodeId) this.#deps.placement.placed(node);

@@ -6,12 +6,15 @@ import type { Clock } from '../ports/clock.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
+import type { SuspectTurns } from './suspect-turns.ts';
 import type { PendingTurn } from './turn.ts';
 import type { TurnControl, TurnWait } from './turn-control.ts';
 
 export interface ChatWorkerDeps {
   answer: AnswerDeps;
   clock: Clock;
+  /** Turns during which processes ended. */
+  suspects: SuspectTurns;
   /** Called when a turn starts (1) and when it ends (-1). */
   onTurns(change: 1 | -1): void;
 }
@@ -95,7 +98,7 @@ export class ChatWorker {
 
   /** One turn. Without the database no end of a turn can be stored, so the turn waits for it. */
   async #answer(): Promise<TurnOutcome | 'stopped' | { node: NodeId }> {
-    const { answer, clock, onTurns } = this.#deps;
+    const { answer, clock, suspects, onTurns } = this.#deps;
     const { stopping, log } = answer;
     onTurns(1);
     try {
@@ -107,7 +110,15 @@ export class ChatWorker {
           messageId = begun.messageId;
         };
         try {
-          const options = { isRepeat: this.#isRepeat, turn, onTurn, control: this.#control };
+          const waiting = this.#wake.signal;
+          const options = {
+            isRepeat: this.#isRepeat,
+            turn,
+            onTurn,
+            control: this.#control,
+            suspects,
+            waiting,
+          };
           const outcome = await answerMessage(answer, this.claim, options);
           if (typeof outcome !== 'object') this.#isRepeat = false;
           return outcome;

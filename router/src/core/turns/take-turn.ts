@@ -4,6 +4,7 @@ import type { TranscribeSettings } from '../policies/media-fields.ts';
 import type { TurnView } from '../policies/policy.ts';
 import { type Conversation, conversationOf } from '../policies/settings.ts';
 import type { ChatHistory } from '../ports/chat-history.ts';
+import type { CurrentWork } from '../ports/current-work.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import type { Questions } from '../ports/questions.ts';
 import type { RouteStore } from '../ports/route-store.ts';
@@ -32,6 +33,7 @@ export interface TurnDeps
   inbox: AskInTurnDeps['inbox'] & DecideTurnDeps['inbox'];
   chatStore: AskOwnerDeps['chatStore'] & SessionDeps['chatStore'] & RouteDeps['chatStore'];
   history: Pick<ChatHistory, 'pastTurns' | 'unanswered'>;
+  current?: CurrentWork;
   /** Questions to people, whose answers go to tasks instead of routes. Absent: there are none. */
   questions?: Pick<Questions, 'answer'>;
 }
@@ -92,6 +94,7 @@ export async function takeTurn(
     talk.steps.push({ step: 'command', outcome: 'stopped', sentence });
     return notAnswered(talk, 'stopped-by-person');
   }
+  deps.current?.workingOn(`message ${turn.messageId}`);
   return answerOfTurn(deps, talk, asked.answer, { route, turn, quote, stream: asked.stream });
 }
 

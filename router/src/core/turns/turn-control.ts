@@ -5,6 +5,8 @@ import type { PendingTurn, TurnResult } from './turn.ts';
 export interface TurnControl {
   /** Ends the call of the agent; nothing is sent. Absent: no agent works, or the settings forbid it. */
   stop?: () => void;
+  /** Ends the call of the agent, so that the turn starts again later. Absent: no agent works. */
+  interrupt?: () => void;
   /** Something was stored for the chat; `changed`: the message that it edited or deleted. Absent: no agent works. */
   stored?: (changed: string | undefined) => void;
   /** Calls of `stored` since the turn began that came before it could be called. */
@@ -16,7 +18,7 @@ export interface TurnWait {
   untilMs: number;
 }
 
-/** The turn has not ended: the person wrote more or changed the question while the agent worked. */
+/** The turn has not ended: the person wrote more or changed the question while the agent worked, or others wait to run alone. */
 export interface TurnInterrupted {
   isInterrupted: true;
 }
@@ -24,7 +26,7 @@ export interface TurnInterrupted {
 /** How a turn ended, and the turn with all its messages when it has several. */
 export type TakenTurn = TurnResult & { turn?: PendingTurn };
 
-/** Ends the call of an agent when the person changes the question. */
+/** Ends the call of an agent, such as when the person changes the question. */
 export class Interruption {
   readonly #ended = new AbortController();
   readonly #ids: string[];
@@ -55,18 +57,19 @@ export class Interruption {
   /** @param changed the message that was edited or deleted; absent: there is a new one */
   onStored(changed: string | undefined): void {
     if (changed === undefined) void this.#look();
-    else if (this.#ids.includes(changed)) this.#end();
+    else if (this.#ids.includes(changed)) this.end();
   }
 
   async #look(): Promise<void> {
     try {
-      if (await this.#interrupts()) this.#end();
+      if (await this.#interrupts()) this.end();
     } catch (error) {
       this.#log.warn({ err: error }, 'new messages of the chat unreadable, not interrupting the turn');
     }
   }
 
-  #end(): void {
-    if (!this.#isForbidden) this.#ended.abort(new Error('the person changed the question'));
+  /** Without effect when the agent has opened a task. */
+  end(): void {
+    if (!this.#isForbidden) this.#ended.abort(new Error('the turn starts again'));
   }
 }

@@ -22,6 +22,8 @@ export interface PendingTurn {
   earlierAttempts?: number;
   /** One of them may have run, and no operator replayed the message after it. */
   mayHaveRun?: boolean;
+  /** Grows when a process ends during it (SuspectTurns). Absent: none did. */
+  suspicion?: number;
   /** WhatsApp's id of the bubble that the person sees. Absent: `message.id`. */
   bubbleId?: string;
   /** Edits that its text has so far. Absent: none. */

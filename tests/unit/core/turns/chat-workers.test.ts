@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
 import { ChatPlacement } from '../../../../router/src/core/cluster/chat-placement.ts';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
@@ -361,5 +362,207 @@ describe('ChatWorkers', () => {
     await settle();
     expect(asked.at(-1)).toEqual(['n1', 'slow', true]);
     expect(texts()).toEqual(['re slow']);
+  });
+});
+
+describe('ChatWorkers after processes that ended', () => {
+  /** Processes of one node, one after the other, whose agent answers every text but those in `deadly`: then nothing happens. */
+  function setUpProcesses() {
+    const clock = new FakeClock();
+    const state = new MemoryState(() => clock.now());
+    const inbox = new MemoryInbox(state);
+    const asked: string[] = [];
+    const deadly = new Set<string>();
+    let isDatabaseDown = false;
+    let last: { isDead?: true } = {};
+
+    function begin() {
+      last.isDead = true;
+      const own: typeof last = {};
+      last = own;
+      const ownInbox = new Proxy(inbox, {
+        get:
+          (target, name: keyof MemoryInbox) =>
+          async (...args: never[]) => {
+            if (own.isDead) return new Promise(() => undefined);
+            if (isDatabaseDown) throw new StorageUnavailableError('The database is down.');
+            return (target[name] as (...given: never[]) => unknown).apply(target, args);
+          },
+      });
+      const stopping = new AbortController();
+      const answer = answerDeps({
+        inbox: ownInbox,
+        clock,
+        stopping: stopping.signal,
+      });
+      const sendMessage: AgentClient['sendMessage'] = async (_endpoint, { text }, options) => {
+        await options?.beforeRequest?.();
+        asked.push(text);
+        if (!deadly.has(text)) return { success: true, response: `re ${text}` };
+        return new Promise((_, reject) => {
+          options?.signal?.addEventListener('abort', () => reject(options.signal?.reason));
+        });
+      };
+      answer.agents = { endpointOf: () => 'http://agent', clientFor: () => ({ sendMessage }) };
+      const placement = new ChatPlacement('n1', clock);
+      const bus = new MemoryNodeHub().connect('n1');
+      const workers = new ChatWorkers({ nodeId: 'n1', placement, bus, clock, stopping, answer });
+      const log = recordingLog();
+      const receive = receiveMessage.bind(undefined, { inbox: ownInbox, workers, log });
+      const say = (person: object, text: string) => receive(aMessage('default', person, { text }));
+      return { workers, say };
+    }
+
+    async function restart() {
+      const process = begin();
+      await process.workers.start();
+      await clock.advanceMs(1);
+      return process;
+    }
+    async function stop({ workers }: { workers: ChatWorkers }) {
+      const stopped = workers.stop(0);
+      await clock.advanceMs(1);
+      await stopped;
+      await workers.release();
+    }
+    const setDatabaseDown = (isDown: boolean) => {
+      isDatabaseDown = isDown;
+    };
+    const rows = () =>
+      [...state.messages.values()].map(({ text, state: is, reason }) => [text, reason ?? is]);
+    const suspicions = () =>
+      [...state.messages.values()].map(({ suspicion = 0, runsAlone }) =>
+        runsAlone ? [suspicion, 'alone'] : suspicion,
+      );
+    return { clock, state, asked, deadly, restart, stop, rows, suspicions, setDatabaseDown };
+  }
+
+  it('give a message that ended three of them up, and answer everybody else', async () => {
+    const { clock, state, asked, deadly, restart, rows } = setUpProcesses();
+    deadly.add('poison').add('slow');
+    const { say } = await restart();
+    await say(ana, 'poison');
+    await say(ben, 'slow');
+    await say(ana, 'next');
+    await settle();
+    deadly.delete('slow');
+    const second = await restart();
+    await second.say({ phone: '5493777000003' }, 'new');
+    await settle();
+    expect(rows()).toEqual([
+      ['poison', 'received'],
+      ['slow', 'answered'],
+      ['next', 'received'],
+      ['new', 'answered'],
+    ]);
+    const third = await restart();
+    await third.say({ phone: '5493777000004' }, 'newer');
+    await clock.advanceMs(14_990);
+    expect(asked.filter((text) => text === 'poison')).toHaveLength(2);
+    await clock.advanceMs(10);
+    expect(asked.filter((text) => text === 'poison')).toHaveLength(3);
+    await restart();
+    expect(rows()).toEqual([
+      ['poison', 'PROCESS_ENDED'],
+      ['slow', 'answered'],
+      ['next', 'answered'],
+      ['new', 'answered'],
+      ['newer', 'answered'],
+    ]);
+    expect(asked.filter((text) => text === 'poison')).toHaveLength(3);
+    expect(state.deadLetters).toMatchObject([
+      { reason: 'PROCESS_ENDED', trace: [{ step: 'process', outcome: 'ended' }] },
+    ]);
+  });
+
+  it('run turns that were open in two of them one at a time', async () => {
+    const { clock, asked, deadly, restart, rows } = setUpProcesses();
+    deadly.add('a').add('b').add('c');
+    const { say } = await restart();
+    for (const text of deadly) await say({ phone: `549377700001${text.charCodeAt(0)}` }, text);
+    await settle();
+    await restart();
+    deadly.delete('b');
+    await restart();
+    await clock.advanceMs(15_000);
+    expect(asked).toEqual(['a', 'b', 'c', 'a', 'b', 'c', 'a']);
+    // Another process: only the one that ran alone is given up.
+    deadly.clear();
+    await restart();
+    await clock.advanceMs(15_000);
+    expect(rows()).toEqual([
+      ['a', 'PROCESS_ENDED'],
+      ['b', 'answered'],
+      ['c', 'answered'],
+    ]);
+  });
+
+  it('begin a turn that runs alone again, after the others, when its agent works for a minute', async () => {
+    const { clock, asked, deadly, restart, rows, suspicions } = setUpProcesses();
+    deadly.add('a').add('b');
+    const { say } = await restart();
+    await say(ana, 'a');
+    await say(ben, 'b');
+    await settle();
+    await restart();
+    await restart();
+    deadly.delete('b');
+    await clock.advanceMs(74_000);
+    expect(asked.slice(4)).toEqual(['a']);
+    await clock.advanceMs(1_000);
+    expect(asked.slice(4)).toEqual(['a', 'b', 'a']);
+    await clock.advanceMs(600_000);
+    expect(asked.slice(4)).toEqual(['a', 'b', 'a']);
+    expect(rows()).toEqual([
+      ['a', 'received'],
+      ['b', 'answered'],
+    ]);
+    expect(suspicions()[0]).toEqual([2, 'alone']);
+  });
+
+  it('count nothing for a stop, however often', async () => {
+    const { deadly, restart, stop, suspicions } = setUpProcesses();
+    deadly.add('slow');
+    const first = await restart();
+    await first.say(ana, 'slow');
+    await stop(first);
+    for (let stops = 0; stops < 4; stops += 1) await stop(await restart());
+    expect(suspicions()).toEqual([0]);
+  });
+
+  it('take back the beginning of a turn that runs alone when they stop', async () => {
+    const { clock, deadly, restart, stop, rows, suspicions } = setUpProcesses();
+    deadly.add('slow');
+    const { say } = await restart();
+    await say(ana, 'slow');
+    await restart();
+    for (let stops = 0; stops < 3; stops += 1) {
+      const alone = await restart();
+      await clock.advanceMs(15_000);
+      expect(suspicions()).toEqual([[2, 'alone']]);
+      await stop(alone);
+      expect(suspicions()).toEqual([2]);
+    }
+    deadly.clear();
+    await restart();
+    await clock.advanceMs(15_000);
+    expect(rows()).toEqual([['slow', 'answered']]);
+  });
+
+  it('answer a turn that runs alone while the database is down', async () => {
+    const { clock, deadly, restart, rows, setDatabaseDown } = setUpProcesses();
+    deadly.add('slow');
+    const { say } = await restart();
+    await say(ana, 'slow');
+    await restart();
+    await restart();
+    deadly.clear();
+    await clock.advanceMs(14_000);
+    setDatabaseDown(true);
+    await clock.advanceMs(60_000);
+    expect(rows()).toEqual([['slow', 'received']]);
+    setDatabaseDown(false);
+    await clock.advanceMs(60_000);
+    expect(rows()).toEqual([['slow', 'answered']]);
   });
 });

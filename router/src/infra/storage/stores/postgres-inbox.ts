@@ -14,6 +14,7 @@ import { GROUP_EVENT } from '../../../core/policies/group.ts';
 import type { Fence } from '../../../core/ports/account-lease.ts';
 import type {
   ChatClaim,
+  ChatToClaim,
   CountOptions,
   EndOptions,
   Inbox,
@@ -75,7 +76,7 @@ const TURN = sql`
   (m).push_name AS "pushName", (m).kind, (m).text, (m).quoted_text AS "quotedText", (m).media,
   (m).edit_of AS "editOf", (m).mentions, (m).to_us AS "toUs", (m).view_once AS "viewOnce", (m).details,
   (m).edits, (m).edit_id AS "editId", (m).merged_into::text AS "mergedInto",
-  (m).attempts, (m).attempts > (m).cleared_attempts AS "mayHaveRun",
+  (m).attempts, (m).attempts > (m).cleared_attempts AS "mayHaveRun", (m).suspicion,
   json_build_object('phone', (c).phone, 'lid', (c).lid, 'groupId', (c).group_id) AS chat,
   (c).reply_to AS "replyTo", (c).policy_state AS "chatState", access_of(c) AS access,
   pause_mode_of(c) = 'listen-only' AS "isPaused", pause_mode_of(c) = 'approve' AS "isApproving",
@@ -352,19 +353,46 @@ export class PostgresInbox implements Inbox {
     }));
   }
 
-  async claimChats(
-    chats: ReadonlyArray<Pick<OpenChat, 'chatId' | 'epoch'>>,
-    node: string,
-  ): Promise<ChatClaim[]> {
+  async claimChats(chats: readonly ChatToClaim[], node: string): Promise<ChatClaim[]> {
     const rows = await withStorage('claiming chats', () =>
       this.#postgres.query<{ chat_id: string; worker_epoch: number }>(sql`
-        UPDATE chat c SET worker_node = ${node}, worker_epoch = c.worker_epoch + 1
-        FROM unnest(${chats.map(({ chatId }) => chatId)}::bigint[],
-                    ${chats.map(({ epoch }) => epoch)}::integer[]) AS known (id, epoch)
-        WHERE c.id = known.id AND c.worker_epoch = known.epoch
-        RETURNING c.id::text AS chat_id, c.worker_epoch`),
+        WITH claimed AS (
+          UPDATE chat c SET worker_node = ${node}, worker_epoch = c.worker_epoch + 1
+          FROM unnest(${chats.map(({ chatId }) => chatId)}::bigint[],
+                      ${chats.map(({ epoch }) => epoch)}::integer[],
+                      ${chats.map(({ isLeft = false }) => isLeft)}::boolean[]) AS known (id, epoch, is_left)
+          WHERE c.id = known.id AND c.worker_epoch = known.epoch
+          RETURNING c.id, c.worker_epoch, known.is_left
+        ), first AS MATERIALIZED (
+          SELECT oldest.* FROM claimed CROSS JOIN LATERAL (
+            SELECT m.id, m.suspicion, m.runs_alone FROM message m
+            WHERE m.chat_id = claimed.id AND m.state = 'received'
+            ORDER BY m.stanza_order, m.id LIMIT 1) AS oldest
+          WHERE claimed.is_left
+        ), counted AS (
+          UPDATE message m SET runs_alone = false, suspicion = m.suspicion + CASE
+              WHEN NOT first.runs_alone OR EXISTS (SELECT 1 FROM first AS other WHERE other.suspicion < 2) THEN 1
+              ELSE 2 END
+          FROM first WHERE m.id = first.id AND (first.runs_alone OR first.suspicion < 2)
+        )
+        SELECT id::text AS chat_id, worker_epoch FROM claimed`),
     );
     return rows.map((row) => ({ chatId: row.chat_id, node, epoch: row.worker_epoch }));
+  }
+
+  async releaseChats(node: string): Promise<void> {
+    await withStorage('releasing chats', () =>
+      this.#postgres.execute(sql`
+        UPDATE chat SET worker_node = NULL
+        WHERE worker_node = ${node} AND id IN (SELECT chat_id FROM message WHERE state = 'received')`),
+    );
+  }
+
+  async setAlone(messageId: string, runsAlone: boolean): Promise<void> {
+    await withStorage('storing that a turn runs alone', () =>
+      this.#postgres.execute(sql`
+        UPDATE message SET runs_alone = ${runsAlone}::boolean WHERE id = ${messageId}::bigint AND state = 'received'`),
+    );
   }
 
   #reportMessage({ accountId, kind, ownerEffect }: InboundMessage, row: StoredRow): void {
