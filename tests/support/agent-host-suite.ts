@@ -258,9 +258,9 @@ export function agentHostSuite(
     });
 
     it('does not start an agent whose disk is full', async () => {
-      const small = aHost({ limits: { maxRunning: 5, maxBytes: 2_000, startMs: 60_000 } });
+      const small = aHost({ limits: { maxRunning: 5, maxBytes: 40_000, startMs: 60_000 } });
       await say(anAgent(), 'hello', small);
-      writeFileSync(join(folder, 'agents/agent-1/workspace/large'), 'x'.repeat(3_000));
+      writeFileSync(join(folder, 'agents/agent-1/workspace/large'), 'x'.repeat(50_000));
       await small.stop('agent-1');
       await expect(say(anAgent(), 'hello', small)).rejects.toMatchObject({ code: 'AGENT_DISK_FULL' });
       await files.delete('agent-1', 'workspace/large');
@@ -268,9 +268,9 @@ export function agentHostSuite(
     });
 
     it('stops an agent whose disk becomes full while it runs', async () => {
-      const small = aHost({ limits: { maxRunning: 5, maxBytes: 2_000, startMs: 60_000 } });
+      const small = aHost({ limits: { maxRunning: 5, maxBytes: 40_000, startMs: 60_000 } });
       await say(anAgent(), 'hello', small);
-      writeFileSync(join(folder, 'agents/agent-1/workspace/large'), 'x'.repeat(3_000));
+      writeFileSync(join(folder, 'agents/agent-1/workspace/large'), 'x'.repeat(50_000));
       clock.advanceMs(61_000);
       await small.sweep();
       expect(small.phaseOf('agent-1')).toBe('stopped');

@@ -221,7 +221,9 @@ const hostedAgents = group('Hosted agents', {
     ),
   WA2AI_AGENT_DISK_MB: wholeNumber(1, 1_048_576)
     .prefault('1024')
-    .describe('Largest data folder of a hosted agent, in MB. With more it does not start.'),
+    .describe(
+      'Largest data folder of a hosted agent, in MB; each file, folder and link counts with at least 4 KiB. With more it stops within a minute and does not start.',
+    ),
   WA2AI_AGENT_START_MS: wholeNumber(100, 3_600_000)
     .prefault('60000')
     .describe('Time that a started agent may take until it answers HTTP, in milliseconds.'),

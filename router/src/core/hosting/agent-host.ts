@@ -5,7 +5,7 @@ import type { AgentRecord } from '../ports/agent-registry.ts';
 import type { AgentRuntime } from '../ports/agent-runtime.ts';
 import type { LogLine } from '../ports/container-engine.ts';
 import { type AgentPhase, agentsToStop, isIdle, isUp } from './agent-life.ts';
-import { AgentRunner, diskFull, type RunnerDeps, type UseOptions } from './agent-runner.ts';
+import { AgentRunner, diskProblem, type RunnerDeps, type UseOptions } from './agent-runner.ts';
 import type { HostedAgent } from './agent-spec.ts';
 import { AgentElsewhereError, AgentUnusableError } from './hosting-errors.ts';
 
@@ -103,9 +103,8 @@ export class AgentHost {
    */
   async writeFile({ agentId, spec }: HostedAgent, path: string, bytes: Uint8Array): Promise<boolean> {
     const { files, limits, owner } = this.#deps;
-    if ((await files.usage(agentId)) + bytes.length > limits.maxBytes) {
-      throw diskFull(agentId, limits.maxBytes);
-    }
+    const problem = await diskProblem(files, agentId, limits.maxBytes, bytes.length);
+    if (problem) throw problem;
     const user = spec.runtime === 'docker' ? owner : undefined;
     await files.prepare(agentId, { isNew: false, ...(user !== undefined && { owner: user }) });
     return await files.write(agentId, path, bytes);

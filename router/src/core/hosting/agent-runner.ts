@@ -158,9 +158,10 @@ export class AgentRunner {
     const { clock, files, limits, log } = this.#deps;
     if (clock.now() - this.#measuredAtMs < MEASURE_EVERY_MS) return;
     this.#measuredAtMs = clock.now();
-    const bytes = await files.usage(this.agent.agentId);
-    if (bytes <= limits.maxBytes) return;
-    log.warn({ agentId: this.agent.agentId, bytes }, 'disk of a hosted agent is full, stopping it');
+    const { agentId } = this.agent;
+    const problem = await diskProblem(files, agentId, limits.maxBytes);
+    if (!problem) return;
+    log.warn({ agentId, error: problem.message }, 'disk of a hosted agent is full, stopping it');
     await this.stop();
   }
 
@@ -247,7 +248,8 @@ export class AgentRunner {
     const nowMs = clock.now();
     switch (effect.do) {
       case 'find': {
-        if ((await files.usage(agentId)) > limits.maxBytes) throw diskFull(agentId, limits.maxBytes);
+        const problem = await diskProblem(files, agentId, limits.maxBytes);
+        if (problem) throw problem;
         const found = await runtime.find(agent);
         if (found?.isCurrent && found.state !== 'created') {
           if (found.url) this.#running = { url: found.url, token: (await files.token(agentId)) ?? '' };
@@ -406,8 +408,24 @@ export class AgentRunner {
   }
 }
 
-/** The data of an agent is larger than it may be. */
-export function diskFull(agentId: string, maxBytes: number): AgentUnusableError {
+/**
+ * Why an agent may not run, or get a file of so many bytes: its data is larger than it may be, or a part of it cannot be
+ * measured, which counts as too large.
+ */
+export async function diskProblem(
+  files: AgentFiles,
+  agentId: string,
+  maxBytes: number,
+  moreBytes = 0,
+): Promise<AgentUnusableError | undefined> {
+  const { bytes, unread } = await files.usage(agentId, maxBytes);
+  if (unread !== undefined) {
+    return new AgentUnusableError(
+      'AGENT_DISK_FULL',
+      `The data of the hosted agent ${agentId} cannot be measured: ${JSON.stringify(unread.slice(0, 200))} cannot be read. Delete it.`,
+    );
+  }
+  if (bytes + moreBytes <= maxBytes) return undefined;
   return new AgentUnusableError(
     'AGENT_DISK_FULL',
     `The data of the hosted agent ${agentId} is larger than ${Math.round(maxBytes / 1_048_576)} MB (WA2AI_AGENT_DISK_MB). Delete files of it.`,

@@ -121,11 +121,12 @@ export class HostedAgents {
     return record && this.#deps.host.logs(record.agent, { ...options, signal });
   }
 
-  /** Its files by path, at most 1,000, and the bytes of all. */
+  /** Its files by path, at most 1,000, and what all its data takes on the disk. */
   async files(agentId: string): Promise<{ bytes: number; files: AgentFileInfo[] } | undefined> {
     const { files } = this.#deps;
     if (!(await this.#own(agentId))) return undefined;
-    return { bytes: await files.usage(agentId), files: await files.list(agentId, MAX_FILES) };
+    const { bytes } = await files.usage(agentId);
+    return { bytes, files: await files.list(agentId, MAX_FILES) };
   }
 
   /** The bytes of a file; undefined also when there is no such file. */

@@ -8,6 +8,14 @@ export interface AgentFileInfo {
   changedAtMs: number;
 }
 
+/** What the data of an agent takes on the disk. */
+export interface AgentUsage {
+  /** Each file, folder and link counts with at least 4,096, which bounds their number too. */
+  bytes: number;
+  /** Path of something that could not be measured: more may be there. */
+  unread?: string;
+}
+
 /** The data of hosted agents: `session.json` and `workspace/` of each, in a folder that its program alone may change. */
 export interface AgentFiles {
   /** Identifies the folder of all agents. Nodes that share it can start each other's agents. */
@@ -19,8 +27,8 @@ export interface AgentFiles {
   prepare(agentId: string, options: { isNew: boolean; owner?: string }): Promise<AgentPlace>;
   /** The agent's token; undefined when it has none yet. */
   token(agentId: string): Promise<string | undefined>;
-  /** Bytes of its files. */
-  usage(agentId: string): Promise<number>;
+  /** What its data takes on the disk. Counting ends above the limit. */
+  usage(agentId: string, limitBytes?: number): Promise<AgentUsage>;
   /** Its files, by path; at most `limit`. Links are not followed. */
   list(agentId: string, limit: number): Promise<AgentFileInfo[]>;
   /** The bytes of a file; undefined when it does not exist, is no file, or lies outside of the agent's folder. */
@@ -34,7 +42,10 @@ export interface AgentFiles {
   write(agentId: string, path: string, bytes: Uint8Array): Promise<boolean>;
   /** All its files as a tar archive; a file that changes meanwhile may be cut. */
   archive(agentId: string): AsyncIterable<Uint8Array>;
-  /** Deletes a file or folder; nothing happens when it does not exist. The agent's own folder stays. */
+  /**
+   * Deletes a file or folder; nothing happens when it does not exist. The agent's own folder stays.
+   * @throws {AgentUnusableError} it cannot be deleted
+   */
   delete(agentId: string, path: string): Promise<void>;
   /** Deletes all data of an agent, and its token. */
   remove(agentId: string): Promise<void>;

@@ -1,41 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import {
-  chmod,
-  lchown,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import type { Stats } from 'node:fs';
+import { lchown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { AGENT_ID } from '../../../core/hosting/agent-spec.ts';
 import { AgentUnusableError } from '../../../core/hosting/hosting-errors.ts';
-import type { AgentFileInfo, AgentFiles } from '../../../core/ports/agent-files.ts';
+import type { AgentFileInfo, AgentFiles, AgentUsage } from '../../../core/ports/agent-files.ts';
 import type { AgentPlace } from '../../../core/ports/agent-runtime.ts';
-import { OpenFolder } from './open-folder.ts';
+import { type FolderEntry, NOT_A_PLACE, OpenFolder } from '../../files/open-folder.ts';
 import { type TarEntry, tarOf } from './tar.ts';
 
 /** Largest file that is read whole. */
 const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-/** Opens neither a link nor a pipe that blocks, also when the agent replaces the file now. */
-const READ_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** What every file, folder and link takes on a disk, at least. */
+const MIN_BYTES = 4_096;
 
 /** Folders above a file, and bytes of one name. */
 const MAX_DEPTH = 32;
 const MAX_NAME_BYTES = 255;
 
-/** Codes of the system for a path that leads through a link or a file, or is a folder. */
-const NOT_A_PLACE = new Set(['ELOOP', 'ENOTDIR', 'EMLINK', 'EISDIR', 'ENOTEMPTY', 'EEXIST', 'ENAMETOOLONG']);
-
 /**
  * `<data folder>/agents/<agent id>/` with `session.json` and `workspace/`, and `<data folder>/agent-tokens/<agent id>`. An
- * agent may write anything into its folder, links too: wa2ai follows none of them.
+ * agent may write anything into its folder, links too, and replace folders by links at any moment: all is done by open folders.
  */
 export class AgentFolders implements AgentFiles {
   readonly #agents: string;
@@ -61,18 +47,21 @@ export class AgentFolders implements AgentFiles {
     const folder = this.#folderOf(agentId);
     const tokenFile = this.#tokenFileOf(agentId);
     try {
-      await mkdir(join(folder, 'workspace'), { recursive: true, mode: 0o700 });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
       await mkdir(this.#tokens, { recursive: true, mode: 0o711 });
       if (isNew || (await this.token(agentId)) === undefined) {
         // A new file: a container that still runs has the old one mounted.
         await rm(tokenFile, { force: true });
         await writeFile(tokenFile, randomBytes(32).toString('hex'), { mode: 0o400 });
       }
+      await this.#within(agentId, async (own) => {
+        if (!own.isSafe) throw new Error('hosted agents need Linux with /proc, or macOS');
+        await prepared(own, owner);
+      });
       if (owner !== undefined && process.getuid?.() === 0) {
         const [uid = 0, gid = 0] = owner.split(':').map(Number);
-        for (const path of [folder, join(folder, 'workspace'), tokenFile]) await lchown(path, uid, gid);
+        await lchown(tokenFile, uid, gid);
       }
-      await chmod(folder, 0o700);
     } catch (error) {
       throw unusable(folder, error);
     }
@@ -88,40 +77,48 @@ export class AgentFolders implements AgentFiles {
     }
   }
 
-  async usage(agentId: string): Promise<number> {
+  async usage(agentId: string, limitBytes = Number.POSITIVE_INFINITY): Promise<AgentUsage> {
     let bytes = 0;
-    for await (const file of filesIn(this.#folderOf(agentId))) bytes += file.bytes;
-    return bytes;
+    try {
+      for await (const entry of this.#walk(agentId)) {
+        if (entry.kind === 'unread') return { bytes, unread: entry.path };
+        bytes += Math.max(MIN_BYTES, entry.stats.size, (entry.stats.blocks ?? 0) * 512);
+        if (bytes > limitBytes) break;
+      }
+    } catch (error) {
+      return { bytes, unread: codeOf(error) ?? String(error) };
+    }
+    return { bytes };
   }
 
   async list(agentId: string, limit: number): Promise<AgentFileInfo[]> {
-    const folder = this.#folderOf(agentId);
     const files: AgentFileInfo[] = [];
-    for await (const { path, bytes, changedAtMs } of filesIn(folder)) {
+    for await (const entry of this.#walk(agentId)) {
       if (files.length >= limit) break;
-      files.push({ path: relative(folder, path).split(sep).join('/'), bytes, changedAtMs });
+      if (entry.kind === 'file') files.push(infoOf(entry.path, entry.stats));
     }
     return files;
   }
 
   async read(agentId: string, path: string): Promise<Uint8Array | undefined> {
-    const found = await this.#inside(agentId, path);
-    if (found === undefined) return undefined;
+    const { folders, name } = partsOf(path);
+    if (name === undefined) return undefined;
     try {
-      const file = await open(found, READ_FLAGS);
-      try {
-        const info = await file.stat();
-        if (!info.isFile()) return undefined;
-        if (info.size > MAX_READ_BYTES) {
-          throw new AgentUnusableError(
-            'AGENT_FILE_TOO_LARGE',
-            `${path} is larger than 64 MB. Copy it from the data folder.`,
-          );
+      return await this.#within(agentId, async (own) => {
+        const folder = await own.descend(folders);
+        const file = await folder.read(name).finally(() => folder.close());
+        try {
+          if ((await file.stat()).size > MAX_READ_BYTES) {
+            throw new AgentUnusableError(
+              'AGENT_FILE_TOO_LARGE',
+              `${path} is larger than 64 MB. Copy it from the data folder.`,
+            );
+          }
+          return await file.readFile();
+        } finally {
+          await file.close();
         }
-        return await file.readFile();
-      } finally {
-        await file.close();
-      }
+      });
     } catch (error) {
       if (error instanceof AgentUnusableError) throw error;
       return undefined;
@@ -129,54 +126,74 @@ export class AgentFolders implements AgentFiles {
   }
 
   async write(agentId: string, path: string, bytes: Uint8Array): Promise<boolean> {
-    const parts = path.split('/');
-    const name = parts.pop() ?? '';
-    if (![...parts, name].every(isPlainName) || parts.length > MAX_DEPTH) return false;
-    const root = this.#folderOf(agentId);
-    let folder: OpenFolder | undefined;
+    const { folders, name } = partsOf(path);
+    if (name === undefined || ![...folders, name].every(isPlainName) || folders.length > MAX_DEPTH)
+      return false;
     try {
-      folder = await OpenFolder.open(root);
-      for (const part of parts) {
-        const outer: OpenFolder = folder;
-        folder = await outer.enter(part);
-        await outer.close();
-      }
-      await folder.replace(name, bytes);
+      await this.#within(agentId, async (own) => {
+        const folder = await own.descend(folders, true);
+        await folder.replace(name, bytes).finally(() => folder.close());
+      });
       return true;
     } catch (error) {
       if (NOT_A_PLACE.has(codeOf(error) ?? '')) return false;
-      throw unusable(join(root, path), error);
-    } finally {
-      await folder?.close();
+      throw unusable(join(this.#folderOf(agentId), path), error);
     }
   }
 
   async *archive(agentId: string): AsyncGenerator<Uint8Array> {
-    const folder = this.#folderOf(agentId);
-    yield* tarOf(entriesIn(folder));
+    yield* tarOf(filesOf(this.#walk(agentId)));
   }
 
   async delete(agentId: string, path: string): Promise<void> {
-    const found = await this.#inside(agentId, path);
-    if (found !== undefined) await rm(found, { recursive: true, force: true });
+    const { folders, name } = partsOf(path);
+    if (name === undefined) return;
+    try {
+      await this.#within(agentId, async (own) => {
+        const folder = await own.descend(folders);
+        await folder.remove(name).finally(() => folder.close());
+      });
+    } catch (error) {
+      const code = codeOf(error) ?? '';
+      if (code === 'ENOTEMPTY') {
+        throw new AgentUnusableError(
+          'AGENT_FOLDER',
+          `The hosted agent ${agentId} writes into ${path} while it is deleted. Stop the agent first.`,
+          { cause: error },
+        );
+      }
+      if (code !== 'ENOENT' && !NOT_A_PLACE.has(code))
+        throw unusable(join(this.#folderOf(agentId), path), error);
+    }
   }
 
   async remove(agentId: string): Promise<void> {
-    await rm(this.#folderOf(agentId), { recursive: true, force: true });
-    await rm(this.#tokenFileOf(agentId), { force: true });
+    const id = checked(agentId);
+    try {
+      await rm(this.#tokenFileOf(id), { force: true });
+      const agents = await OpenFolder.open(this.#agents);
+      await agents.remove(id).finally(() => agents.close());
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw unusable(this.#folderOf(id), error);
+    }
   }
 
-  /** The path of a file whose folder is inside of the agent's folder, without links. */
-  async #inside(agentId: string, path: string): Promise<string | undefined> {
-    const folder = this.#folderOf(agentId);
-    const wanted = resolve(folder, path);
-    if (!wanted.startsWith(folder + sep) || path.includes('\0')) return undefined;
+  async #within<T>(agentId: string, work: (own: OpenFolder) => Promise<T>): Promise<T> {
+    const own = await OpenFolder.open(this.#folderOf(agentId));
+    return await work(own).finally(() => own.close());
+  }
+
+  /** Nothing when the agent has no folder yet. */
+  async *#walk(agentId: string): AsyncGenerator<FolderEntry> {
+    const own = await OpenFolder.open(this.#folderOf(agentId)).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw error;
+    });
+    if (!own) return;
     try {
-      const parent = await realpath(join(wanted, '..'));
-      const root = await realpath(folder);
-      return parent === root || parent.startsWith(root + sep) ? wanted : undefined;
-    } catch {
-      return undefined;
+      yield* own.walk();
+    } finally {
+      await own.close();
     }
   }
 
@@ -196,35 +213,58 @@ function isPlainName(name: string): boolean {
   return isPlain && Buffer.byteLength(name) <= MAX_NAME_BYTES;
 }
 
-/** The regular files below a folder, by path. Files that disappear meanwhile are left out. */
-async function* filesIn(
-  folder: string,
-): AsyncGenerator<{ path: string; bytes: number; changedAtMs: number }> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) yield* filesIn(path);
-    else if (entry.isFile()) {
-      const info = await lstat(path).catch(() => undefined);
-      if (info?.isFile()) yield { path, bytes: info.size, changedAtMs: Math.round(info.mtimeMs) };
+/** A path as the names that lead to it; no name when it is the path of nothing below a folder. */
+function partsOf(path: string): { folders: string[]; name?: string } {
+  const folders = path.split('/');
+  const isWrong = (part: string) =>
+    part === '' ||
+    part === '.' ||
+    part === '..' ||
+    part.includes('\0') ||
+    Buffer.byteLength(part) > MAX_NAME_BYTES;
+  const name = folders.pop() ?? '';
+  return [...folders, name].some(isWrong) ? { folders } : { folders, name };
+}
+
+/** `workspace` of an agent, in place of what has its name, and the mode and owner of both. */
+async function prepared(own: OpenFolder, owner: string | undefined): Promise<void> {
+  const workspace = await own.make('workspace').catch(async (error: unknown) => {
+    if (!NOT_A_PLACE.has(codeOf(error) ?? '')) throw error;
+    await own.remove('workspace');
+    return await own.make('workspace');
+  });
+  try {
+    const [uid, gid] = owner?.split(':').map(Number) ?? [process.getuid?.(), process.getgid?.()];
+    if (uid === undefined || gid === undefined) return;
+    // The agent ran as another user before.
+    if (process.getuid?.() === 0 && own.owner.uid !== uid) {
+      for await (const entry of own.walk()) {
+        if (entry.kind !== 'unread') await entry.give({ uid, gid }).catch(() => undefined);
+      }
     }
+    for (const folder of [own, workspace]) await folder.own({ uid, gid, mode: 0o700 });
+  } finally {
+    await workspace.close();
   }
 }
 
-async function* entriesIn(folder: string): AsyncGenerator<TarEntry> {
-  for await (const { path, ...info } of filesIn(folder)) {
-    // The agent may have replaced it by a link or a pipe, or deleted it.
-    const file = await open(path, READ_FLAGS).catch(() => undefined);
+/** The files of a walk, open. What the agent has replaced or deleted meanwhile is left out. */
+async function* filesOf(entries: AsyncIterable<FolderEntry>): AsyncGenerator<TarEntry> {
+  for await (const entry of entries) {
+    if (entry.kind !== 'file') continue;
+    const file = await entry.open().catch(() => undefined);
     if (!file) continue;
     try {
-      if ((await file.stat()).isFile()) {
-        const content = file.createReadStream({ autoClose: false });
-        yield { path: relative(folder, path).split(sep).join('/'), ...info, content };
-      }
+      const content = file.createReadStream({ autoClose: false });
+      yield { ...infoOf(entry.path, await file.stat()), content };
     } finally {
       await file.close();
     }
   }
+}
+
+function infoOf(path: string, { size, mtimeMs }: Stats): AgentFileInfo {
+  return { path, bytes: size, changedAtMs: Math.round(mtimeMs) };
 }
 
 function checked(agentId: string): string {

@@ -130,8 +130,21 @@ function drillReport({ settings: _, ...report }: RestoreReport) {
   return report;
 }
 
-function backupText({ path, bytes, createdAt, tables, rows, files }: BackupReport): string {
-  return `${path}: ${sizeOf(bytes)}, snapshot of ${createdAt}, ${rows} rows of ${tables} tables, ${files} files of agents.\nKeep the passphrase apart from the file: without it nobody can restore the backup.`;
+function backupText({ path, bytes, createdAt, tables, rows, files, leftOut }: BackupReport): string {
+  return `${path}: ${sizeOf(bytes)}, snapshot of ${createdAt}, ${rows} rows of ${tables} tables, ${files} files of agents.\n${leftOutText(leftOut)}Keep the passphrase apart from the file: without it nobody can restore the backup.`;
+}
+
+function leftOutText({ count, files }: BackupReport['leftOut']): string {
+  if (count === 0) return '';
+  const named = files.slice(0, 10).map(({ path, reason }) => `  ${shown(path)}: ${reason}`);
+  const others = count > named.length ? [`  and ${count - named.length} more`] : [];
+  return [`Not in the backup, because they cannot be read: ${count}`, ...named, ...others, ''].join('\n');
+}
+
+/** Agents choose names: none writes control characters to a terminal. */
+function shown(path: string): string {
+  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(path).replace(/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, escaped);
 }
 
 function drillText({ rows, tables }: RestoreReport): string {

@@ -14,7 +14,7 @@ import { errorCode, errorMessage } from '../database-errors.ts';
 import { dataKeysOfFolder, readDataKeys } from '../encryption/data-keys.ts';
 import { PLAIN } from '../encryption/secret-cipher.ts';
 import { migrationNames } from '../upkeep/migrations.ts';
-import { dumpAgentData } from './agent-data.ts';
+import { dumpAgentData, type LeftOut } from './agent-data.ts';
 import { BackupError } from './backup-errors.ts';
 import { beginSnapshot, dumpDatabase, type TableSummary } from './dump-database.ts';
 import { openSource } from './open-source.ts';
@@ -43,13 +43,15 @@ export interface BackupReport {
   tables: number;
   rows: number;
   files: number;
+  /** Files of hosted agents that are not in the backup, or in part, because they could not be read. */
+  leftOut: LeftOut;
 }
 
 /**
  * Writes an encrypted backup of the database, the data keys, the settings and the files of hosted agents, in one snapshot, while
  * the service runs or not. The file appears when it is complete, readable for its owner only. Memory: the longest row.
  * @throws {BackupError} BACKUP_FILE: the file exists or cannot be written · BACKUP_SOURCE: there is nothing to back up, the
- *   data key is missing, or a file cannot be read
+ *   data key is missing, or a folder of wa2ai cannot be read
  * @throws {DatabaseError}
  */
 export async function createBackup(options: CreateBackupOptions): Promise<BackupReport> {
@@ -62,7 +64,7 @@ export async function createBackup(options: CreateBackupOptions): Promise<Backup
   try {
     return await withConnection(source.url, 'backup', async (client) => {
       const manifest = await manifestOf(client, options);
-      const counts = { tables: [] as TableSummary[], files: 0 };
+      const counts = { tables: [] as TableSummary[], files: 0, leftOut: { count: 0, files: [] } as LeftOut };
       await pipeline(
         Readable.from(encodeRecords(recordsOf(client, manifest, config.dataDir, counts))),
         createGzip(),
@@ -78,6 +80,7 @@ export async function createBackup(options: CreateBackupOptions): Promise<Backup
         tables: counts.tables.length,
         rows: counts.tables.reduce((sum, { rows }) => sum + rows, 0),
         files: counts.files,
+        leftOut: counts.leftOut,
       };
     });
   } catch (error) {
@@ -92,11 +95,11 @@ async function* recordsOf(
   client: pg.Client,
   manifest: Manifest,
   dataDir: string,
-  counts: { tables: TableSummary[]; files: number },
+  counts: { tables: TableSummary[]; files: number; leftOut: LeftOut },
 ): AsyncGenerator<BackupRecord> {
   yield { type: 'manifest', value: manifest };
   counts.tables = yield* dumpDatabase(client);
-  counts.files = yield* dumpAgentData(dataDir);
+  counts.files = yield* dumpAgentData(dataDir, counts.leftOut);
   yield { type: 'end', value: { tables: counts.tables.length, files: counts.files } };
 }
 

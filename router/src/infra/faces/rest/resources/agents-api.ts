@@ -245,8 +245,12 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
       params,
       responses: {
         200: {
-          description: 'Its files by path, the first 1,000, and the bytes of all.',
-          schema: listResponse(fileView).extend({ bytes: z.int().describe('Of all its files.') }),
+          description: 'Its files by path, the first 1,000, and what all its data takes on the disk.',
+          schema: listResponse(fileView).extend({
+            bytes: z
+              .int()
+              .describe('As `WA2AI_AGENT_DISK_MB` counts: each file, folder and link takes at least 4,096.'),
+          }),
         },
         404: notFound,
         409: elsewhere,
