@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,8 +19,9 @@ const { open, mayComplain } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'wa2ai-console-agents-'));
+  chmodSync(folder, 0o711);
   [bed, npc, a2a] = await Promise.all([
-    TestBed.startPaired({ env: { WA2AI_DATA_DIR: folder } }),
+    TestBed.startPaired({ env: { WA2AI_DATA_DIR: folder, WA2AI_PROCESS_AGENTS: 'on' } }),
     NpcDouble.start({ apiKey: 'npc-key-1' }),
     A2aDouble.start(),
   ]);

@@ -41,7 +41,7 @@ describe(`agents in containers of ${kind}`, () => {
     runtime = new DockerRuntime({ engine: new DockerEngine({ address }), hostId, user: '1000:1000' });
     host = new AgentHost({
       ...{ nodeId: 'node-1', clock: systemClock, log: quietLog, probe: new HttpAgentProbe() },
-      ...{ registry: new MemoryAgentRegistry(), files: new AgentFolders(folder), owner: '1000:1000' },
+      ...{ registry: new MemoryAgentRegistry(), files: new AgentFolders(folder) },
       runtimes: { docker: runtime, process: runtime },
       limits: { maxRunning: 10, maxBytes: 64 * 1024 * 1024, startMs: 60_000 },
       stopsOnExit: false,

@@ -39,7 +39,7 @@ describe(`a shell in a container of ${kind}`, () => {
     folder = mkdtempSync(join(tmpdir(), 'wa2ai-shell-'));
     runtime = new DockerRuntime({ engine, hostId: `node-1-${folder.slice(-6)}`, user: '1000:1000' });
     host = new AgentHost({
-      ...{ nodeId: 'node-1', clock, log: quietLog, probe: new HttpAgentProbe(), owner: '1000:1000' },
+      ...{ nodeId: 'node-1', clock, log: quietLog, probe: new HttpAgentProbe() },
       registry: new MemoryAgentRegistry(clock.now),
       files: new AgentFolders(folder),
       runtimes: { docker: runtime, process: runtime },

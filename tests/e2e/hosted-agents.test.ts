@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +13,9 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'wa2ai-hosted-'));
-  env = { WA2AI_DATA_DIR: folder };
+  // Where wa2ai is root, the agents have users of their own.
+  chmodSync(folder, 0o711);
+  env = { WA2AI_DATA_DIR: folder, WA2AI_PROCESS_AGENTS: 'on' };
   bed = await TestBed.startPaired({ env });
 });
 

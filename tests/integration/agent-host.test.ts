@@ -10,7 +10,12 @@ import { repositoryRoot } from '../support/repository.ts';
 const SERVER = join(repositoryRoot, 'examples/agents/chat-node/server.js');
 
 agentHostSuite('processes', async (folder, hostId) => {
-  const runtime = new ProcessRuntime({ folder: join(folder, 'agent-processes'), hostId, clock: systemClock });
+  const runtime = new ProcessRuntime({
+    isAllowed: true,
+    folder: join(folder, 'agent-processes'),
+    hostId,
+    clock: systemClock,
+  });
   return {
     runtime,
     spec: { runtime: 'process', command: [process.execPath, SERVER] },

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,7 +40,11 @@ let person: Person;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wa2ai-cli-'));
   bed = await TestBed.start();
-  env = { WA2AI_DATA_DIR: folder, WA2AI_ENVIRONMENT: 'lab', WA2AI_API_KEY: ADMIN_KEY };
+  await chmod(folder, 0o711);
+  env = {
+    ...{ WA2AI_DATA_DIR: folder, WA2AI_ENVIRONMENT: 'lab', WA2AI_API_KEY: ADMIN_KEY },
+    WA2AI_PROCESS_AGENTS: 'on',
+  };
   service = await bed.startService(env);
   person = bed.person();
   env = { ...env, DATABASE_URL: bed.database.url, WA2AI_WHATSAPP_WS_URL: bed.emulator.url };

@@ -7,7 +7,7 @@ import type { LogLine } from '../support/wa2ai-process.ts';
 let bed: TestBed;
 
 beforeAll(async () => {
-  bed = await TestBed.startPaired();
+  bed = await TestBed.startPaired({ env: { WA2AI_PROCESS_AGENTS: 'on' } });
 });
 
 afterAll(() => bed.close());

@@ -14,10 +14,12 @@ import {
 import { repositoryRoot } from '../support/repository.ts';
 import { TestBed } from '../support/test-bed.ts';
 
+/** The agent of a test runs without a container. */
+const env = { WA2AI_PROCESS_AGENTS: 'on' };
 let bed: TestBed;
 
 beforeAll(async () => {
-  bed = await TestBed.startPaired();
+  bed = await TestBed.startPaired({ env });
 });
 
 afterAll(() => bed.close());
@@ -91,7 +93,7 @@ describe.each(ALL)('the official MCP client, version $version over $transport', 
     const { handle, status } = await toolData(client, 'ask_person', { ...ask, wait_seconds: 0 });
     expect(status).toBe('waiting');
     await bed.service.end('SIGKILL');
-    await bed.restartService();
+    await bed.restartService(env);
     // The address of the service is another one now.
     const again = await connect(transport, version);
     const answer = toolData(again, 'ask_person', { handle });
@@ -164,7 +166,7 @@ describe.each(TRANSPORTS)('tools for agents over %s', (transport) => {
       ...{ status: 'success', created: true, response: 'Nice to meet you, Ana.' },
     });
     await bed.service.end('SIGTERM');
-    await bed.restartService();
+    await bed.restartService(env);
     const again = await connect(transport, '2025-11-25');
     const asked = await toolData(again, 'send_message', { agent_id, message: 'who am I', wait_seconds: 60 });
     expect(asked).toMatchObject({ created: false, response: 'You are Ana.' });

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -56,6 +56,8 @@ export function agentHostSuite(
 
     beforeEach(async () => {
       folder = mkdtempSync(join(tmpdir(), 'wa2ai-host-'));
+      // Where this process is root, agents have users of their own.
+      chmodSync(folder, 0o711);
       clock = new ShiftedClock();
       registry = new MemoryAgentRegistry(clock.now);
       files = new AgentFolders(folder);
@@ -74,7 +76,6 @@ export function agentHostSuite(
         ...{ nodeId, registry, files, clock, log: quietLog, probe: new HttpAgentProbe() },
         runtimes: { docker: subject.runtime, process: subject.runtime },
         limits: { maxRunning: 30, maxBytes: 64 * 1024 * 1024, startMs: 60_000 },
-        owner: '1000:1000',
         stopsOnExit: false,
         nodes: { liveNodes: () => [nodeId], isExpired: () => true },
         ...changes,

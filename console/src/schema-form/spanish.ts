@@ -264,8 +264,8 @@ export const SPANISH_HINTS: Readonly<Record<string, string>> = {
     'Imagen del contenedor. Obligatoria con la ejecución `docker`.',
   "Program and arguments, each one text. Runs in the agent's `workspace/`. Required for the runtime `process`; in a container it replaces the image's own.":
     'Programa y argumentos, cada uno un texto. Se ejecuta en la carpeta `workspace/` del agente. Obligatorio con la ejecución `process`; en un contenedor sustituye al programa de la imagen.',
-  '`docker`: a container of Docker or podman. `process`: a child process of wa2ai, **without isolation**: it can read what wa2ai can read. Default: `docker`.':
-    '`docker`: un contenedor de Docker o podman. `process`: un proceso hijo de wa2ai, **sin aislamiento**: puede leer lo que wa2ai puede leer. Por defecto: `docker`.',
+  '`docker`: a container of Docker or podman. `process`: a child process of wa2ai, **without isolation**; needs `WA2AI_PROCESS_AGENTS=on`, and the scope `admin` to write the route. Default: `docker`.':
+    '`docker`: un contenedor de Docker o podman. `process`: un proceso hijo de wa2ai, **sin aislamiento**; requiere `WA2AI_PROCESS_AGENTS=on` y el permiso `admin` para escribir la ruta. Por defecto: `docker`.',
   'What the program speaks. Default: `chat` (`POST /chat`).':
     'Qué habla el programa. Por defecto: `chat` (`POST /chat`).',
   'Who gets an agent of their own: each person, each chat, or all together one. Default: `person`.':
@@ -278,8 +278,8 @@ export const SPANISH_HINTS: Readonly<Record<string, string>> = {
     'Procesos e hilos del contenedor. Por defecto: 256.',
   'The agent stops after so many minutes without work. Default: 30.':
     'El agente se para después de estos minutos sin trabajo. Por defecto: 30.',
-  '`none`: the container reaches nothing outside of it; Docker only. Default: `internet`.':
-    '`none`: el contenedor no llega a nada de fuera; solo Docker. Por defecto: `internet`.',
+  '`none`: the container reaches no other machine; Docker only. Default: `internet`. What each reaches: see below.':
+    '`none`: el contenedor no llega a otras máquinas; solo con Docker. Por defecto: `internet`. La documentación dice a qué llega cada uno.',
   'When the image is pulled: `always` before each creation of a container. Default: `missing`.':
     'Cuándo se descarga la imagen: `always`, antes de crear cada contenedor. Por defecto: `missing`.',
   'Port that the program listens on. Default: 8000 for `adk`, 80 for `abi`, 8080 for the others; a process gets a free one in `PORT`.':

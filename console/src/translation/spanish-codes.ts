@@ -168,7 +168,9 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   AGENT_START_FAILED: 'El agente alojado terminó o no respondió durante el inicio.',
   AGENT_START_REFUSED: 'El motor o el sistema no puede iniciar el programa.',
   AGENT_CRASH_LOOP: 'El agente alojado se inició varias veces en poco tiempo y terminó cada vez.',
-  AGENT_DISK_FULL: 'La carpeta del agente alojado es mayor que `WA2AI_AGENT_DISK_MB`.',
+  AGENT_PROCESSES_OFF: 'Los agentes no se ejecutan como procesos: `WA2AI_PROCESS_AGENTS` no es `on`.',
+  AGENT_DISK_FULL:
+    'La carpeta del agente alojado es mayor que `WA2AI_AGENT_DISK_MB` o no se puede medir, o queda poco espacio en el disco.',
   AGENT_ELSEWHERE: 'El agente alojado pertenece a otro nodo. Envíe allí la petición.',
   AGENT_DATA_ELSEWHERE: 'El agente alojado pertenece a un nodo que no funciona, y sus datos no están aquí.',
   AGENT_DATA_NOT_MOUNTED: 'El motor no ve la carpeta del agente. Defina `WA2AI_AGENTS_HOST_DIR`.',

@@ -55,8 +55,10 @@ export const SPANISH_SETTINGS: Readonly<Record<string, string>> = {
     'Socket del motor Docker o podman que ejecuta los agentes (`config.hosted`).',
   'Number of hosted agents that may run on this node. For one more, the idle one that was used longest ago stops.':
     'Número de agentes alojados que pueden ejecutarse en este nodo. Para uno más se detiene el inactivo que más tiempo lleva sin uso.',
-  'Largest data folder of a hosted agent, in MB. With more it does not start.':
-    'Tamaño máximo de la carpeta de datos de un agente alojado, en MB. Con más no se inicia.',
+  'Whether hosted agents may run as processes of this machine (`runtime: process`). Their programs can do what wa2ai can do: read its data key, change users and keys. Where wa2ai is root, each agent runs as a separate user without rights.':
+    'Si los agentes alojados pueden ejecutarse como procesos de esta máquina (`runtime: process`). Sus programas pueden hacer lo que puede wa2ai: leer su clave de datos, cambiar usuarios y claves. Si wa2ai es root, cada agente se ejecuta como un usuario propio sin derechos.',
+  'Largest data folder of a hosted agent, in MB; each file, folder and link counts with at least 4 KiB. With more it stops within a minute and does not start.':
+    'Carpeta de datos más grande de un agente alojado, en MB; cada archivo, carpeta y enlace cuenta al menos 4 KiB. Con más, el agente se detiene en un minuto y no se inicia.',
   'Time that a started agent may take until it answers HTTP, in milliseconds.':
     'Tiempo que puede tardar un agente iniciado en responder por HTTP, en milisegundos.',
   'Whether containers of agents stop with wa2ai. Those that continue are adopted by the next start. Processes always stop.':

@@ -50,11 +50,12 @@ export function createHosting(
   const user = userOfAgents();
   const runtimes = {
     docker: new DockerRuntime({
-      ...{ engine, hostId: nodeId, user },
+      ...{ engine, hostId: nodeId, user, folder: dataDir },
       hostPathOf: (path) =>
         settings.hostDir === undefined ? path : join(settings.hostDir, relative(dataDir, path)),
     }),
     process: new ProcessRuntime({
+      isAllowed: settings.processes,
       folder: join(dataDir, 'agent-processes'),
       hostId: nodeId,
       clock: systemClock,
@@ -67,7 +68,6 @@ export function createHosting(
     ...{
       clock: systemClock,
       log,
-      owner: user,
       stopsOnExit: settings.stopsOnExit,
       nodes: placementView(placement),
     },

@@ -219,6 +219,13 @@ const hostedAgents = group('Hosted agents', {
     .describe(
       'Number of hosted agents that may run on this node. For one more, the idle one that was used longest ago stops.',
     ),
+  WA2AI_PROCESS_AGENTS: z
+    .enum(['on', 'off'], { error: 'must be on or off' })
+    .transform((value) => value === 'on')
+    .prefault('off')
+    .describe(
+      'Whether hosted agents may run as processes of this machine (`runtime: process`). Their programs can do what wa2ai can do: read its data key, change users and keys. Where wa2ai is root, each agent runs as a separate user without rights.',
+    ),
   WA2AI_AGENT_DISK_MB: wholeNumber(1, 1_048_576)
     .prefault('1024')
     .describe(
@@ -429,6 +436,7 @@ function configOf(
     hosting: {
       engine: values.WA2AI_CONTAINER_ENGINE,
       maxRunning: values.WA2AI_AGENTS_MAX_RUNNING,
+      processes: values.WA2AI_PROCESS_AGENTS,
       diskMb: values.WA2AI_AGENT_DISK_MB,
       startMs: values.WA2AI_AGENT_START_MS,
       stopsOnExit: values.WA2AI_AGENTS_STOP_ON_EXIT,

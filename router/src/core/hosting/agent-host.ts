@@ -5,7 +5,7 @@ import type { AgentRecord } from '../ports/agent-registry.ts';
 import type { AgentRuntime } from '../ports/agent-runtime.ts';
 import type { LogLine } from '../ports/container-engine.ts';
 import { type AgentPhase, agentsToStop, isIdle, isUp } from './agent-life.ts';
-import { AgentRunner, diskProblem, type RunnerDeps, type UseOptions } from './agent-runner.ts';
+import { AgentRunner, diskProblem, type RunnerDeps, refusalOf, type UseOptions } from './agent-runner.ts';
 import type { HostedAgent } from './agent-spec.ts';
 import { AgentElsewhereError, AgentUnusableError } from './hosting-errors.ts';
 
@@ -64,9 +64,15 @@ export class AgentHost {
     return await used;
   }
 
-  /** Stores an agent that the first request starts, or its new settings. @returns its record, of whichever node */
+  /**
+   * Stores an agent that the first request starts, or its new settings.
+   * @returns its record, of whichever node
+   * @throws {AgentUnusableError} AGENT_PROCESSES_OFF: the operator does not let its runtime run agents
+   */
   async register(agent: HostedAgent): Promise<AgentRecord> {
-    const { registry, nodeId, files } = this.#deps;
+    const { registry, nodeId, files, runtimes } = this.#deps;
+    const refused = refusalOf(runtimes[agent.spec.runtime]);
+    if (refused) throw refused;
     const record = await registry.claim(agent, nodeId, await files.folderId());
     if (record.nodeId === nodeId && !record.isDeleting) this.#runnerOf(agent);
     return record;
@@ -102,11 +108,11 @@ export class AgentHost {
    * @throws {AgentUnusableError} its data would be larger than it may be, or cannot be stored
    */
   async writeFile({ agentId, spec }: HostedAgent, path: string, bytes: Uint8Array): Promise<boolean> {
-    const { files, limits, owner } = this.#deps;
-    const problem = await diskProblem(files, agentId, limits.maxBytes, bytes.length);
+    const { files, runtimes } = this.#deps;
+    const problem = await diskProblem(this.#deps, agentId, bytes.length);
     if (problem) throw problem;
-    const user = spec.runtime === 'docker' ? owner : undefined;
-    await files.prepare(agentId, { isNew: false, ...(user !== undefined && { owner: user }) });
+    const owner = runtimes[spec.runtime].ownerOf(agentId);
+    await files.prepare(agentId, { isNew: false, ...(owner !== undefined && { owner }) });
     return await files.write(agentId, path, bytes);
   }
 
@@ -220,7 +226,7 @@ export class AgentHost {
         const known = this.#runners.get(agentId);
         // A request has come meanwhile, and found the instance.
         if (known && isUp(known.life)) continue;
-        const record = records.get(agentId);
+        const record = runtime.refusal === undefined ? records.get(agentId) : undefined;
         if (record?.agent.spec.runtime === runtime.name && state !== 'created') {
           const runner = this.#runnerOf(record.agent);
           runner.adopt(state === 'running', record.lastActivityMs);

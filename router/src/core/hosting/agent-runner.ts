@@ -33,6 +33,8 @@ const GRACE_MS = 10_000;
 const SAVE_EVERY_MS = 60_000;
 /** How often the size of a running agent's folder is measured. */
 const MEASURE_EVERY_MS = 60_000;
+/** With less on their disk, all agents stop, whoever filled it: the database needs space. */
+const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
 export interface AgentHostLimits {
   /** Agents that may run on this node at the same time. */
@@ -53,8 +55,6 @@ export interface RunnerDeps {
   clock: Clock;
   log: Logger;
   limits: AgentHostLimits;
-  /** Owner of the files of agents in containers: `1000:1000`. */
-  owner?: string;
 }
 
 /** What `use` may call while the agent starts. */
@@ -155,11 +155,12 @@ export class AgentRunner {
 
   /** Also while it works: what it writes must not fill the disk of its node. */
   async #stopWhenFull(): Promise<void> {
-    const { clock, files, limits, log } = this.#deps;
+    const { clock, log } = this.#deps;
     if (clock.now() - this.#measuredAtMs < MEASURE_EVERY_MS) return;
     this.#measuredAtMs = clock.now();
     const { agentId } = this.agent;
-    const problem = await diskProblem(files, agentId, limits.maxBytes);
+    const runtime = this.#deps.runtimes[this.agent.spec.runtime];
+    const problem = await diskProblem(this.#deps, agentId, await runtime.deletedBytes(agentId));
     if (!problem) return;
     log.warn({ agentId, error: problem.message }, 'disk of a hosted agent is full, stopping it');
     await this.stop();
@@ -241,14 +242,14 @@ export class AgentRunner {
   }
 
   async #resultOf(effect: AgentEffect): Promise<AgentEvent | undefined> {
-    const { clock, runtimes, files, limits } = this.#deps;
+    const { clock, runtimes, files } = this.#deps;
     const { agent } = this;
     const { agentId, spec } = agent;
     const runtime = runtimes[spec.runtime];
     const nowMs = clock.now();
     switch (effect.do) {
       case 'find': {
-        const problem = await diskProblem(files, agentId, limits.maxBytes);
+        const problem = refusalOf(runtime) ?? (await diskProblem(this.#deps, agentId, 0));
         if (problem) throw problem;
         const found = await runtime.find(agent);
         if (found?.isCurrent && found.state !== 'created') {
@@ -272,7 +273,7 @@ export class AgentRunner {
         });
         return undefined;
       case 'create': {
-        const owner = spec.runtime === 'docker' ? this.#deps.owner : undefined;
+        const owner = runtime.ownerOf(agentId);
         const place = await files.prepare(agentId, { isNew: true, ...(owner !== undefined && { owner }) });
         const { warnings } = await runtime.create(agent, place);
         for (const warning of warnings) this.#deps.log.warn({ agentId, warning }, 'hosted agent created');
@@ -408,16 +409,26 @@ export class AgentRunner {
   }
 }
 
+/** The operator does not let the runtime run agents. */
+export function refusalOf({ refusal }: Pick<AgentRuntime, 'refusal'>): AgentUnusableError | undefined {
+  return refusal === undefined ? undefined : new AgentUnusableError('AGENT_PROCESSES_OFF', refusal);
+}
+
 /**
  * Why an agent may not run, or get a file of so many bytes: its data is larger than it may be, or a part of it cannot be
  * measured, which counts as too large.
  */
 export async function diskProblem(
-  files: AgentFiles,
+  { files, limits: { maxBytes } }: Pick<RunnerDeps, 'files' | 'limits'>,
   agentId: string,
-  maxBytes: number,
-  moreBytes = 0,
+  moreBytes: number,
 ): Promise<AgentUnusableError | undefined> {
+  if ((await files.freeBytes()) < MIN_FREE_BYTES) {
+    return new AgentUnusableError(
+      'AGENT_DISK_FULL',
+      'The disk of WA2AI_DATA_DIR has less than 256 MB free: no hosted agent runs until it has more.',
+    );
+  }
   const { bytes, unread } = await files.usage(agentId, maxBytes);
   if (unread !== undefined) {
     return new AgentUnusableError(

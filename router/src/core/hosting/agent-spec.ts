@@ -29,6 +29,19 @@ export interface AgentSpec {
   pull: 'never' | 'missing' | 'always';
 }
 
+/** Whether a text is the name of an image by Docker's grammar: `registry.example:5000/team/agent:1@sha256:…`. */
+export function isImageName(text: string): boolean {
+  const [name = '', digest, ...more] = text.split('@');
+  if (more.length > 0 || (digest !== undefined && !/^[a-z0-9]+:[0-9a-f]{32,128}$/.test(digest))) return false;
+  const parts = name.split('/');
+  const [last = '', tag, ...others] = (parts.pop() ?? '').split(':');
+  if (others.length > 0 || (tag !== undefined && !/^\w[\w.-]{0,127}$/.test(tag))) return false;
+  const [host, ...rest] = parts;
+  const isHost = host !== undefined && /^(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::\d{1,5})?$/.test(host);
+  const isPart = (part: string) => /^[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*$/.test(part);
+  return (host === undefined || isHost || isPart(host)) && [...rest, last].every(isPart);
+}
+
 /** One hosted agent: its name, and what wa2ai knows of it before it runs. */
 export interface HostedAgent {
   /** `[a-z0-9][a-z0-9._-]{0,62}`: the name of its data folder. */

@@ -29,6 +29,8 @@ export interface AgentFiles {
   token(agentId: string): Promise<string | undefined>;
   /** What its data takes on the disk. Counting ends above the limit. */
   usage(agentId: string, limitBytes?: number): Promise<AgentUsage>;
+  /** Free bytes on the disk of all agents. */
+  freeBytes(): Promise<number>;
   /** Its files, by path; at most `limit`. Links are not followed. */
   list(agentId: string, limit: number): Promise<AgentFileInfo[]>;
   /** The bytes of a file; undefined when it does not exist, is no file, or lies outside of the agent's folder. */

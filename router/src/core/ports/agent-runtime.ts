@@ -35,7 +35,11 @@ export interface AgentRuntime {
   readonly name: 'docker' | 'process';
   /** What separates an agent from this machine and from other agents. */
   readonly isolation: 'container' | 'none';
+  /** Why the operator does not let it run agents, as a sentence; absent: it may. */
+  readonly refusal?: string;
   state(): Promise<RuntimeState>;
+  /** The user and group of an agent's program, and of its files: `1000:1000`; absent: those of wa2ai. */
+  ownerOf(agentId: string): string | undefined;
   /** The instance of an agent; `isCurrent` is false when its image or its spec has changed since it was created. */
   find(agent: HostedAgent): Promise<(AgentInstance & { isCurrent: boolean }) | undefined>;
   /** Every instance of this host, in any state. */
@@ -56,6 +60,8 @@ export interface AgentRuntime {
   stop(agentId: string, graceMs: number): Promise<void>;
   /** Removes the instance, running or not, without its data. */
   remove(agentId: string): Promise<void>;
+  /** Bytes of files that the agent's program has deleted and keeps open, as far as this machine tells. */
+  deletedBytes(agentId: string): Promise<number>;
   logs(
     agentId: string,
     options: { tail: number; follow: boolean; signal: AbortSignal },

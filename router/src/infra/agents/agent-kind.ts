@@ -102,8 +102,11 @@ export interface AgentKind<Settings = unknown> {
   hasNoEndpoint?(settings: unknown): boolean;
   /** A route of this kind is for one chat: it is refused for the channelId `*`. */
   readonly isForOneChat?: boolean;
-  /** What a key needs besides `routes:write` to write such a route: it makes wa2ai run programs. */
-  readonly scope?: Scope;
+  /**
+   * What a caller needs besides `routes:write` to write a route with these settings, because it makes wa2ai run programs: `admin`
+   * when they run outside of a container. Absent: nothing.
+   */
+  scopeOf?(settings: Settings): Scope;
   /**
    * The URL that requests of a route go to. Routes with the same one share a circuit breaker, unless their clients name the
    * agent of each message (`agentIdFor`).

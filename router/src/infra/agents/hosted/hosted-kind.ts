@@ -8,7 +8,7 @@ export const hostedKind = agentKind<HostedSettings>({
   description: 'An agent that wa2ai runs in a container, and wakes when a message comes.',
   settings: hostedSettings,
   hasNoEndpoint: () => true,
-  scope: 'agents:manage',
+  scopeOf: ({ runtime }) => (runtime === 'process' ? 'admin' : 'agents:manage'),
   check: async (settings) => hostedProblems(settings),
   // compared by settings of routes only: requests go to the address of the agent of each message
   endpointOf: (_, { image, command = [] }) => `hosted:${[image, ...command].join(' ').trim()}`,

@@ -3,6 +3,7 @@ import {
   AGENT_PROFILES,
   type AgentSpec,
   type HostedAgent,
+  isImageName,
   PROFILE_PORTS,
 } from '../../../core/hosting/agent-spec.ts';
 import type { Route } from '../../../core/models.ts';
@@ -18,7 +19,7 @@ export const hostedSettings = z.strictObject({
   image: z
     .string()
     .max(500)
-    .regex(/^[\w.:/@-]+$/, 'must be the name of an image such as registry.example/agent:1')
+    .refine(isImageName, 'must be the name of an image such as registry.example/agent:1')
     .optional()
     .describe('Image of the container. Required for the runtime `docker`.'),
   command: z
@@ -33,7 +34,7 @@ export const hostedSettings = z.strictObject({
     .enum(['docker', 'process'])
     .optional()
     .describe(
-      '`docker`: a container of Docker or podman. `process`: a child process of wa2ai, **without isolation**: it can read what wa2ai can read. Default: `docker`.',
+      '`docker`: a container of Docker or podman. `process`: a child process of wa2ai, **without isolation**; needs `WA2AI_PROCESS_AGENTS=on`, and the scope `admin` to write the route. Default: `docker`.',
     ),
   profile: z
     .enum(AGENT_PROFILES)
@@ -81,7 +82,9 @@ export const hostedSettings = z.strictObject({
   network: z
     .enum(['none', 'internet'])
     .optional()
-    .describe('`none`: the container reaches nothing outside of it; Docker only. Default: `internet`.'),
+    .describe(
+      '`none`: the container reaches no other machine; Docker only. Default: `internet`. What each reaches: see below.',
+    ),
   pull: z
     .enum(['never', 'missing', 'always'])
     .optional()

@@ -12,7 +12,7 @@ export const shellKind = agentKind<ShellSettings>({
   check: async (settings) => shellProblems(settings),
   hasNoEndpoint: (settings) => (settings as ShellSettings | undefined)?.image !== undefined,
   isForOneChat: true,
-  scope: 'agents:manage',
+  scopeOf: () => 'agents:manage',
   endpointOf: (agentEndpoint, { image }) => (image === undefined ? agentEndpoint : `shell:${image}`),
   probe: shellFindings,
   tools: shellTools,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
+import { isImageName } from '../../../core/hosting/agent-spec.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../../core/routing/regex-problem.ts';
 import { apiKeyField, secretField } from '../setting-fields.ts';
 
@@ -29,7 +30,7 @@ export const shellSettings = z.strictObject({
   image: z
     .string()
     .max(500)
-    .regex(/^[\w.:/@-]+$/, 'must be the name of an image such as wa2ai-shell:1')
+    .refine(isImageName, 'must be the name of an image such as wa2ai-shell:1')
     .optional()
     .describe(
       'Image of the containers that wa2ai starts, one for each person and chat: that of `runtime-server/`, or one with `swerex-remote`. The route then has no `agentEndpoint`.',

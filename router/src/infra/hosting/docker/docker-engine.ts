@@ -117,9 +117,10 @@ export class DockerEngine implements ContainerEngine {
   }
 
   async create(spec: ContainerSpec): Promise<{ id: string; warnings: string[] }> {
+    const { kind } = this.#info ?? (await this.info());
     return await this.#call(`create container ${spec.name}`, async (docker) => {
       try {
-        const options = { ...createOptions(spec, this.#options.selinuxLabel), abortSignal: limit() };
+        const options = { ...createOptions(spec, this.#options.selinuxLabel, kind), abortSignal: limit() };
         const container = await docker.createContainer(options);
         const { Warnings } = container as unknown as { Warnings?: string[] | null };
         return { id: container.id, warnings: Warnings ?? [] };
@@ -293,6 +294,7 @@ export class DockerEngine implements ContainerEngine {
     labels: Readonly<Record<string, string>>,
     isInternal: boolean,
   ): Promise<void> {
+    const engine = this.#info ?? (await this.info());
     const prefix = this.#options.subnetPrefix ?? '10.213';
     const first = createHash('sha256').update(name).digest().readUInt16BE(0);
     for (let attempt = 0; ; attempt++) {
@@ -306,6 +308,7 @@ export class DockerEngine implements ContainerEngine {
             CheckDuplicate: true,
             Internal: isInternal,
             Labels: { ...labels },
+            Options: networkOptions(engine, isInternal, this.#options.ownContainer !== undefined),
           },
           IPAM: { Driver: 'default', Config: [{ Subnet }] },
           abortSignal: limit(),
@@ -377,6 +380,21 @@ export class DockerEngine implements ContainerEngine {
   }
 }
 
+/**
+ * What keeps the containers of a network from others. Docker separates its networks itself; since version 28 it can also leave
+ * the machine itself out of an internal one, which wa2ai may only ask for when it is in the network too.
+ */
+function networkOptions(
+  { kind, version }: EngineInfo,
+  isInternal: boolean,
+  isOwnThere: boolean,
+): Record<string, string> {
+  if (kind === 'podman') return { isolate: 'true' };
+  if (!isInternal || !isOwnThere || !(Number.parseInt(version, 10) >= 28)) return {};
+  const mode = 'com.docker.network.bridge.gateway_mode';
+  return { [`${mode}_ipv4`]: 'isolated', [`${mode}_ipv6`]: 'isolated' };
+}
+
 interface EngineEvent {
   Action?: string;
   Actor?: { ID?: string; Attributes?: Record<string, string> };
@@ -413,6 +431,7 @@ function readPullLine(
 function createOptions(
   spec: ContainerSpec,
   selinuxLabel: 'z' | 'Z' | undefined,
+  kind: EngineInfo['kind'],
 ): Dockerode.ContainerCreateOptions {
   const port = `${spec.port}/tcp`;
   const memory = spec.memoryMb * 1024 * 1024;
@@ -452,6 +471,11 @@ function createOptions(
       MemorySwap: memory,
       NanoCpus: Math.round(spec.cpus * 1e9),
       PidsLimit: spec.pids,
+      // Without a limit, what a program prints fills the disk of the machine. podman keeps one file.
+      LogConfig: {
+        Type: 'json-file',
+        Config: { 'max-size': '10m', ...(kind === 'docker' && { 'max-file': '2' }) },
+      },
     },
   };
 }

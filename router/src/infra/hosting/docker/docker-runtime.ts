@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { HostedAgent } from '../../../core/hosting/agent-spec.ts';
+import { readFile } from 'node:fs/promises';
+import { type HostedAgent, isImageName } from '../../../core/hosting/agent-spec.ts';
 import {
   AgentStartError,
   AgentUnusableError,
@@ -19,12 +20,13 @@ import type {
   ContainerState,
   LogLine,
 } from '../../../core/ports/container-engine.ts';
+import { deletedBytes } from '../files/deleted-bytes.ts';
 
 /** Where a container sees the agent's folder and its token. */
 const DATA_DIR = '/data';
 const TOKEN_FILE = '/run/wa2ai/agent-token';
 /** Part of the hash of a spec: another number re-creates every container. */
-const SPEC_VERSION = 1;
+const SPEC_VERSION = 2;
 /** A pull during which nothing happens for this long has failed. */
 const PULL_STALL_MS = 120_000;
 
@@ -36,6 +38,8 @@ export interface DockerRuntimeOptions {
   engine: ContainerEngine;
   /** Name of this host: its containers carry it, and no other container is touched. */
   hostId: string;
+  /** Where the folders of agents are. Absent: deleted files that programs keep open are not counted. */
+  folder?: string;
   /** `1000:1000`: the user of the programs. */
   user: string;
   /** The path that the engine's machine has for a path of this one: another one when wa2ai runs in a container. */
@@ -50,6 +54,10 @@ export class DockerRuntime implements AgentRuntime {
 
   constructor(options: DockerRuntimeOptions) {
     this.#options = options;
+  }
+
+  ownerOf(): string {
+    return this.#options.user;
   }
 
   async state(): Promise<RuntimeState> {
@@ -146,6 +154,16 @@ export class DockerRuntime implements AgentRuntime {
     await engine.removeNetwork(name);
   }
 
+  async deletedBytes(agentId: string): Promise<number> {
+    const { engine, folder } = this.#options;
+    if (folder === undefined) return 0;
+    const container = await engine.inspect(this.#nameOf(agentId));
+    if (container?.state !== 'running') return 0;
+    return await deletedBytes(folder, async (path) =>
+      (await readFile(`${path}/cgroup`, 'utf8')).includes(container.id),
+    );
+  }
+
   async *logs(
     agentId: string,
     options: { tail: number; follow: boolean; signal: AbortSignal },
@@ -234,7 +252,12 @@ export class DockerRuntime implements AgentRuntime {
 }
 
 function imageOf(image: string | undefined): string {
-  if (image !== undefined) return image;
+  if (image !== undefined && isImageName(image)) return image;
+  if (image !== undefined)
+    throw new AgentUnusableError(
+      'AGENT_SETTINGS',
+      'The image of the hosted agent is not the name of an image.',
+    );
   throw new AgentUnusableError('AGENT_SETTINGS', 'The settings of the hosted agent name no image.');
 }
 

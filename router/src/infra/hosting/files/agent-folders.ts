@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { lchown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, lchown, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { AGENT_ID } from '../../../core/hosting/agent-spec.ts';
 import { AgentUnusableError } from '../../../core/hosting/hosting-errors.ts';
@@ -47,8 +47,12 @@ export class AgentFolders implements AgentFiles {
     const folder = this.#folderOf(agentId);
     const tokenFile = this.#tokenFileOf(agentId);
     try {
+      for (const own of [this.#agents, this.#tokens]) {
+        await mkdir(own, { recursive: true });
+        // Users of agents reach their folder, and do not list those of others.
+        await chmod(own, 0o711);
+      }
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await mkdir(this.#tokens, { recursive: true, mode: 0o711 });
       if (isNew || (await this.token(agentId)) === undefined) {
         // A new file: a container that still runs has the old one mounted.
         await rm(tokenFile, { force: true });
@@ -89,6 +93,12 @@ export class AgentFolders implements AgentFiles {
       return { bytes, unread: codeOf(error) ?? String(error) };
     }
     return { bytes };
+  }
+
+  async freeBytes(): Promise<number> {
+    await mkdir(this.#agents, { recursive: true });
+    const { bavail, bsize } = await statfs(this.#agents);
+    return bavail * bsize;
   }
 
   async list(agentId: string, limit: number): Promise<AgentFileInfo[]> {

@@ -36,6 +36,7 @@ import {
   uploadBody,
   viewOf,
 } from './agent-schemas.ts';
+import { refusePrograms } from './route-checks.ts';
 
 export interface AgentsApiDeps {
   hostedAgents: AgentCalls;
@@ -94,6 +95,7 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
       responses: {
         200: { description: 'The agent has new settings.', schema: changedResponse(agentView) },
         201: { description: 'The agent was added.', schema: changedResponse(agentView) },
+        403: { description: 'A process needs the scope `admin`.', schema: problemSchema },
         404: { description: 'No such route.', schema: problemSchema },
         409: elsewhere,
       },
@@ -101,7 +103,9 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
         refuseOtherRoute(caller, body.routeId);
         const known = await hostedAgents.get(body.id);
         if (known) refuseOtherRoute(caller, known.agent.routeId);
-        const { view, isNew } = await hostedAgents.put(await agentOf(body));
+        const agent = await agentOf(body);
+        for (const { spec } of [agent, ...(known ? [known.agent] : [])]) refusePrograms(caller, kind, spec);
+        const { view, isNew } = await hostedAgents.put(agent);
         log.info({ agentId: body.id }, isNew ? 'hosted agent added' : 'hosted agent changed');
         const message = isNew ? 'Agent added.' : 'Agent changed.';
         const data = viewOf(view);
@@ -334,7 +338,9 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
         409: elsewhere,
       },
       handle: async ({ params: { id = '' }, query: { path }, body, caller }) => {
-        await allowed(caller, id);
+        const { agent } = await allowed(caller, id);
+        // The program may run what it finds in its folder.
+        refusePrograms(caller, kind, agent.spec);
         if (!found(await hostedAgents.writeFile(id, path, body.file.bytes))) {
           throw invalid('query', [
             {

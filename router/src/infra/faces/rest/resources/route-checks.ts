@@ -81,9 +81,7 @@ export class RouteChecks {
 
   /** @throws {HttpProblem} 403: the caller may not make wa2ai run programs, which this route does */
   refuseOtherPrograms(caller: Caller, { agent }: RouteConfig): void {
-    const scope = kindNamed(this.#deps.agentKinds, agent?.kind)?.scope;
-    if (scope === undefined || mayDo(caller, scope)) return;
-    throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${scope}.`);
+    refusePrograms(caller, kindNamed(this.#deps.agentKinds, agent?.kind), agent?.settings);
   }
 
   /** @throws {HttpProblem} 400: a route for everybody to an agent that is for one chat */
@@ -102,6 +100,18 @@ export class RouteChecks {
     throw invalid(
       'body',
       problems.map(({ field, message }) => ({ field: `config.${kind?.name}.${field}`, message })),
+    );
+  }
+}
+
+/** @throws {HttpProblem} 403: the caller may not make wa2ai run the program that these settings of a kind describe */
+export function refusePrograms(caller: Caller, kind: AgentKind | undefined, settings: unknown): void {
+  const scope = kind?.scopeOf?.(settings);
+  if (scope !== undefined && !mayDo(caller, scope)) {
+    throw new HttpProblem(
+      403,
+      'SCOPE_MISSING',
+      `The caller lacks the scope ${scope}, which this program needs.`,
     );
   }
 }

@@ -333,6 +333,46 @@ describe('the files of an agent', () => {
   });
 });
 
+describe('a program outside of a container', () => {
+  const process = { runtime: 'process', command: ['node', '-e', ''] };
+  const asManager = async () => ({
+    'x-api-key': await api.addKey({ scopes: ['agents:manage', 'routes:write'] }),
+  });
+
+  it('is not added, and not put in the place of a container, without the scope admin', async () => {
+    const headers = await asManager();
+    for (const id of ['helper', 'new']) {
+      if (id === 'helper') await add();
+      const { status, body } = await api.call('POST', '/api/agents', { id, hosted: process }, headers);
+      expect([status, body.code, body.error]).toEqual([
+        403,
+        'SCOPE_MISSING',
+        expect.stringContaining('admin'),
+      ]);
+    }
+    expect((await add('new', process)).status).toBe(201);
+    expect((await api.call('POST', '/api/agents', { id: 'new', hosted }, headers)).status).toBe(403);
+  });
+
+  it('is not written into the folder of an agent that is a process, without the scope admin', async () => {
+    await add('helper', process);
+    const form = new FormData();
+    form.append('file', new Blob(['process.exit()']), 'server.js');
+    const url = `${api.url}/api/agents/helper/files/content?path=workspace/server.js`;
+    const answer = await fetch(url, { method: 'PUT', body: form, headers: await asManager() });
+    expect(answer.status).toBe(403);
+  });
+
+  it('is not the agent of a route that a key without the scope admin writes', async () => {
+    const headers = await asManager();
+    const body = { channelId: '34600111222', config: { hosted: process } };
+    expect(await api.call('POST', '/api/routes', body, headers)).toMatchObject({
+      ...{ status: 403, body: { code: 'SCOPE_MISSING' } },
+    });
+    expect((await api.call('POST', '/api/routes', body)).status).toBe(201);
+  });
+});
+
 describe('a restricted key', () => {
   it('reaches the agents of its routes only', async () => {
     await add();
