@@ -225,7 +225,8 @@ const hostedAgents = group('Hosted agents', {
     .prefault('off')
     .describe(
       'Whether hosted agents may run as processes of this machine (`runtime: process`). Their programs can do what wa2ai can do: read its data key, change users and keys. Where wa2ai is root, each agent runs as a separate user without rights.',
-    ),
+    )
+    .meta({ values: '`on`, `off`' }),
   WA2AI_AGENT_DISK_MB: wholeNumber(1, 1_048_576)
     .prefault('1024')
     .describe(

@@ -36,7 +36,7 @@ describe('loadConfig', () => {
       egress: 'private',
       hasExchanges: true,
       hosting: {
-        ...{ maxRunning: 20, diskMb: 1_024, startMs: 60_000, stopsOnExit: false },
+        ...{ maxRunning: 20, processes: false, diskMb: 1_024, startMs: 60_000, stopsOnExit: false },
         ...{ subnet: '10.213', selinux: 'none' },
       },
       leaseTtlMs: 15_000,
@@ -87,6 +87,7 @@ describe('loadConfig', () => {
       WA2AI_EXCHANGES: 'off',
       WA2AI_CONTAINER_ENGINE: 'unix:///run/podman/podman.sock',
       WA2AI_AGENTS_MAX_RUNNING: '5',
+      WA2AI_PROCESS_AGENTS: 'on',
       WA2AI_AGENT_DISK_MB: '100',
       WA2AI_AGENT_START_MS: '5000',
       WA2AI_AGENTS_STOP_ON_EXIT: 'true',
@@ -159,7 +160,13 @@ describe('loadConfig', () => {
       egress: 'public',
       hasExchanges: false,
       hosting: {
-        ...{ engine: 'unix:///run/podman/podman.sock', maxRunning: 5, diskMb: 100, startMs: 5_000 },
+        ...{
+          engine: 'unix:///run/podman/podman.sock',
+          maxRunning: 5,
+          processes: true,
+          diskMb: 100,
+          startMs: 5_000,
+        },
         ...{
           stopsOnExit: true,
           subnet: '172.30',

@@ -33,7 +33,7 @@ const GRACE_MS = 10_000;
 const SAVE_EVERY_MS = 60_000;
 /** How often the size of a running agent's folder is measured. */
 const MEASURE_EVERY_MS = 60_000;
-/** With less on their disk, all agents stop, whoever filled it: the database needs space. */
+/** With less on their disk, all agents stop: the database needs space. */
 const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
 export interface AgentHostLimits {

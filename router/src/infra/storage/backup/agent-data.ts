@@ -26,7 +26,7 @@ export interface LeftOut {
 /**
  * The files of hosted agents and of replies, found by open folders: a link is stored as a link and never followed, also when an
  * agent replaces a folder by one meanwhile. Sockets, devices and what is removed meanwhile are left out; a file that cannot be
- * read is noted in `leftOut`; one that is written meanwhile may be in the backup as no program wrote it.
+ * read is named in `leftOut`; one that is written meanwhile may be in the backup as no program wrote it.
  * @returns how many files, folders and links there are
  * @throws {BackupError} BACKUP_SOURCE: one of the folders of wa2ai itself cannot be read
  */

@@ -108,10 +108,6 @@ export class RouteChecks {
 export function refusePrograms(caller: Caller, kind: AgentKind | undefined, settings: unknown): void {
   const scope = kind?.scopeOf?.(settings);
   if (scope !== undefined && !mayDo(caller, scope)) {
-    throw new HttpProblem(
-      403,
-      'SCOPE_MISSING',
-      `The caller lacks the scope ${scope}, which this program needs.`,
-    );
+    throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${scope}.`);
   }
 }
