@@ -74,7 +74,12 @@ async function places(folder: string, image: string): Promise<Place[]> {
     title: 'process',
     folder,
     hosted: { runtime: 'process', command },
-    runtime: new ProcessRuntime({ isAllowed: true, folder: join(folder, 'records'), hostId: 'bench', clock: holdingClock }),
+    runtime: new ProcessRuntime({
+      isAllowed: true,
+      folder: join(folder, 'records'),
+      hostId: 'bench',
+      clock: holdingClock,
+    }),
     env: {},
   };
   const engine = new DockerEngine();
