@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { DueDelivery, WebhookDeliveries } from '../ports/webhook-deliveries.ts';
 import { within } from '../time-limit.ts';
-import { type AttemptFailure, afterFailure } from './after-failure.ts';
+import { type AttemptFailure, afterFailure, MAX_ATTEMPTS } from './after-failure.ts';
 
 /** Events of one webhook that a node sends at a time, each of another chat. */
 const PER_WEBHOOK = 4;
@@ -121,7 +121,11 @@ export class WebhookDispatcher {
     const { id, webhookId, event, attempt } = delivery;
     const fields = { deliveryId: id, webhookId, event, attempt };
     try {
-      const result = await this.#deps.send(delivery, this.#cut.signal);
+      // Attempts that the end of a process cut are counted, and have no failure that could end the event.
+      const result =
+        attempt > MAX_ATTEMPTS
+          ? { error: `wa2ai ended or hung during its attempts, of which at most ${MAX_ATTEMPTS} are made.` }
+          : await this.#deps.send(delivery, this.#cut.signal);
       if (!('error' in result)) {
         await deliveries.markDelivered(delivery, result.status);
         observe('delivered');

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { DueDelivery } from '../../../../router/src/core/ports/webhook-deliveries.ts';
-import type { AttemptFailure } from '../../../../router/src/core/webhooks/after-failure.ts';
+import { type AttemptFailure, MAX_ATTEMPTS } from '../../../../router/src/core/webhooks/after-failure.ts';
 import { WebhookDispatcher } from '../../../../router/src/core/webhooks/webhook-dispatcher.ts';
 import { MemoryWebhooks } from '../../../doubles/memory-webhooks.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -224,5 +224,20 @@ describe('WebhookDispatcher', () => {
     await clock.advanceMs(2_000);
     await stopped;
     expect(await states()).toEqual(['pending', 'delivered']);
+  });
+
+  it('gives an event up during whose attempts the process ended again and again, without a further one', async () => {
+    const { clock, store, attempts, dispatcher, emit, states, outcomes } = await setup();
+    emit();
+    for (let n = 0; n < MAX_ATTEMPTS; n += 1) {
+      // The process that claimed it ends: the claim runs out.
+      expect(await store.claim(1, new Map(), 20_000)).toHaveLength(1);
+      await clock.advanceMs(20_000);
+    }
+    dispatcher.start();
+    await settle();
+    expect(attempts).toEqual([]);
+    expect(await states()).toEqual(['dead']);
+    expect(outcomes).toEqual(['dead']);
   });
 });
