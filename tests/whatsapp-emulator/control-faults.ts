@@ -42,6 +42,12 @@ export function applyFault(emulator: WhatsAppEmulator, fault: FaultRequest): voi
     case 'endless-offline':
       faults.isOfflineEndless = fault.isOn;
       return;
+    case 'refuse-versions':
+      faults.refusedBelow = fault.below;
+      return;
+    case 'current-version':
+      emulator.versionPage.revision = fault.revision;
+      return;
     case 'ignore-pings':
       faults.isIgnoringPings = fault.isOn;
   }

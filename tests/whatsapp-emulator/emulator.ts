@@ -23,13 +23,14 @@ import { createContext, type EmulatorContext } from './emulator-context.ts';
 import { EmulatorError } from './emulator-error.ts';
 import type { EmulatorEvents, Events } from './events.ts';
 import { type Faults, type StreamErrorCode, streamError } from './faults.ts';
-import { logIn } from './login.ts';
+import { logIn, refuse } from './login.ts';
 import { MediaHost } from './media-host.ts';
 import { deviceJid, node, SERVER, seconds } from './nodes.ts';
 import { isLogin, Pairing } from './pairing.ts';
 import { PATIENCE_MS } from './timeline.ts';
 import { groupAddress, messageStanza, receiptStanza } from './to-device.ts';
 import type { ArrivedStanza, Bubble, TranscriptEntry } from './transcript.ts';
+import { VersionPage } from './version-page.ts';
 
 const PATH = '/ws/chat';
 const NO_REPLY_KINDS = new Set(['category']);
@@ -53,13 +54,16 @@ type GroupPerson = Pick<GroupInfo['members'][number], 'pn' | 'lid'>;
 export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   readonly url: string;
   readonly port: number;
+  /** The page by which clients learn the current version, `/sw.js` at the port of the WebSocket. */
+  readonly versionPage: VersionPage;
   readonly #context: EmulatorContext;
   readonly #pairing: Pairing;
   readonly #stanzas: ClientStanzas;
   readonly #http: Server;
   readonly #connections = new Map<Connection, Device | undefined>();
 
-  private constructor(context: EmulatorContext, http: Server) {
+  private constructor(context: EmulatorContext, http: Server, versionPage: VersionPage) {
+    this.versionPage = versionPage;
     this.#context = context;
     this.#pairing = new Pairing(context);
     this.#stanzas = new ClientStanzas(context);
@@ -70,12 +74,13 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
 
   /** Listens on 127.0.0.1. @throws the listen error when the port is taken */
   static async start({ port = 0, log, isForged }: EmulatorOptions = {}): Promise<WhatsAppEmulator> {
-    const http = createServer((_, response) => response.writeHead(404).end());
+    const page = new VersionPage();
+    const http = createServer((request, response) => page.answer(request, response));
     await new Promise<void>((resolve, reject) => {
       http.once('error', reject);
       http.listen(port, '127.0.0.1', resolve);
     });
-    const emulator = new WhatsAppEmulator(createContext(await MediaHost.start(), isForged), http);
+    const emulator = new WhatsAppEmulator(createContext(await MediaHost.start(), isForged), http, page);
     const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
     http.on('upgrade', (request, socket, head) => emulator.#upgrade(sockets, request, socket, head));
     if (log) emulator.#logTo(log);
@@ -289,8 +294,10 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
 
   onClient: ConnectionListener['onClient'] = (connection, { noiseKey, payload }) => {
     const isRegistration = !isLogin(payload);
-    this.events.emit('connected', { isRegistration });
-    if (isRegistration) this.#pairing.begin(connection, noiseKey, payload);
+    const { primary, secondary, tertiary } = payload.userAgent?.appVersion ?? {};
+    this.events.emit('connected', { isRegistration, version: `${primary}.${secondary}.${tertiary}` });
+    if (Number(tertiary) < this.faults.refusedBelow) refuse(connection, 405);
+    else if (isRegistration) this.#pairing.begin(connection, noiseKey, payload);
     else {
       const device = logIn(this.#context, connection, noiseKey.toString('hex'), payload);
       if (device) this.#connections.set(connection, device);

@@ -22,7 +22,7 @@ export interface Reply {
 /** The events of the emulator; `device` is a device JID in phone number form. */
 export interface EmulatorEvents {
   /** A client finished its handshake; its account is not known yet. */
-  connected: { readonly isRegistration: boolean };
+  connected: { readonly isRegistration: boolean; readonly version: string };
   /** A client requests linking: its QR refs were sent. */
   pairing: { readonly refs: readonly string[] };
   paired: { readonly device: string };

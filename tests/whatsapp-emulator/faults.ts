@@ -31,6 +31,8 @@ export class Faults {
   delayMs = 0;
   /** Never end the offline batch of a login: the client's first buffer stays full. */
   isOfflineEndless = false;
+  /** Clients whose version ends with a lower number get `<failure reason>` 405; 0: none. */
+  refusedBelow = 0;
   /** Leave keep-alive pings unanswered. */
   isIgnoringPings = false;
 

@@ -55,7 +55,8 @@ export function mintRef(): string {
   return `2@${randomBytes(66).toString('base64')}`;
 }
 
-function refuse(connection: Connection, reason: number): undefined {
+/** Ends a connection with `<failure reason>`. */
+export function refuse(connection: Connection, reason: number): undefined {
   connection.sendAndClose(
     node('failure', { reason: `${reason}`, location: 'emu' }),
     `refused with ${reason}`,
