@@ -17,6 +17,7 @@ import { StoredMedia } from '../../router/src/core/turns/load-media.ts';
 import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
 import type { SeededRandom } from '../crash/random.ts';
 import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
+import { builtInVersion } from '../doubles/memory-client-versions.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { shaping } from '../support/shaping.ts';
 import { type EventLog, simLogger } from './event-log.ts';
@@ -260,6 +261,7 @@ export class SimNode {
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
       clock: process.clock,
       log,
+      versions: builtInVersion(process.clock),
       maxMessageAgeMs: DAY_MS,
       random: () => random.next(),
       storage: this.session.storage,

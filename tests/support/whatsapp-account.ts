@@ -13,6 +13,7 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
 import type { BaileysProviderOptions } from '../../router/src/providers/baileys/provider-options.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
+import { builtInVersion } from '../doubles/memory-client-versions.ts';
 import { MemoryJournal } from '../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
@@ -118,6 +119,7 @@ export class WhatsAppAccount {
         return message && { message };
       },
       clock: systemClock,
+      versions: builtInVersion(systemClock),
       log: recordingLog(this.log),
       whatsappWsUrl: emulator.url,
       maxMessageAgeMs: 24 * 60 * 60 * 1000,

@@ -142,7 +142,15 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'WhatsApp limits this account ({}).': 'WhatsApp limita esta cuenta ({1}).',
   'WhatsApp limits writing to new contacts (463).': 'WhatsApp limita los mensajes a contactos nuevos (463).',
   'WhatsApp limits writing to new contacts.': 'WhatsApp limita los mensajes a contactos nuevos.',
-  'WhatsApp refused this client version ({}).': 'WhatsApp rechazó esta versión del cliente ({1}).',
+  'WhatsApp refuses the client version {} since {}.':
+    'WhatsApp rechaza la versión {1} del cliente desde {2}.',
+  'It is part of Baileys.': 'Es parte de Baileys.',
+  'It was found at WhatsApp.': 'Se halló en WhatsApp.',
+  'WA2AI_WHATSAPP_VERSION names it.': 'La indica WA2AI_WHATSAPP_VERSION.',
+  'No newer version was found at {}.': 'En {1} no se halló una versión más nueva.',
+  'The current version at {} is {}.': 'La versión actual en {1} es {2}.',
+  'The client version {} is {} days old, and WhatsApp refused earlier ones after {} days: update wa2ai, or set WA2AI_WHATSAPP_VERSION=auto and allow HTTPS to web.whatsapp.com.':
+    'La versión {1} del cliente es de hace {2} días, y WhatsApp rechazó las anteriores a los {3} días: actualice wa2ai, o indique WA2AI_WHATSAPP_VERSION=auto y permita HTTPS a web.whatsapp.com.',
   'Fix the database (see reason): wa2ai then connects again. WhatsApp queues what is sent meanwhile.':
     'Repare la base de datos (vea el motivo): wa2ai se conecta después. WhatsApp guarda lo que se envía mientras tanto.',
   'Nothing to do: a node is about to connect this account.':

@@ -39,7 +39,10 @@ export const SPANISH_SETTINGS: Readonly<Record<string, string>> = {
     'Número de mensajes seguidos con aspecto automático a partir del cual el chat cuenta como bucle de respuestas automáticas y no se responde. 0 lo desactiva.',
   'A message that arrives sooner than this after our reply can look automatic, in milliseconds.':
     'Un mensaje que llega antes de este tiempo tras nuestra respuesta puede parecer automático, en milisegundos.',
-  'WhatsApp Web version to report to WhatsApp.': 'Versión de WhatsApp Web que se comunica a WhatsApp.',
+  'WhatsApp Web version to report to WhatsApp. `auto`: the one in Baileys, or a newer one that WhatsApp serves; looked up once a day and when WhatsApp refuses a version. `built-in`: the one in Baileys; nothing is looked up.':
+    'Versión de WhatsApp Web que se comunica a WhatsApp. `auto`: la de Baileys, o una más nueva que WhatsApp sirve; se consulta una vez al día y cuando WhatsApp rechaza una versión. `built-in`: la de Baileys; no se consulta nada.',
+  'Service worker of WhatsApp Web, whose `client_revision` is the current version.':
+    'Service worker de WhatsApp Web, cuyo `client_revision` es la versión actual.',
   'Time limit of one attempt, in milliseconds.': 'Tiempo límite de un intento, en milisegundos.',
   'Minimum number of attempts per message when the agent rejects it.':
     'Número mínimo de intentos por mensaje cuando el agente lo rechaza.',

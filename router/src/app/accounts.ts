@@ -16,6 +16,7 @@ import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.t
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import type { ClientVersions } from '../providers/baileys/connection/client-versions.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
@@ -34,6 +35,7 @@ const POLL_EVERY_MS = 5_000;
 export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
   config: Config;
   faults: FaultPoints;
+  versions: ClientVersions;
   /** Address of the pages. */
   url: string;
   log: Logger;

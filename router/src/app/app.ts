@@ -12,6 +12,7 @@ import { createHostedAgents, createHosting } from './hosting.ts';
 import { createNpc } from './npc.ts';
 import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
+import { createClientVersions } from './provider.ts';
 import { createTasks } from './tasks.ts';
 import { createTurns } from './turns.ts';
 import { createWebhooks } from './webhooks.ts';
@@ -69,6 +70,7 @@ export async function createApp(
       ...createNpc(config, delivering, log),
       ...createA2a(delivering, log),
     };
+    const clientVersions = createClientVersions(config, database, log);
     const tasks = createTasks(parts, log);
     const webhooks = createWebhooks(parts, log);
     const listener = await listenHttp({ config, log: log.child({ mod: 'http' }) });
@@ -76,11 +78,14 @@ export async function createApp(
     const { url } = listener;
     let api: { stop(): Promise<void> } | undefined;
     stops.push(async () => api?.stop());
-    const { untilSettled } = await started(createAccounts({ ...parts, config, faults, url, log }));
+    const { untilSettled } = await started(
+      createAccounts({ ...parts, ...clientVersions.parts, config, faults, url, log }),
+    );
     // Loading and building the API takes as long as connecting: people wait for their answers, requests wait until it is there.
     await untilSettled();
     const { openApi } = await import('./api.ts');
     api = await openApi(config, { ...parts, ...tasks.parts, ...webhooks.parts, logRing, listener }, log);
+    await started(clientVersions);
     await started(tasks);
     await started(followChain(parts, log));
     await started(webhooks);

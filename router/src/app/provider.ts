@@ -8,18 +8,23 @@ import type { Logger } from '../core/ports/logger.ts';
 import type { Outbox } from '../core/ports/outbox.ts';
 import type { Playground } from '../core/ports/playground.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
+import { boundedFetch } from '../infra/agents/transport/bounded-fetch.ts';
+import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock as clock } from '../infra/clock/system-clock.ts';
 import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import type { Postgres } from '../infra/storage/postgres.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
+import { PostgresClientVersions } from '../infra/storage/stores/postgres-client-versions.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
 import { PostgresPlayground } from '../infra/storage/stores/postgres-playground.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
+import { ClientVersions } from '../providers/baileys/connection/client-versions.ts';
 import { downloadMedia } from '../providers/baileys/media/media-download.ts';
 import { PlaygroundProvider } from '../providers/playground/playground-provider.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { FaultPoints } from './fault-points.ts';
+import type { Part } from './part.ts';
 
 /** What an account is connected with. */
 interface ProviderDeps {
@@ -31,9 +36,34 @@ interface ProviderDeps {
   outbox: Pick<Outbox, 'findByWaId'>;
   events: ProviderEvents;
   metrics: Pick<Metrics, 'observeResendRefused'>;
+  versions: ClientVersions;
   bus: ClusterParts['bus'];
   current: CurrentWork;
   log: Logger;
+}
+
+/** The versions of WhatsApp Web that accounts announce; look-ups begin with its start. */
+export function createClientVersions(
+  config: Config,
+  { postgres }: { postgres: Postgres },
+  log: Logger,
+): Part<{ versions: ClientVersions }> {
+  // The address is the operator's; the policy is for those of agents.
+  const egress = new Egress('any');
+  const versions = new ClientVersions({
+    setting: config.whatsappVersion,
+    url: config.whatsappVersionUrl,
+    fetchPage: (url, options) => boundedFetch(url, { method: 'GET', ...options }, egress),
+    store: new PostgresClientVersions(postgres),
+    clock,
+    log: log.child({ mod: 'whatsapp-version' }),
+    random: Math.random,
+  });
+  return {
+    parts: { versions },
+    start: async () => versions.start(),
+    stop: () => versions.stop(),
+  };
 }
 
 /** A way to people. */
@@ -46,7 +76,7 @@ interface ProviderKind {
 
 /** The way into WhatsApp. */
 export const whatsApp: ProviderKind = {
-  create: ({ config, postgres, storage, faults, fence, outbox, events, metrics, current, log }) => {
+  create: ({ config, postgres, storage, faults, fence, outbox, events, metrics, versions, current, log }) => {
     const { accountId } = fence;
     return createBaileysProvider({
       accountId,
@@ -59,7 +89,7 @@ export const whatsApp: ProviderKind = {
       clock,
       log,
       whatsappWsUrl: config.whatsappWsUrl,
-      version: config.whatsappVersion,
+      versions,
       maxMessageAgeMs: config.maxMessageAgeMs,
       pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
       storage,

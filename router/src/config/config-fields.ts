@@ -67,6 +67,16 @@ export const whatsappWsUrl = z.string().superRefine((value, context) => {
   }
 });
 
+/** Where the version of WhatsApp Web is read: https://, or http:// on this machine. */
+export const versionUrl = z.string().superRefine((value, context) => {
+  const url = parsedUrl(value);
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {
+    context.addIssue('must be an https:// URL without a password, such as https://web.whatsapp.com/sw.js');
+  } else if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    context.addIssue('must be https:// unless its host is this machine');
+  }
+});
+
 /** A PostgreSQL to connect to. */
 export const databaseUrl = z.string().refine((value) => {
   const url = parsedUrl(value);

@@ -8,6 +8,7 @@ import {
   parsedUrl,
   phoneNumber,
   retentionDays,
+  versionUrl,
   whatsappWsUrl,
   wholeNumber,
 } from './config-fields.ts';
@@ -161,11 +162,27 @@ const whatsapp = group('WhatsApp', {
     .describe('A message that arrives sooner than this after our reply can look automatic, in milliseconds.'),
   WA2AI_WHATSAPP_VERSION: z
     .string()
-    .regex(/^\d{1,5}\.\d{1,10}\.\d{1,10}$/, 'must be a WhatsApp Web version such as 2.3000.1023223821')
-    .transform((value) => value.split('.').map(Number) as [number, number, number])
+    .regex(
+      /^(?:auto|built-in|\d{1,5}\.\d{1,10}\.\d{1,10})$/,
+      'must be auto, built-in or a WhatsApp Web version such as 2.3000.1043857760',
+    )
+    .transform((value): 'auto' | 'built-in' | [number, number, number] => {
+      if (value === 'auto' || value === 'built-in') return value;
+      const [primary = 0, secondary = 0, tertiary = 0] = value.split('.').map(Number);
+      return [primary, secondary, tertiary];
+    })
+    .prefault('auto')
+    .describe(
+      'WhatsApp Web version to report to WhatsApp. `auto`: the one in Baileys, or a newer one that WhatsApp serves; looked up once a day and when WhatsApp refuses a version. `built-in`: the one in Baileys; nothing is looked up.',
+    )
+    .meta({ values: '`auto`, `built-in`, `2.3000.1043857760`' }),
+  WA2AI_WHATSAPP_VERSION_URL: versionUrl
     .optional()
-    .describe('WhatsApp Web version to report to WhatsApp.')
-    .meta({ shownDefault: "Baileys' own", values: '`2.3000.1023223821`' }),
+    .describe('Service worker of WhatsApp Web, whose `client_revision` is the current version.')
+    .meta({
+      shownDefault: '`https://web.whatsapp.com/sw.js`; with WA2AI_WHATSAPP_WS_URL `/sw.js` of that server',
+      values: '`https://` URL; `http://` only on this machine',
+    }),
 });
 
 const agents = group('Agents', {
@@ -428,6 +445,10 @@ function configOf(
     whatsappWsUrl: values.WA2AI_WHATSAPP_WS_URL,
     whatsappMediaHost: values.WA2AI_WHATSAPP_MEDIA_HOST,
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
+    whatsappVersionUrl:
+      values.WA2AI_WHATSAPP_VERSION_URL ??
+      new URL('/sw.js', (values.WA2AI_WHATSAPP_WS_URL ?? 'wss://web.whatsapp.com').replace(/^ws/, 'http'))
+        .href,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     ffmpeg: values.WA2AI_FFMPEG,
     mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,

@@ -57,8 +57,17 @@ describe('loadConfig', () => {
       },
       logLevel: 'info',
       logFormat: 'json',
+      whatsappVersion: 'auto',
+      whatsappVersionUrl: 'https://web.whatsapp.com/sw.js',
       settings: expect.any(Array),
     });
+  });
+
+  it('looks the version of WhatsApp Web up at the server of WA2AI_WHATSAPP_WS_URL', () => {
+    const of = (url: string) => loadConfig({ WA2AI_WHATSAPP_WS_URL: url }).whatsappVersionUrl;
+    expect(of('ws://127.0.0.1:9000/ws/chat')).toBe('http://127.0.0.1:9000/sw.js');
+    expect(of('wss://proxy.example/ws/chat?x=1')).toBe('https://proxy.example/sw.js');
+    expect(loadConfig({ WA2AI_WHATSAPP_VERSION: 'built-in' }).whatsappVersion).toBe('built-in');
   });
 
   it('reads every variable', () => {
@@ -77,6 +86,7 @@ describe('loadConfig', () => {
       WA2AI_WHATSAPP_WS_URL: 'ws://127.0.0.1:9000/ws/chat',
       WA2AI_WHATSAPP_MEDIA_HOST: '127.0.0.1:9001',
       WA2AI_WHATSAPP_VERSION: '2.3000.1023223821',
+      WA2AI_WHATSAPP_VERSION_URL: 'https://mirror.example/sw.js',
       WA2AI_AGENT_TIMEOUT_MS: '1000',
       WA2AI_AGENT_ATTEMPTS: '1',
       WA2AI_MEDIA_TIMEOUT_MS: '2000',
@@ -137,6 +147,7 @@ describe('loadConfig', () => {
       whatsappWsUrl: 'ws://127.0.0.1:9000/ws/chat',
       whatsappMediaHost: '127.0.0.1:9001',
       whatsappVersion: [2, 3000, 1023223821],
+      whatsappVersionUrl: 'https://mirror.example/sw.js',
       agentTimeoutMs: 1000,
       ffmpeg: '/opt/ffmpeg',
       publicUrl: 'https://wa2ai.example.com/behind',
@@ -235,6 +246,10 @@ describe('loadConfig', () => {
     ['WA2AI_WHATSAPP_WS_URL', 'https://example.com'],
     ['WA2AI_WHATSAPP_WS_URL', 'nowhere'],
     ['WA2AI_WHATSAPP_VERSION', '2.3000'],
+    ['WA2AI_WHATSAPP_VERSION', 'latest'],
+    ['WA2AI_WHATSAPP_VERSION_URL', 'http://web.whatsapp.com/sw.js'],
+    ['WA2AI_WHATSAPP_VERSION_URL', 'https://user:password@web.whatsapp.com/sw.js'],
+    ['WA2AI_WHATSAPP_VERSION_URL', 'sw.js'],
     ['WA2AI_AGENT_TIMEOUT_MS', '30s'],
     ['WA2AI_AGENT_TIMEOUT_MS', '1'],
     ['WA2AI_AGENT_ATTEMPTS', '0'],

@@ -90,6 +90,19 @@ function Facts({ account }: { account: Account }) {
     [text.since, <Time key="since" at={account.since} />],
     [text.why, account.reason && <ServiceText key="why" text={account.reason} />],
     [text.retry, account.retryAt && <Time key="retry" at={account.retryAt} />],
+    [
+      text.version,
+      account.clientVersion &&
+        text.versionOf(
+          account.clientVersion.version,
+          account.clientVersion.source,
+          account.clientVersion.ageDays,
+        ),
+    ],
+    [
+      text.refusedSince,
+      account.clientVersion?.refusedSince && <Time key="refused" at={account.clientVersion.refusedSince} />,
+    ],
     [text.node, account.node],
   ] as const;
   return (

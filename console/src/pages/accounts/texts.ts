@@ -16,6 +16,10 @@ export const useText = texts(
     node: 'Node',
     why: 'Reason',
     retry: 'Next attempt',
+    version: 'Client version',
+    versionOf: (version: string, source: 'built-in' | 'look-up' | 'setting', days: number) =>
+      `${version}, ${days} days old (${{ 'built-in': 'part of Baileys', 'look-up': 'found at WhatsApp', setting: 'set by WA2AI_WHATSAPP_VERSION' }[source]})`,
+    refusedSince: 'Refused since',
     scan: 'On the phone: WhatsApp, Settings, Linked devices, Link a device. Scan this code.',
     qr: 'QR code that links a phone',
     type: 'On the phone: WhatsApp, Settings, Linked devices, Link a device, Link with phone number. Type this code:',
@@ -45,7 +49,8 @@ export const useText = texts(
       waiting: 'Nothing to do: wa2ai connects again. If this lasts, check the network and the database.',
       'logged-out': 'Link this account again with a new code.',
       replaced: 'Stop the other program that uses this link, then restart the account here.',
-      outdated: 'Update wa2ai: WhatsApp no longer accepts this version.',
+      outdated:
+        'WhatsApp refuses this client version. With a time for the next attempt, wa2ai looks for a newer one. If this lasts, update wa2ai.',
       restricted:
         'Wait, and do not write to new contacts. People who wrote before are answered while the account is connected.',
       stopped: 'Wait: the account stops or moves to another node. If this lasts, restart it.',
@@ -99,6 +104,10 @@ export const useText = texts(
     node: 'Nodo',
     why: 'Motivo',
     retry: 'Próximo intento',
+    version: 'Versión del cliente',
+    versionOf: (version: string, source: 'built-in' | 'look-up' | 'setting', days: number) =>
+      `${version}, de hace ${days} días (${{ 'built-in': 'parte de Baileys', 'look-up': 'hallada en WhatsApp', setting: 'indicada por WA2AI_WHATSAPP_VERSION' }[source]})`,
+    refusedSince: 'Rechazada desde',
     scan: 'En el teléfono: WhatsApp, Ajustes, Dispositivos vinculados, Vincular un dispositivo. Escanee este código.',
     qr: 'Código QR que vincula un teléfono',
     type: 'En el teléfono: WhatsApp, Ajustes, Dispositivos vinculados, Vincular un dispositivo, Vincular con el número. Escriba este código:',
@@ -128,7 +137,8 @@ export const useText = texts(
       waiting: 'No hay nada que hacer: wa2ai se conecta otra vez. Si dura, revise la red y la base de datos.',
       'logged-out': 'Vincule esta cuenta otra vez con un código nuevo.',
       replaced: 'Detenga el otro programa que usa este vínculo y reinicie la cuenta aquí.',
-      outdated: 'Actualice wa2ai: WhatsApp ya no acepta esta versión.',
+      outdated:
+        'WhatsApp rechaza esta versión del cliente. Si hay un próximo intento, wa2ai busca una más nueva. Si esto dura, actualice wa2ai.',
       restricted:
         'Espere, y no escriba a contactos nuevos. Quienes ya escribieron reciben respuesta mientras la cuenta está conectada.',
       stopped: 'Espere: la cuenta se detiene o pasa a otro nodo. Si dura, reiníciela.',

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ClientVersion } from '../../core/client-version.ts';
 import type { ProbeResult } from '../../infra/agents/route-probe.ts';
 import type { AgentToCheck, RouteToCheck } from '../../infra/doctor/check-agents.ts';
 import type { RunningService } from '../../infra/doctor/examine.ts';
@@ -42,12 +43,36 @@ async function runningService(cli: Cli): Promise<RunningService | undefined> {
     const api = await cli.api();
     const ready = await api.call<Partial<Ready> | undefined>('GET', '/health/ready', { accept: [503] });
     if (typeof ready?.node !== 'string' || !Array.isArray(ready.reasons)) return undefined;
-    return { reasons: ready.reasons, agents: () => agentFindings(api) };
+    return { reasons: ready.reasons, agents: () => agentFindings(api), versions: () => versionsOf(api) };
   } catch (error) {
     if (!(error instanceof CliError) || error instanceof CliUsageError) throw error;
     if (error.exitCode !== EXIT.refused) return undefined;
     // It runs, as another user.
-    return { reasons: [{ name: 'service', message: error.message }], agents: async () => [] };
+    return {
+      reasons: [{ name: 'service', message: error.message }],
+      agents: async () => [],
+      versions: async () => [],
+    };
+  }
+}
+
+interface ShownAccount {
+  clientVersion?: Pick<ClientVersion, 'version' | 'source'> & { since: string; refusedSince?: string };
+}
+
+/** Empty where the key may not read accounts. */
+async function versionsOf(api: Api): Promise<ClientVersion[]> {
+  try {
+    const { data } = await api.call<{ data: ShownAccount[] }>('GET', '/api/accounts');
+    return data.flatMap(({ clientVersion: shown }) => {
+      if (!shown) return [];
+      const { version, source, since, refusedSince } = shown;
+      const refused = refusedSince !== undefined && { refusedSinceMs: Date.parse(refusedSince) };
+      return [{ version, source, sinceMs: Date.parse(since), ...refused }];
+    });
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return [];
   }
 }
 

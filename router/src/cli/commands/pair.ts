@@ -9,12 +9,14 @@ import { part } from './show-list.ts';
 const POLL_MS = 1_000;
 
 /** States that no waiting changes. */
-const ENDS = ['passkey-required', 'replaced', 'outdated', 'stopped'];
+const ENDS = ['passkey-required', 'replaced', 'stopped'];
 
 interface Account {
   accountId: string;
   state: string;
   nextAction: string;
+  /** In `outdated`: when a newer version is looked for; absent: only an operator can change it. */
+  retryAt?: string;
   qr?: string;
   pairingCode?: string;
   phone?: string;
@@ -40,9 +42,11 @@ export function addPair(parent: Command, cli: Cli): void {
           cli.showLine(data, () => `The account "${id}" is linked${data.phone ? ` to ${data.phone}` : ''}.`);
           return;
         }
-        if (ENDS.includes(data.state)) throw new CliError(data.nextAction);
-        const next = data.pairingCode ?? data.qr;
-        if (next !== undefined && next !== shown) await showCode(cli, data);
+        const isOutdated = data.state === 'outdated';
+        if (ENDS.includes(data.state) || (isOutdated && data.retryAt === undefined))
+          throw new CliError(data.nextAction);
+        const next = data.pairingCode ?? data.qr ?? (isOutdated ? data.nextAction : undefined);
+        if (next !== undefined && next !== shown) await showNext(cli, data);
         shown = next ?? shown;
         await sleep(POLL_MS);
       }
@@ -60,8 +64,8 @@ async function onlyAccount(list: () => Promise<{ data: readonly Account[] }>): P
   return first.accountId;
 }
 
-async function showCode(cli: Cli, account: Account): Promise<void> {
-  const { qr, pairingCode } = account;
+async function showNext(cli: Cli, account: Account): Promise<void> {
+  const { qr, pairingCode, nextAction } = account;
   if (cli.isJson) return cli.showLine(account, () => '');
   if (pairingCode !== undefined) {
     const spaced = oneLine(`${pairingCode.slice(0, 4)}-${pairingCode.slice(4)}`);
@@ -70,5 +74,5 @@ async function showCode(cli: Cli, account: Account): Promise<void> {
     const { default: QRCode } = await import('qrcode');
     const picture = await QRCode.toString(qr, { type: 'terminal', small: true });
     cli.say(`On the phone: Linked devices > Link a device. Scan this:\n\n${picture}`);
-  }
+  } else cli.say(nextAction);
 }

@@ -57,7 +57,9 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
     case 'replaced':
       return 'Stop the other program that uses this link, then restart the account here.';
     case 'outdated':
-      return 'Update wa2ai: WhatsApp no longer accepts this client version.';
+      return details.retryAtMs === undefined
+        ? 'Update wa2ai, or set WA2AI_WHATSAPP_VERSION=auto: WhatsApp no longer accepts this client version.'
+        : `Wait: wa2ai looks for a newer client version ${at(details.retryAtMs)} and connects with it. If this lasts, update wa2ai.`;
     case 'restricted':
       if (details.isConnected) {
         const until = details.retryAtMs === undefined ? '' : ` until ${timeText(details.retryAtMs)}`;

@@ -1,3 +1,4 @@
+import type { ClientVersion } from '../client-version.ts';
 import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
 import type { AccountState, MessageKey, OutgoingMessage } from '../models.ts';
 
@@ -23,12 +24,17 @@ export interface AccountStatus {
   pairingCode?: string;
   /** When qr or pairingCode expires. */
   expiresAtMs?: number;
-  /** When the account connects again, in `waiting`; when the limit ends, in `restricted`. */
+  /**
+   * When the account connects again, in `waiting`; when WhatsApp is asked for a newer version, in `outdated`; when the limit
+   * ends, in `restricted`.
+   */
   retryAtMs?: number;
   /** For how long WhatsApp still limits writing to new contacts, in milliseconds; absent while it does not. */
   limitLeftMs?: number;
   /** What is wrong with single messages or keys while the account works; absent when nothing is. */
   problems?: string[];
+  /** The version of WhatsApp Web that the last login announced; absent before the first one. */
+  clientVersion?: ClientVersion;
   /** The linked account, once known. */
   phone?: string;
   lid?: string;

@@ -1,6 +1,13 @@
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../../config/config.ts';
+import { type Config, ConfigError, loadConfig } from '../../config/config.ts';
 import { projectFolder } from '../../config/package-version.ts';
+import {
+  ageDaysOf,
+  ageProblem,
+  BUILT_IN,
+  type ClientVersion,
+  VERSION_SOURCES,
+} from '../../core/client-version.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkDataFolder, checkDisk, checkNode, checkPort, checkSecretFile } from './check-machine.ts';
@@ -15,6 +22,8 @@ export interface RunningService {
   reasons: ReadonlyArray<{ name: string; message: string }>;
   /** What was found about its agents. */
   agents(): Promise<Finding[]>;
+  /** The versions of WhatsApp Web that its accounts announce. */
+  versions(): Promise<ClientVersion[]>;
 }
 
 const NOT_RUNNING: Finding = {
@@ -56,15 +65,17 @@ export async function examine({ env, service, log, nowMs }: ExamineDeps): Promis
   findings.push({ check: 'settings', level: 'ok', message: 'All settings are valid.' });
   const { dataDir, egress, host, port, whatsappWsUrl } = config;
   const secrets = [env.WA2AI_API_KEY_FILE, config.dataKeyFile ?? join(dataDir, 'data-key'), '.env'];
-  const [ofPort, ofDisk, ofFolder, ofDatabase, ofWhatsApp, ofAgents, ...ofFiles] = await Promise.all([
-    checkPort(host, port, service !== undefined),
-    checkDisk(dataDir),
-    checkDataFolder(dataDir),
-    checkDatabase(config, join(projectFolder(), 'prisma'), { log, nowMs }),
-    checkWhatsApp(nowMs, whatsappWsUrl?.replace(/^ws/, 'http')),
-    service?.agents() ?? [NOT_RUNNING],
-    ...secrets.flatMap((path) => (path ? [checkSecretFile(path)] : [])),
-  ]);
+  const [ofPort, ofDisk, ofFolder, ofDatabase, ofWhatsApp, ofAgents, versions, ...ofFiles] =
+    await Promise.all([
+      checkPort(host, port, service !== undefined),
+      checkDisk(dataDir),
+      checkDataFolder(dataDir),
+      checkDatabase(config, join(projectFolder(), 'prisma'), { log, nowMs }),
+      checkWhatsApp(nowMs, whatsappWsUrl?.replace(/^ws/, 'http')),
+      service?.agents() ?? [NOT_RUNNING],
+      service?.versions() ?? [],
+      ...secrets.flatMap((path) => (path ? [checkSecretFile(path)] : [])),
+    ]);
   findings.push(
     ofPort,
     ofDisk,
@@ -73,6 +84,7 @@ export async function examine({ env, service, log, nowMs }: ExamineDeps): Promis
     ...ofDatabase,
     ...ofWhatsApp,
   );
+  findings.push(...versionFindings(versions.length > 0 ? versions : [configuredVersion(config)], nowMs()));
   findings.push(...ofAgents, egressFinding(egress));
   const waiting = (service?.reasons ?? []).map(
     ({ name, message }): Finding => ({
@@ -83,6 +95,35 @@ export async function examine({ env, service, log, nowMs }: ExamineDeps): Promis
     }),
   );
   return [...findings, ...waiting];
+}
+
+/** What a service that does not run would announce first, as far as it is known without its database. */
+function configuredVersion({ whatsappVersion }: Pick<Config, 'whatsappVersion'>): ClientVersion {
+  const { version, builtAtMs } = BUILT_IN;
+  if (typeof whatsappVersion === 'string') return { version, source: 'built-in', sinceMs: builtAtMs };
+  return { version: whatsappVersion.join('.'), source: 'setting', sinceMs: builtAtMs };
+}
+
+/** One finding for each version. */
+export function versionFindings(versions: readonly ClientVersion[], nowMs: number): Finding[] {
+  const check = 'version';
+  return [...new Map(versions.map((each) => [each.version, each])).values()].map((each): Finding => {
+    const { version, source, refusedSinceMs } = each;
+    const message = `WhatsApp Web version ${version}, ${ageDaysOf(each, nowMs)} days old. ${VERSION_SOURCES[source]}`;
+    const fix =
+      'Update wa2ai, or set WA2AI_WHATSAPP_VERSION=auto and allow outgoing connections to web.whatsapp.com on port 443.';
+    if (refusedSinceMs !== undefined) {
+      const since = new Date(refusedSinceMs).toISOString();
+      return { check, level: 'error', message: `${message} WhatsApp refuses it since ${since}.`, fix };
+    }
+    if (ageProblem(each, nowMs) === undefined) return { check, level: 'ok', message };
+    return {
+      check,
+      level: 'warning',
+      message: `${message} WhatsApp refused earlier ones after 135 days.`,
+      fix,
+    };
+  });
 }
 
 function egressFinding(egress: 'private' | 'public' | 'any'): Finding {

@@ -1,5 +1,6 @@
 import { isJidGroup, type WAMessageKey, type WASocket } from '@whiskeysockets/baileys';
 import { jidHash } from '../../core/chat-hash.ts';
+import { ageProblem } from '../../core/client-version.ts';
 import { AlreadyLinkedError } from '../../core/errors.ts';
 import type { MessageKey, OutgoingMessage } from '../../core/models.ts';
 import type { AccountStatus, ChatProvider } from '../../core/ports/chat-provider.ts';
@@ -45,7 +46,12 @@ class BaileysProvider implements ChatProvider {
       accountId,
       store,
       onChange: () => events.status(this.status()),
-      problems: () => this.#problems.sentences(),
+      problems: () => {
+        const { version } = this.#connection;
+        const problem = version && ageProblem(version, clock.now());
+        return [...this.#problems.sentences(), ...(problem === undefined ? [] : [problem])];
+      },
+      version: () => this.#connection.version,
       clock,
       log,
     });

@@ -8,6 +8,7 @@ import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
+import type { ClientVersions } from './connection/client-versions.ts';
 import type { openSocket } from './connection/open-socket.ts';
 
 export interface BaileysProviderOptions {
@@ -23,8 +24,8 @@ export interface BaileysProviderOptions {
   log: Logger;
   /** WebSocket server to use instead of WhatsApp's. */
   whatsappWsUrl?: string;
-  /** WhatsApp Web version to report. Default: the one of Baileys. */
-  version?: readonly [number, number, number];
+  /** Which version of WhatsApp Web a login announces. */
+  versions: Pick<ClientVersions, 'choose' | 'known' | 'refused' | 'accepted' | 'untilOther'>;
   /** Older messages are stored and not answered. */
   maxMessageAgeMs: number;
   /** Digits of a number: pair by code for it instead of by QR. */

@@ -73,6 +73,10 @@ describe('the Spanish texts of the service', () => {
       ...sentencesIn([`${CORE}/routing`, `${CORE}/policies`, `${CORE}/turns`], { except: [FOR_CHATS] }),
       ...sentencesIn(['router/src/providers/baileys/connection/disconnect-table.ts']),
       ...sentencesIn(['router/src/providers/baileys/connection/account-connection.ts']),
+      ...sentencesIn([
+        'router/src/providers/baileys/connection/client-versions.ts',
+        `${CORE}/client-version.ts`,
+      ]),
       ...sentencesIn(['router/src/providers/baileys/account/account-problems.ts']),
       ...sentencesIn([`${CORE}/cluster/cluster-view.ts`]),
       ...sentencesIn([`${REST}/guard.ts`, `${REST}/restrictions.ts`]),

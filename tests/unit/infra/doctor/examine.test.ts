@@ -13,7 +13,7 @@ import {
   checkSecretFile,
 } from '../../../../router/src/infra/doctor/check-machine.ts';
 import { checkWhatsApp } from '../../../../router/src/infra/doctor/check-network.ts';
-import { examine } from '../../../../router/src/infra/doctor/examine.ts';
+import { examine, versionFindings } from '../../../../router/src/infra/doctor/examine.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);
@@ -84,6 +84,23 @@ describe('wa2ai doctor', () => {
     expect(clockFinding(5_000, 0, 9_000)).toMatchObject({ level: 'ok' });
     expect(clockFinding(20_000, 0, 1_000)).toMatchObject({ level: 'warning', message: /by 19 s/ });
     expect(clockFinding(0, 20_000, 21_000)).toMatchObject({ level: 'warning', message: /by 20 s/ });
+  });
+
+  it('shows each version that accounts announce, and warns from day 90 on and when WhatsApp refuses one', () => {
+    const dayMs = 86_400_000;
+    const of = (days: number, more = {}) =>
+      ({ version: `2.3000.${days}`, source: 'look-up', sinceMs: NOW_MS - days * dayMs, ...more }) as const;
+    expect(
+      versionFindings([of(89), of(89), of(90), of(1, { refusedSinceMs: NOW_MS })], NOW_MS),
+    ).toMatchObject([
+      { level: 'ok', message: 'WhatsApp Web version 2.3000.89, 89 days old. It was found at WhatsApp.' },
+      {
+        level: 'warning',
+        message: expect.stringMatching(/90 days old/),
+        fix: expect.stringMatching(/WA2AI_WHATSAPP_VERSION=auto/),
+      },
+      { level: 'error', message: expect.stringMatching(/refuses it since 2026-11-23T12:00:00\.000Z/) },
+    ]);
   });
 
   it('finds a WhatsApp that does not answer, and a clock that differs', async () => {

@@ -6,6 +6,7 @@ import { createBaileysProvider } from '../../../../router/src/providers/baileys/
 import type { OpenedSocket } from '../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { openAuthState } from '../../../../router/src/providers/baileys/signal/auth-state.ts';
 import { MemoryAccountStore } from '../../../doubles/memory-account-store.ts';
+import { builtInVersion } from '../../../doubles/memory-client-versions.ts';
 import { MemoryJournal } from '../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../doubles/memory-key-store.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -80,6 +81,7 @@ async function setup({ isLinked = true } = {}) {
     findSentMessage: async () => undefined,
     clock,
     log,
+    versions: builtInVersion(clock),
     maxMessageAgeMs: 60_000,
     random: () => 0,
     connect: () => {

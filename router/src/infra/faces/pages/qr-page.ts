@@ -14,7 +14,7 @@ const TITLES: Record<AccountState, string> = {
   waiting: 'Reconnecting soon',
   'logged-out': 'Logged out',
   replaced: 'Another client took over',
-  outdated: 'wa2ai is too old for WhatsApp',
+  outdated: 'WhatsApp refuses this client version',
   restricted: 'WhatsApp limits this account',
   stopped: 'Stopped',
 };
@@ -152,7 +152,7 @@ function picture({ state, accountId, qr, pairingCode }: AccountStatus): Html | u
 }
 
 function timing({ state, retryAtMs }: AccountStatus, nowMs: number): Html | undefined {
-  if (state !== 'waiting' || retryAtMs === undefined) return undefined;
+  if ((state !== 'waiting' && state !== 'outdated') || retryAtMs === undefined) return undefined;
   const seconds = Math.max(0, Math.round((retryAtMs - nowMs) / 1000));
   return html`<p class="faint">${seconds === 0 ? 'Reconnecting now.' : `Next attempt in ${durationText(seconds)}.`}</p>`;
 }

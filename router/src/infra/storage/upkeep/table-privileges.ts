@@ -55,6 +55,8 @@ export const TABLES = [
   'stat',
   'webhook',
   'webhook_delivery',
+  'whatsapp_version',
+  'whatsapp_version_look_up',
 ] as const;
 
 /** A missing privilege on a table or sequence; `right` is null if the table itself is missing. */

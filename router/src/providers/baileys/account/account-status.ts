@@ -1,3 +1,4 @@
+import type { ClientVersion } from '../../../core/client-version.ts';
 import { nextActionOf } from '../../../core/cluster/account-state.ts';
 import type { AccountState } from '../../../core/models.ts';
 import type { AccountRecord, AccountStore } from '../../../core/ports/account-store.ts';
@@ -31,6 +32,8 @@ export interface AccountStatusTrackerOptions {
   onChange(status: AccountStatus): void;
   /** Problems that the state does not show. */
   problems(): string[];
+  /** The version of WhatsApp Web that the last login announced. */
+  version(): ClientVersion | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -95,6 +98,7 @@ export class AccountStatusTracker {
       isStorageTrouble,
     } = this.#situation;
     const problems = this.#options.problems();
+    const clientVersion = this.#options.version();
     const hasCode = qr !== undefined || pairingCode !== undefined;
     return {
       accountId: this.#options.accountId,
@@ -108,6 +112,7 @@ export class AccountStatusTracker {
       ...(expiresAtMs !== undefined && { expiresAtMs }),
       ...(retryAtMs !== undefined && { retryAtMs }),
       ...(problems.length > 0 && { problems }),
+      ...(clientVersion && { clientVersion }),
       ...definedOf(this.#identity),
     };
   }

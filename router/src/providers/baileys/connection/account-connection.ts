@@ -1,4 +1,5 @@
 import type { BinaryNode, WAMessageKey, WASocket } from '@whiskeysockets/baileys';
+import type { ClientVersion } from '../../../core/client-version.ts';
 import { LeaseLostError, NotConnectedError, StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { AccountLimits } from '../account/account-limits.ts';
@@ -11,8 +12,9 @@ import { ackOf, ReceiptBatch, receiptsOf } from '../outbound/receipts.ts';
 import { ResendContent } from '../outbound/resend-content.ts';
 import { Sender } from '../outbound/sender.ts';
 import type { BaileysProviderOptions } from '../provider-options.ts';
+import { tripleOf, type VersionWait } from './client-versions.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
-import { ConnectionPostponedError, restrictionOf } from './disconnect-table.ts';
+import { ConnectionPostponedError, restrictionOf, VersionRefusedError } from './disconnect-table.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
 import { createSocketMemory, type SocketMemory } from './socket-config.ts';
 import { listenTo } from './socket-listeners.ts';
@@ -51,6 +53,13 @@ export class AccountConnection {
   #isOpen = false;
   #isReplayed = false;
   #isAbandoned = false;
+  /** What the last login announced. */
+  #version: ClientVersion | undefined;
+  /** Versions that were refused for this account in this process. */
+  readonly #refused = new Set<string>();
+  #wasOpen = false;
+  /** A person wants the next login, whatever was refused before. */
+  #isAsked = false;
 
   constructor(options: BaileysProviderOptions, parts: AccountConnectionParts) {
     const { clock, log, events, random = Math.random } = options;
@@ -83,6 +92,8 @@ export class AccountConnection {
       isTakeOver: options.fence?.isTakeOver ?? false,
       closed: () => this.#closed(),
       archiveKeys: () => this.#archiveKeys(),
+      untilOtherVersion: (isByWhatsApp, signal, onWait) =>
+        this.#untilOtherVersion(isByWhatsApp, signal, onWait),
       onPhase: (phase) => this.#onPhase(phase),
       clock,
       log,
@@ -99,11 +110,13 @@ export class AccountConnection {
 
   /** Makes a new socket now, in any state. */
   restart(): Promise<void> {
+    this.#isAsked = true;
     return this.#manager.restart();
   }
 
   /** Ends the link: the next socket has new keys. */
   restartUnlinked(): Promise<void> {
+    this.#isAsked = true;
     return this.#manager.restart(() => this.#archiveKeys());
   }
 
@@ -125,6 +138,11 @@ export class AccountConnection {
   /** Ends the current connection as if it had broken. */
   breakOff(reason: string): void {
     this.#manager.breakOff(reason);
+  }
+
+  /** The version of WhatsApp Web that the last login announced; undefined before the first one. */
+  get version(): ClientVersion | undefined {
+    return this.#version && this.#options.versions.known(this.#version);
   }
 
   /** What is known of groups, by JID. */
@@ -223,12 +241,13 @@ export class AccountConnection {
   }
 
   async #open(): Promise<WASocket> {
-    const { accountId, storage, whatsappWsUrl, version, log, connect = openSocket } = this.#options;
+    const { accountId, storage, whatsappWsUrl, log, connect = openSocket } = this.#options;
     const { account, limits, pairing } = this.#parts;
     const auth = await account.load();
     const ban = limits.connection.current();
     if (ban) throw new ConnectionPostponedError(ban.reason, ban.leftMs);
     await storage?.check();
+    const version = await this.#chooseVersion();
     await auth.prepare();
     await this.#replay();
     if (!auth.isLinked()) pairing.show();
@@ -242,10 +261,36 @@ export class AccountConnection {
       getMessage: (key) => this.#resend.find(key),
       mayUse: () => this.#mayUseSocket(),
       whatsappWsUrl,
-      version,
+      version: tripleOf(version.version),
       log,
     });
     return this.#opened.socket;
+  }
+
+  /** @throws {VersionRefusedError} WhatsApp refuses the only version, and nobody asked for a login */
+  async #chooseVersion(): Promise<ClientVersion> {
+    const { versions } = this.#options;
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
+    const chosen = await versions.choose();
+    this.#version = chosen;
+    // An account that was open may still be accepted with a version that was refused for another one.
+    const wasRefused = !this.#wasOpen || this.#refused.has(chosen.version);
+    if (chosen.refusedSinceMs !== undefined && wasRefused && !isAsked) throw new VersionRefusedError();
+    return chosen;
+  }
+
+  async #untilOtherVersion(
+    isByWhatsApp: boolean,
+    signal: AbortSignal,
+    onWait: (wait: VersionWait) => void,
+  ): Promise<void> {
+    const { versions } = this.#options;
+    const version = this.#version;
+    if (!version) return;
+    this.#refused.add(version.version);
+    if (isByWhatsApp) await versions.refused(version);
+    await versions.untilOther(version, signal, onWait);
   }
 
   #attach(socket: WASocket): () => void {
@@ -300,6 +345,9 @@ export class AccountConnection {
     if (phase.state === 'open') {
       this.#isOpen = true;
       limits.connection.forget();
+      this.#refused.clear();
+      this.#wasOpen = true;
+      if (this.#version) void this.#options.versions.accepted(this.#version);
       inbound.loggedIn();
       this.showOpen();
       if (this.#opened && account.auth) void this.#locks.opened(this.#opened.socket, account.auth);

@@ -11,7 +11,8 @@ export type ConnectionPhase =
   | { state: 'open' }
   | { state: 'waiting'; reason: string; retryAtMs: number; isStorageTrouble?: boolean }
   | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
-  | { state: 'passkey-required' | 'logged-out' | 'replaced' | 'outdated'; reason: string }
+  | { state: 'outdated'; reason: string; retryAtMs?: number }
+  | { state: 'passkey-required' | 'logged-out' | 'replaced'; reason: string }
   | { state: 'stopped' };
 
 export interface ConnectionOptions<S extends ManagedSocket> {
@@ -26,6 +27,16 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   closed(): Promise<void>;
   /** Called when WhatsApp ended the link, which makes the keys useless. Called again after a rejection. */
   archiveKeys(): Promise<void>;
+  /**
+   * WhatsApp refuses the client version, now or before (`isByWhatsApp: false`): resolves when another one is known, or when
+   * `signal` aborts. Must not reject.
+   * @param onWait shows why and until when it waits
+   */
+  untilOtherVersion(
+    isByWhatsApp: boolean,
+    signal: AbortSignal,
+    onWait: (wait: { reason: string; retryAtMs?: number }) => void,
+  ): Promise<void>;
   onPhase(phase: ConnectionPhase): void;
   clock: Clock;
   log: Logger;
@@ -148,6 +159,14 @@ export class ConnectionManager<S extends ManagedSocket> {
         quick += 1;
         if (quick <= MAX_QUICK) continue;
         action = { kind: 'back-off', reason: disconnect.reason };
+      }
+      if (action.kind === 'outdated') {
+        const onWait = (wait: { reason: string; retryAtMs?: number }) =>
+          onPhase({ state: 'outdated', ...wait });
+        await this.#options.untilOtherVersion(action.isByWhatsApp, signal, onWait);
+        if (action.isByWhatsApp) quick += 1;
+        if (quick <= MAX_QUICK) continue;
+        action = { kind: 'back-off', reason: 'WhatsApp refused several client versions in a row' };
       }
       if (action.kind === 'replaced' && isTakeOver && reclaims < MAX_RECLAIMS) {
         reclaims += 1;

@@ -18,7 +18,12 @@ export interface Disconnect {
   isWithoutKeys?: boolean;
   /** Not attempted: an earlier ban or limit lasts for this long. */
   postponedForMs?: number;
+  /** Not attempted: WhatsApp refused this client version before. */
+  isVersionRefused?: boolean;
 }
+
+/** The connection was not attempted: WhatsApp refuses the only client version that is known. */
+export class VersionRefusedError extends Error {}
 
 /** The connection was not attempted: an earlier ban or limit of WhatsApp is active. */
 export class ConnectionPostponedError extends Error {
@@ -39,7 +44,8 @@ export type DisconnectAction =
   | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
   | { kind: 'passkey-required'; reason: string }
   | { kind: 'replaced'; reason: string }
-  | { kind: 'outdated'; reason: string }
+  /** `isByWhatsApp` is false when the login was not attempted. */
+  | { kind: 'outdated'; isByWhatsApp: boolean }
   | { kind: 'restricted'; reason: string; forMs: number };
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -64,6 +70,7 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
   if (postponedForMs !== undefined) {
     return { kind: 'restricted', reason: disconnect.reason, forMs: postponedForMs };
   }
+  if (disconnect.isVersionRefused) return { kind: 'outdated', isByWhatsApp: false };
   if (disconnect.isWithoutKeys) {
     return { kind: 'logged-out', reason: disconnect.reason, isByWhatsApp: false };
   }
@@ -85,7 +92,7 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
       };
     case 405:
     case 409:
-      return { kind: 'outdated', reason: `WhatsApp refused this client version (${code}).` };
+      return { kind: 'outdated', isByWhatsApp: true };
     case 429:
     case 463:
       return {
@@ -138,5 +145,6 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
     ...(error instanceof StorageUnavailableError && { isStorageTrouble: true }),
     ...(error instanceof CredentialsDamagedError && { isWithoutKeys: true }),
     ...(error instanceof ConnectionPostponedError && { postponedForMs: error.forMs }),
+    ...(error instanceof VersionRefusedError && { isVersionRefused: true }),
   };
 }

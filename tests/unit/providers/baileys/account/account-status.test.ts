@@ -28,6 +28,7 @@ function setup(onChange?: (status: AccountStatus) => void) {
     accountId: 'main',
     store,
     onChange: onChange ?? ((status) => void reported.push(status)),
+    version: () => undefined,
     problems: () => problems,
     clock,
     log,

@@ -19,6 +19,7 @@ beforeEach(() => {
     accountId: 'main',
     store: new MemoryAccountStore(),
     onChange: () => undefined,
+    version: () => undefined,
     problems: () => [],
     clock,
     log: recordingLog(),

@@ -12,6 +12,7 @@ import {
 } from '../../../../../router/src/providers/baileys/connection/account-connection.ts';
 import type { OpenedSocket } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import type { BaileysProviderOptions } from '../../../../../router/src/providers/baileys/provider-options.ts';
+import { builtInVersion } from '../../../../doubles/memory-client-versions.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
@@ -79,6 +80,7 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
       accountId: 'main',
       clock,
       log: recordingLog(),
+      versions: builtInVersion(clock),
       events: { receipts: async () => undefined },
       random: () => 0,
       connect: () => {

@@ -57,6 +57,11 @@ let openFails: boolean;
 let isLinked: boolean;
 let draw: number;
 let isTakeOver: boolean;
+let waits: Array<{
+  isByWhatsApp: boolean;
+  onWait(wait: { reason: string; retryAtMs?: number }): void;
+  found(): void;
+}>;
 let manager: ConnectionManager<FakeSocket>;
 
 beforeEach(() => {
@@ -72,6 +77,7 @@ beforeEach(() => {
   isLinked = true;
   draw = 0.5;
   isTakeOver = false;
+  waits = [];
   manager = new ConnectionManager({
     open: async () => {
       if (openFails) throw new Error('no database');
@@ -99,6 +105,11 @@ beforeEach(() => {
       if (putAsideFailures >= 0) throw new Error('no database');
       keyArchivals += 1;
     },
+    untilOtherVersion: (isByWhatsApp, signal, onWait) =>
+      new Promise((resolve) => {
+        waits.push({ isByWhatsApp, onWait, found: resolve });
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      }),
     onPhase: (phase) => phases.push(phase),
     clock,
     log: recordingLog(),
@@ -152,7 +163,6 @@ describe('one connection', () => {
   it.each([
     [401, 'logged-out', 1],
     [403, 'logged-out', 1],
-    [405, 'outdated', 0],
     [440, 'replaced', 0],
   ])('stops on %s as %s', async (code, state, archivals) => {
     await start();
@@ -161,6 +171,43 @@ describe('one connection', () => {
     expect(last()?.state).toBe(state);
     expect(keyArchivals).toBe(archivals);
     await clock.advanceMs(24 * 60 * 60 * 1000);
+    expect(sockets).toHaveLength(1);
+  });
+
+  it.each([405, 409])(
+    'waits after %s until another client version is known, and connects at once',
+    async (code) => {
+      await start();
+      socket().closes(code);
+      await settle();
+      waits[0]?.onWait({ reason: 'refused', retryAtMs: 7 });
+      expect(last()).toEqual({ state: 'outdated', reason: 'refused', retryAtMs: 7 });
+      expect(waits).toMatchObject([{ isByWhatsApp: true }]);
+      await clock.advanceMs(24 * 60 * 60 * 1000);
+      expect(sockets).toHaveLength(1);
+      waits[0]?.found();
+      await settle();
+      expect(sockets).toHaveLength(2);
+    },
+  );
+
+  it('backs off when WhatsApp refuses one client version after the other', async () => {
+    await start();
+    for (let round = 0; round < 6; round++) {
+      socket().closes(405);
+      await settle();
+      waits.at(-1)?.found();
+      await settle();
+    }
+    expect(last()?.state).toBe('waiting');
+    expect(sockets).toHaveLength(6);
+  });
+
+  it('ends while it waits for another client version when it is stopped', async () => {
+    await start();
+    socket().closes(405);
+    await settle();
+    await manager.stop();
     expect(sockets).toHaveLength(1);
   });
 

@@ -126,6 +126,13 @@ export function createMetrics(deps: {
     'account',
     'state',
   );
+  const versionAge = gauge(
+    'wa2ai_whatsapp_version_age_seconds',
+    'Age of the WhatsApp Web version that the account announces, in seconds. WhatsApp refused earlier ones at 135 days.',
+    'account',
+    'version',
+    'source',
+  );
   const leaseEpoch = gauge(
     'wa2ai_account_lease_epoch',
     'Epoch of the lease under which the node runs the WhatsApp account. It grows each time a node takes the account.',
@@ -223,9 +230,15 @@ export function createMetrics(deps: {
       const phases = deps.agentPhases();
       for (const state of AGENT_PHASES) hostedAgents.set({ state }, phases.get(state) ?? 0);
       accountState.reset();
-      for (const { accountId, state } of accounts.list()) {
+      versionAge.reset();
+      for (const { accountId, state, clientVersion } of accounts.list()) {
         for (const known of ACCOUNT_STATES) {
           accountState.set({ account: accountId, state: known }, Number(known === state));
+        }
+        if (clientVersion) {
+          const { version, source, sinceMs } = clientVersion;
+          const ageSeconds = Math.max((systemClock.now() - sinceMs) / 1000, 0);
+          versionAge.set({ account: accountId, version, source }, ageSeconds);
         }
       }
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ageDaysOf, type ClientVersion } from '../../../../core/client-version.ts';
 import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
@@ -11,6 +12,12 @@ const EXAMPLE = {
   nextAction: 'Nothing to do: connected.',
   isConnected: true,
   since: '2026-01-31T11:58:00.000Z',
+  clientVersion: {
+    version: '2.3000.1043857760',
+    source: 'built-in' as const,
+    since: '2026-07-25T00:00:00.000Z',
+    ageDays: 12,
+  },
   phone: '5493777111111',
   name: 'Shop',
   node: 'n-3f2a',
@@ -43,11 +50,31 @@ export const accountView = z
         'Eight letters to type on the phone, while pairing by code. Needs the scope `accounts:manage`.',
       ),
     expiresAt: timeView.optional().describe('When `qr` or `pairingCode` expires.'),
-    retryAt: timeView.optional().describe('When wa2ai connects again, or when the limit of WhatsApp ends.'),
+    retryAt: timeView
+      .optional()
+      .describe(
+        'When wa2ai connects again, looks for a newer version (`outdated`), or when the limit of WhatsApp ends.',
+      ),
     problems: z
       .array(z.string())
       .optional()
       .describe('Problems with single messages or keys while the account works.'),
+    clientVersion: z
+      .object({
+        version: z.string().describe('The version of WhatsApp Web that the last login announced.'),
+        source: z
+          .enum(['built-in', 'look-up', 'setting'])
+          .describe(
+            '`built-in`: part of Baileys · `look-up`: found at WhatsApp · `setting`: `WA2AI_WHATSAPP_VERSION`.',
+          ),
+        since: timeView.describe(
+          'When WhatsApp built it; for a version that is not built in, when wa2ai first saw it.',
+        ),
+        ageDays: z.int().describe('WhatsApp refused earlier versions at 135 days.'),
+        refusedSince: timeView.optional().describe('Since when WhatsApp refuses it; absent: it does not.'),
+      })
+      .optional()
+      .describe('Absent before the first login of the node that runs the account.'),
     phone: z.string().optional(),
     lid: z.string().optional(),
     name: z.string().optional(),
@@ -104,12 +131,24 @@ export function withoutCodes(status: AccountStatus): AccountStatus {
 
 /** Times as text. */
 export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
-  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, ...rest } = status;
+  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, clientVersion, ...rest } = status;
   return {
     ...rest,
     since: new Date(sinceMs).toISOString(),
     ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
     ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
+    ...(clientVersion && { clientVersion: versionViewOf(clientVersion) }),
+  };
+}
+
+function versionViewOf(shown: ClientVersion): z.input<typeof accountView>['clientVersion'] {
+  const { version, source, sinceMs, refusedSinceMs } = shown;
+  return {
+    version,
+    source,
+    since: new Date(sinceMs).toISOString(),
+    ageDays: ageDaysOf(shown, Date.now()),
+    ...(refusedSinceMs !== undefined && { refusedSince: new Date(refusedSinceMs).toISOString() }),
   };
 }
 

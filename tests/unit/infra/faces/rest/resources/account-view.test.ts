@@ -36,6 +36,7 @@ describe('accountViewOf', () => {
       retryAtMs: 2,
       limitLeftMs: 3,
       problems: ['p'],
+      clientVersion: { version: '2.3000.1', source: 'look-up', sinceMs: 4, refusedSinceMs: 5 },
       phone: '5491',
       lid: '7',
       name: 'Shop',

@@ -1,0 +1,42 @@
+/** The version of WhatsApp Web that an account announces, and what is known of it. Times are epoch milliseconds. */
+export interface ClientVersion {
+  /** `2.3000.1043857760` */
+  version: string;
+  /** `built-in`: part of Baileys · `look-up`: found at WhatsApp · `setting`: WA2AI_WHATSAPP_VERSION. */
+  source: 'built-in' | 'look-up' | 'setting';
+  /** When WhatsApp built it; for a version that is not built in, when wa2ai first saw it. */
+  sinceMs: number;
+  /** WhatsApp refuses it since then; absent: it does not. */
+  refusedSinceMs?: number;
+}
+
+/**
+ * The version in Baileys, and the day on which WhatsApp built it: version 1.5.4908 of the npm package
+ * @wppconnect/wa-version lists the build before it (…1043850389) with this day and the one after it (…1043861459) with the
+ * morning of the next one. A test fails when the installed Baileys has another version.
+ */
+export const BUILT_IN = { version: '2.3000.1043857760', builtAtMs: Date.UTC(2026, 6, 25) };
+
+const DAY_MS = 86_400_000;
+/** WhatsApp refused both earlier versions of Baileys at an age of 135 days: six weeks are left to act. */
+const OLD_DAYS = 90;
+const REFUSED_DAYS = 135;
+
+/** Age in whole days; 0 when this machine's clock is behind. */
+export function ageDaysOf({ sinceMs }: Pick<ClientVersion, 'sinceMs'>, nowMs: number): number {
+  return Math.max(Math.floor((nowMs - sinceMs) / DAY_MS), 0);
+}
+
+/** One sentence about a version that WhatsApp may soon refuse; undefined: it is young enough. */
+export function ageProblem(version: ClientVersion, nowMs: number): string | undefined {
+  const days = ageDaysOf(version, nowMs);
+  if (days < OLD_DAYS) return undefined;
+  return `The client version ${version.version} is ${days} days old, and WhatsApp refused earlier ones after ${REFUSED_DAYS} days: update wa2ai, or set WA2AI_WHATSAPP_VERSION=auto and allow HTTPS to web.whatsapp.com.`;
+}
+
+/** Where a version comes from, as one sentence. */
+export const VERSION_SOURCES: Record<ClientVersion['source'], string> = {
+  'built-in': 'It is part of Baileys.',
+  'look-up': 'It was found at WhatsApp.',
+  setting: 'WA2AI_WHATSAPP_VERSION names it.',
+};

@@ -1,0 +1,310 @@
+import { BUILT_IN, type ClientVersion, VERSION_SOURCES } from '../../../core/client-version.ts';
+import type { ClientVersionStore, StoredVersions } from '../../../core/ports/client-versions.ts';
+import type { Clock } from '../../../core/ports/clock.ts';
+import type { Logger } from '../../../core/ports/logger.ts';
+import { backoffMs } from '../../../core/retry.ts';
+import { type FetchPage, readClientRevision } from './client-revision.ts';
+
+/** A version of WhatsApp Web as Baileys takes it. */
+export type Version = readonly [number, number, number];
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** WhatsApp counts about 70,000 revisions a day: no real one is further ahead of the built-in one. */
+const MAX_AHEAD = 500_000_000;
+/** How often a node checks whether the daily look-up is due; also the time between failed ones. */
+const CHECK_EVERY_MS = HOUR_MS;
+/** Failed daily look-ups of all nodes are at least this far apart. */
+const FAILED_GAP_MS = 50 * 60_000;
+/** A refusal this soon after a look-up for a refusal gets the result of that one. */
+const SHARED_MS = 5_000;
+/** First and longest wait for a newer version. */
+const FIRST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = HOUR_MS;
+/** How long a look-up of another node is waited for, and how often its end is checked. */
+const OTHER_NODE_MS = 15_000;
+const OTHER_NODE_POLL_MS = 500;
+
+const NOTHING_STORED: StoredVersions = { versions: [], lookUp: { isRunning: false } };
+
+export interface ClientVersionsOptions {
+  /** `auto`: what WhatsApp serves, when it is newer than the built-in one · `built-in` · always this one. */
+  setting: 'auto' | 'built-in' | Version;
+  /** The service worker of WhatsApp Web, for `auto`. */
+  url: string;
+  fetchPage: FetchPage;
+  store: ClientVersionStore;
+  clock: Clock;
+  log: Logger;
+  random(): number;
+}
+
+/** What an account shows while it waits for another version. */
+export interface VersionWait {
+  reason: string;
+  /** When WhatsApp is asked for a newer version again; absent: only an operator can change the version. */
+  retryAtMs?: number;
+}
+
+/**
+ * Which version of WhatsApp Web the accounts of this node announce. Look-ups run beside connections, once a day for all
+ * nodes, and when WhatsApp refuses a version; a result is used from the next login on.
+ */
+export class ClientVersions {
+  readonly #options: ClientVersionsOptions;
+  readonly #stopping = new AbortController();
+  #stored = NOTHING_STORED;
+  #running: Promise<void> | undefined;
+  #lookingUp: Promise<void> | undefined;
+  #lookingForOther: Promise<void> | undefined;
+  /** Refusals that the database does not have, with their time. */
+  readonly #unstored = new Map<string, number>();
+  /** Look-ups for refusals since the last new version, and when the next one is due, on the monotonic clock. */
+  #attempt = 0;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #nextAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ClientVersionsOptions) {
+    this.#options = options;
+  }
+
+  /** Begins the daily look-ups; returns at once. */
+  start(): void {
+    if (this.#options.setting === 'auto') this.#running = this.#keepLooking();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([this.#running, this.#lookingUp?.catch(() => undefined)]);
+  }
+
+  /**
+   * The version for the next login: the highest one that WhatsApp does not refuse; when it refuses all, the highest one.
+   * @throws {StorageUnavailableError} what all nodes know cannot be read
+   */
+  async choose(): Promise<ClientVersion> {
+    const { setting, store } = this.#options;
+    if (typeof setting === 'object') await this.#see(textOf(setting));
+    this.#stored = await store.read();
+    return this.#chosen();
+  }
+
+  /** What is known of a version now. */
+  known({ version, source }: Pick<ClientVersion, 'version' | 'source'>): ClientVersion {
+    const stored = this.#stored.versions.find((each) => each.version === version);
+    const isBuiltIn = version === BUILT_IN.version;
+    const sinceMs = isBuiltIn ? BUILT_IN.builtAtMs : (stored?.firstSeenMs ?? this.#options.clock.now());
+    // WhatsApp builds no lower number later.
+    const isOlder = compare(version, BUILT_IN.version) < 0;
+    const refusedSinceMs = stored?.refusedAtMs ?? this.#unstored.get(version);
+    return {
+      version,
+      source,
+      sinceMs: isOlder ? Math.min(sinceMs, BUILT_IN.builtAtMs) : sinceMs,
+      ...(refusedSinceMs !== undefined && { refusedSinceMs }),
+    };
+  }
+
+  /** WhatsApp refused a login with this version; all nodes know it from now on. */
+  async refused({ version, source }: ClientVersion): Promise<void> {
+    const { clock, log } = this.#options;
+    log.warn({ version, source }, 'WhatsApp refuses this client version');
+    await this.#store(version, true);
+    if (clock.monotonicMs() - this.#lookedAtMs > SHARED_MS) this.#nextAtMs = clock.monotonicMs();
+  }
+
+  /** WhatsApp accepted a login with this version. */
+  async accepted({ version }: ClientVersion): Promise<void> {
+    this.#attempt = 0;
+    if (this.known({ version, source: 'built-in' }).refusedSinceMs !== undefined) {
+      await this.#store(version, false);
+    }
+  }
+
+  /**
+   * Looks for another version than a refused one, with a growing wait between look-ups, until there is one or `signal`
+   * aborts. Never rejects.
+   * @param onWait called before each wait
+   */
+  async untilOther(
+    refused: ClientVersion,
+    signal: AbortSignal,
+    onWait: (wait: VersionWait) => void,
+  ): Promise<void> {
+    const { clock, log } = this.#options;
+    const isAuto = this.#options.setting === 'auto';
+    onWait(this.#waitOf(refused, isAuto ? clock.now() : undefined));
+    while (!signal.aborted) {
+      try {
+        if (isOther(await this.choose(), refused)) return;
+        if (isAuto && clock.monotonicMs() >= this.#nextAtMs) {
+          await this.#lookUpForRefusal();
+          if (isOther(await this.choose(), refused)) return;
+        }
+      } catch (error) {
+        log.debug({ err: error }, 'versions of WhatsApp Web not read, retrying');
+      }
+      const waitMs = isAuto ? Math.max(this.#nextAtMs - clock.monotonicMs(), 1_000) : CHECK_EVERY_MS;
+      onWait(this.#waitOf(refused, isAuto ? Math.round(clock.now() + waitMs) : undefined));
+      await clock.sleep(waitMs, signal).catch(() => undefined);
+    }
+  }
+
+  async #keepLooking(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stopping;
+    for (let round = 0; !signal.aborted; round += 1) {
+      try {
+        const minGapMs = round === 0 ? 0 : FAILED_GAP_MS;
+        await this.#lookUp({ maxAgeMs: DAY_MS, minGapMs });
+      } catch (error) {
+        log.debug({ err: error }, 'look-up of the WhatsApp version not begun');
+      }
+      await clock.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** One for all accounts that wait. */
+  #lookUpForRefusal(): Promise<void> {
+    this.#lookingForOther ??= this.#lookForOther().finally(() => {
+      this.#lookingForOther = undefined;
+    });
+    return this.#lookingForOther;
+  }
+
+  async #lookForOther(): Promise<void> {
+    const { clock, store, random } = this.#options;
+    this.#lookedAtMs = clock.monotonicMs();
+    try {
+      const isOwn = await this.#lookUp({ maxAgeMs: 0, minGapMs: 0 });
+      const untilMs = clock.monotonicMs() + OTHER_NODE_MS;
+      while (!isOwn && clock.monotonicMs() < untilMs && (await store.read()).lookUp.isRunning) {
+        await clock.sleep(OTHER_NODE_POLL_MS, this.#stopping.signal);
+      }
+    } finally {
+      this.#attempt += 1;
+      const limits = { attempt: this.#attempt, baseMs: FIRST_WAIT_MS, maxMs: MAX_WAIT_MS };
+      const waitMs = (backoffMs({ ...limits, random: () => 1 }) + backoffMs({ ...limits, random })) / 2;
+      this.#nextAtMs = clock.monotonicMs() + waitMs;
+    }
+  }
+
+  /** One look-up at a time on this node. @returns false: it is not due, or another node makes it */
+  async #lookUp(due: { maxAgeMs: number; minGapMs: number }): Promise<boolean> {
+    if (this.#lookingUp) {
+      await this.#lookingUp;
+      return true;
+    }
+    let isBegun = false;
+    this.#lookingUp = (async () => {
+      isBegun = await this.#options.store.begin(due);
+      if (isBegun) await this.#lookUpNow();
+    })().finally(() => {
+      this.#lookingUp = undefined;
+    });
+    await this.#lookingUp;
+    return isBegun;
+  }
+
+  async #lookUpNow(): Promise<void> {
+    const { url, fetchPage, store, clock, log } = this.#options;
+    const read = await readClientRevision(url, { fetchPage, clock, signal: this.#stopping.signal });
+    const isPlausible = read.kind === 'found' && Math.abs(read.revision - BUILT_IN_REVISION) <= MAX_AHEAD;
+    if (isPlausible) {
+      const version = `2.3000.${read.revision}`;
+      const isNew = this.#stored.lookUp.version !== version;
+      if (isNew) log.info({ version, url: shownUrl(url) }, 'current version of WhatsApp Web found');
+      await store.end({ version, url: shownUrl(url) });
+    } else if (this.#stopping.signal.aborted) {
+      await store.end();
+    } else {
+      const problem = read.kind === 'found' ? `it names revision ${read.revision}` : read.problem;
+      log.warn({ url: shownUrl(url), problem }, 'current version of WhatsApp Web not found');
+      await store.end();
+    }
+  }
+
+  #chosen(): ClientVersion {
+    const candidates = this.#candidates().map((each) => this.known(each));
+    const accepted = candidates.find(({ refusedSinceMs }) => refusedSinceMs === undefined);
+    return accepted ?? candidates[0] ?? this.known({ version: BUILT_IN.version, source: 'built-in' });
+  }
+
+  /** Highest first. */
+  #candidates(): Array<Pick<ClientVersion, 'version' | 'source'>> {
+    const { setting } = this.#options;
+    const builtIn = { version: BUILT_IN.version, source: 'built-in' as const };
+    if (setting === 'built-in') return [builtIn];
+    if (setting !== 'auto') return [{ version: textOf(setting), source: 'setting' }];
+    const found = this.#stored.lookUp.version;
+    if (found === undefined || compare(found, BUILT_IN.version) <= 0) return [builtIn];
+    return [{ version: found, source: 'look-up' }, builtIn];
+  }
+
+  #waitOf(refused: ClientVersion, retryAtMs: number | undefined): VersionWait {
+    const { refusedSinceMs = this.#options.clock.now() } = this.known(refused);
+    const since = `WhatsApp refuses the client version ${refused.version} since ${timeText(refusedSinceMs)}.`;
+    const { setting, url } = this.#options;
+    const reason = `${since} ${VERSION_SOURCES[refused.source]}`;
+    if (setting !== 'auto') return { reason };
+    const { version } = this.#stored.lookUp;
+    const found =
+      version === undefined || version === refused.version
+        ? `No newer version was found at ${hostOf(url)}.`
+        : `The current version at ${hostOf(url)} is ${version}.`;
+    return { reason: `${reason} ${found}`, ...(retryAtMs !== undefined && { retryAtMs }) };
+  }
+
+  async #see(version: string): Promise<void> {
+    if (!this.#stored.versions.some((each) => each.version === version))
+      await this.#options.store.see(version);
+  }
+
+  async #store(version: string, isRefused: boolean): Promise<void> {
+    const { store, clock, log } = this.#options;
+    this.#unstored.delete(version);
+    try {
+      await store.setRefused(version, isRefused);
+      this.#stored = await store.read();
+    } catch (error) {
+      if (isRefused) this.#unstored.set(version, clock.now());
+      log.warn({ err: error, version }, 'refusal of a client version not stored');
+    }
+  }
+}
+
+const BUILT_IN_REVISION = Number(BUILT_IN.version.split('.')[2]);
+
+/** As Baileys takes it. */
+export function tripleOf(version: string): Version {
+  const [primary = 0, secondary = 0, tertiary = 0] = version.split('.').map(Number);
+  return [primary, secondary, tertiary];
+}
+
+function textOf(version: Version): string {
+  return version.join('.');
+}
+
+/** Below 0 when `a` is lower. */
+function compare(a: string, b: string): number {
+  const [x, y] = [tripleOf(a), tripleOf(b)];
+  return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
+}
+
+function isOther(chosen: ClientVersion, refused: ClientVersion): boolean {
+  return chosen.version !== refused.version || chosen.refusedSinceMs === undefined;
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
+}
+
+/** Without a query, which may have a secret. */
+function shownUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+function timeText(timeMs: number): string {
+  return `${new Date(timeMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
