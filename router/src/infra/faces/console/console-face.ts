@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import type { Request, RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 import { projectFolder } from '../../../config/package-version.ts';
 import type { Face } from '../rest/face.ts';
+import { type StaticBody, sendStatic, staticBody } from '../rest/static-body.ts';
 
 /** Only files of this service, no inline script or style, and no frame around the page. */
 const POLICY = [
@@ -52,6 +53,17 @@ export function consoleFace(folder = join(projectFolder(), 'dist', 'console')): 
 }
 
 function handlerOf(folder: string, listed: () => ReadonlySet<string>): RequestHandler {
+  const read = new Map<string, Promise<StaticBody>>();
+  const bodyOf = async (name: string, type: string): Promise<StaticBody> => {
+    const copies = ENCODINGS.filter(({ ending }) => listed().has(name + ending));
+    const encoded = await Promise.all(
+      copies.map(async (copy) => ({
+        name: copy.name,
+        bytes: await readFile(join(folder, name + copy.ending)),
+      })),
+    );
+    return staticBody(await readFile(join(folder, name)), type, encoded);
+  };
   return async (request, response, next) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return next('router');
     const isBare = request.originalUrl.split('?')[0]?.endsWith('/console');
@@ -60,28 +72,15 @@ function handlerOf(folder: string, listed: () => ReadonlySet<string>): RequestHa
     const name = request.path === '/' ? 'index.html' : request.path.slice(1);
     const type = TYPES[extname(name)];
     if (type === undefined || !listed().has(name)) return next('router');
-    await send(request, response, { folder, name, type, listed: listed() });
+    const body = read.get(name) ?? bodyOf(name, type);
+    read.set(name, body);
+    body.catch(() => read.delete(name));
+    sendStatic(request, response, await body, {
+      'Content-Security-Policy': POLICY,
+      // Names in assets/ have a hash of their content.
+      ...(name.startsWith('assets/') && { 'Cache-Control': 'public, max-age=31536000, immutable' }),
+    });
   };
-}
-
-async function send(
-  request: Request,
-  response: Response,
-  file: { folder: string; name: string; type: string; listed: ReadonlySet<string> },
-): Promise<void> {
-  const encoding = ENCODINGS.find(
-    ({ name, ending }) => file.listed.has(file.name + ending) && request.acceptsEncodings(name) === name,
-  );
-  const bytes = await readFile(join(file.folder, file.name + (encoding?.ending ?? '')));
-  response.set({
-    'Content-Security-Policy': POLICY,
-    'Content-Type': file.type,
-    // Names in assets/ have a hash of their content.
-    'Cache-Control': file.name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
-    Vary: 'Accept-Encoding',
-    ...(encoding && { 'Content-Encoding': encoding.name }),
-  });
-  response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
 function listOf(folder: string): ReadonlySet<string> {

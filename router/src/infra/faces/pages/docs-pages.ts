@@ -4,8 +4,10 @@ import { Marked } from 'marked';
 import { projectFolder } from '../../../config/package-version.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
+import { type ApiResponse, type Call, requestOf } from '../rest/response.ts';
+import { type StaticBody, sendStatic, staticBody } from '../rest/static-body.ts';
 import { Html, html } from './html.ts';
-import { page } from './page-frame.ts';
+import { page, pagePolicy } from './page-frame.ts';
 
 const FOLDER = join(projectFolder(), 'docs');
 const ALL_PAGES = html`<a href="README.md">Documentation</a>`;
@@ -37,6 +39,21 @@ const markdown = new Marked({
  */
 export function docsPages(): Endpoint[] {
   const notFound = { description: 'No such page.', schema: problemSchema };
+  const unchanged = { description: 'The client has it: `If-None-Match` names its `ETag`.' };
+  // Only what the folder lists: their number is small.
+  const made = new Map<string, Promise<StaticBody>>();
+  const answer = async (
+    call: Pick<Call<unknown, unknown>, 'request'>,
+    path: string,
+    make: () => Promise<StaticBody>,
+    headers?: Record<string, string>,
+  ): Promise<ApiResponse> => {
+    const making = made.get(path) ?? make();
+    made.set(path, making);
+    making.catch(() => made.delete(path));
+    const body = await making;
+    return { status: 200, stream: (response) => sendStatic(requestOf(call), response, body, headers) };
+  };
   return [
     endpoint({
       tag: 'Documentation',
@@ -56,13 +73,26 @@ export function docsPages(): Endpoint[] {
       scopes: 'public',
       summary: 'A page of the documentation',
       params: { name: 'Name of the page, such as `troubleshooting.md`, or without its ending.' },
-      responses: { 200: { description: 'The page.', contentType: 'text/html' }, 404: notFound },
-      handle: async ({ params: { name = '' } }) => {
+      responses: {
+        200: { description: 'The page.', contentType: 'text/html' },
+        304: unchanged,
+        404: notFound,
+      },
+      handle: async (call) => {
+        const { name = '' } = call.params;
         const file = name.includes('.') ? name : `${name}.md`;
-        const text = (await readListed(FOLDER, file, /\.md$/)).toString();
-        const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
-        const main = new Html(await markdown.parse(text));
-        return page({ status: 200, title, aside: ALL_PAGES, main, isWide: true, home: '../' });
+        return answer(
+          call,
+          file,
+          async () => {
+            const text = (await readListed(FOLDER, file, /\.md$/)).toString();
+            const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
+            const main = new Html(await markdown.parse(text));
+            const shown = page({ status: 200, title, aside: ALL_PAGES, main, isWide: true, home: '../' });
+            return staticBody(shown.html ?? '', 'text/html; charset=utf-8');
+          },
+          pagePolicy(),
+        );
       },
     }),
     endpoint({
@@ -73,11 +103,17 @@ export function docsPages(): Endpoint[] {
       scopes: 'public',
       summary: 'A picture of the documentation',
       params: { name: 'Name of the file, such as `chat.svg`.' },
-      responses: { 200: { description: 'The picture.', contentType: 'image/*' }, 404: notFound },
-      handle: async ({ params: { name = '' } }) => {
-        const bytes = await readListed(join(FOLDER, 'images'), name, /\.(svg|png)$/);
-        if (name.endsWith('.png')) return { status: 200, png: bytes };
-        return { status: 200, headers: { 'content-type': 'image/svg+xml' }, text: bytes.toString() };
+      responses: {
+        200: { description: 'The picture.', contentType: 'image/*' },
+        304: unchanged,
+        404: notFound,
+      },
+      handle: async (call) => {
+        const { name = '' } = call.params;
+        return answer(call, `images/${name}`, async () => {
+          const bytes = await readListed(join(FOLDER, 'images'), name, /\.(svg|png)$/);
+          return staticBody(bytes, name.endsWith('.png') ? 'image/png' : 'image/svg+xml; charset=utf-8');
+        });
       },
     }),
   ];

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { ApiResponse } from '../rest/response.ts';
 import { Html, html } from './html.ts';
 
@@ -78,7 +78,6 @@ export function page(input: {
   /** Where the start page is, seen from this one. */
   home?: string;
 }): ApiResponse {
-  const nonce = randomBytes(16).toString('base64');
   const { reloadSeconds, script } = input;
   const document = html`<!doctype html>
 <html lang="${input.language ?? 'en'}">
@@ -88,30 +87,38 @@ export function page(input: {
 <meta name="robots" content="noindex">
 <title>${input.title} · wa2ai</title>
 <link rel="icon" href="${FAVICON}">
-<style nonce="${nonce}">${new Html(STYLE)}</style>
+<style>${new Html(STYLE)}</style>
 ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
 </head>
 <body class="${input.isWide && 'wide'}">
 <header><a href="${input.home ?? './'}"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 4h16v12H9l-5 4z"/></svg>wa2ai</a><span>${input.aside}</span></header>
 <main>${input.main}</main>
-${script !== undefined && html`<script nonce="${nonce}">${new Html(script)}</script>`}
+${script !== undefined && html`<script>${new Html(script)}</script>`}
 </body>
 </html>
 `;
   return {
     status: input.status,
-    headers: {
-      'content-security-policy': [
-        "default-src 'none'",
-        `style-src 'nonce-${nonce}'`,
-        `script-src 'nonce-${nonce}'`,
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-      ].join('; '),
-    },
+    headers: pagePolicy(script),
     html: document.toString(),
   };
+}
+
+/** The policy of a page: only this very style and script run, and nothing of another site. */
+export function pagePolicy(script?: string): { 'content-security-policy': string } {
+  const policy = [
+    "default-src 'none'",
+    `style-src ${hashSource(STYLE)}`,
+    `script-src ${script === undefined ? "'none'" : hashSource(script)}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return { 'content-security-policy': policy.join('; ') };
+}
+
+function hashSource(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -3,7 +3,8 @@ import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObj
 import { packageVersion } from '../../../config/package-version.ts';
 import { type Endpoint, endpoint, TAGS } from './endpoint.ts';
 import { problemSchema, rateLimitSchema } from './problem.ts';
-import type { ResponseDoc } from './response.ts';
+import { type ResponseDoc, requestOf } from './response.ts';
+import { type StaticBody, sendStatic, staticBody } from './static-body.ts';
 
 type Document = ReturnType<typeof createDocument>;
 
@@ -55,9 +56,9 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKe
   );
 }
 
-/** `GET /openapi.json`: describes the given endpoints and itself. Generated at the first request. */
+/** `GET /openapi.json`: describes the given endpoints and itself. Generated, written and compressed at the first request. */
 export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: boolean }): Endpoint {
-  let document: Document | undefined;
+  let document: Promise<StaticBody> | undefined;
   const own: Endpoint = endpoint({
     method: 'get',
     path: '/openapi.json',
@@ -67,10 +68,15 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
     scopes: 'public',
     responses: {
       200: { description: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string() }) },
+      304: { description: 'The client has it: `If-None-Match` names its `ETag`.' },
     },
-    handle: () => {
-      document ??= openApiDocument([...others, own], options);
-      return { status: 200, json: document };
+    handle: async (call) => {
+      document ??= staticBody(
+        JSON.stringify(openApiDocument([...others, own], options)),
+        'application/json; charset=utf-8',
+      );
+      const body = await document;
+      return { status: 200, stream: (response) => sendStatic(requestOf(call), response, body) };
     },
   });
   return own;
@@ -143,7 +149,10 @@ function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperati
     ...(definition.scopes !== 'public' && {
       403: 'The key lacks a scope, or is restricted to other chats, routes or accounts.',
     }),
-    ...(body && { 413: 'The body is larger than 1 MB.', 415: 'The body is not JSON.' }),
+    ...(body && {
+      413: `The body is larger than ${definition.scopes === 'public' ? '8 kB' : '1 MB'}.`,
+      415: 'The body is not JSON.',
+    }),
   };
   const entries = [
     ...Object.entries(problems).map(([status, description]) => [status, problemDoc(description)] as const),
