@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const TOKEN_BYTES = 32;
 const ID_BYTES = 9;
@@ -28,4 +28,25 @@ export function sessionTokenHash(token: string): Buffer {
  */
 export function adminKeyMac(adminKey: string, token: string): Buffer {
   return createHmac('sha256', adminKey).update(`wa2ai session ${token}`).digest();
+}
+
+/**
+ * What a browser keeps to show that this user signed in with it. Nothing of it is stored: it is a code of the stored hash of
+ * the password, so that it ends with the password. It allows nothing but attempts that have a count of their own.
+ */
+export function newDevice(name: string, passwordHash: string): string {
+  const id = randomBytes(ID_BYTES).toString('base64url');
+  return `${id}.${deviceMac(id, name, passwordHash)}`;
+}
+
+/** The id of the browser; undefined: this user never signed in with it, or had another password. */
+export function deviceIdOf(device: string, name: string, passwordHash: string): string | undefined {
+  const [id = '', mac = ''] = device.split('.');
+  const expected = Buffer.from(deviceMac(id, name, passwordHash));
+  const given = Buffer.from(mac);
+  return given.length === expected.length && timingSafeEqual(given, expected) ? id : undefined;
+}
+
+function deviceMac(id: string, name: string, passwordHash: string): string {
+  return createHmac('sha256', passwordHash).update(`wa2ai device ${id} ${name}`).digest('base64url');
 }

@@ -9,7 +9,7 @@ import type { Logger } from '../../../core/ports/logger.ts';
 import type { LoginAttempts } from '../../../core/ports/login-attempts.ts';
 import type { PasswordHasher } from '../../../core/ports/password-hasher.ts';
 import type { Access, Connection } from './access.ts';
-import { adminKeyMac, newSessionToken, sessionTokenHash } from './session-token.ts';
+import { adminKeyMac, deviceIdOf, newDevice, newSessionToken, sessionTokenHash } from './session-token.ts';
 
 /** When too many passwords wait for their check. */
 const BUSY_WAIT_MS = 2_000;
@@ -30,10 +30,13 @@ export interface SignInDeps {
 export interface SignInFrom {
   connection: Connection;
   userAgent?: string;
+  /** What the browser got when it signed in before. */
+  device?: string;
 }
 
 export type SignInResult =
-  | { kind: 'signed-in'; token: string; session: ConsoleSession }
+  /** `device`: for the browser to keep; absent after a login with the admin key. */
+  | { kind: 'signed-in'; token: string; session: ConsoleSession; device?: string }
   /** `user`: the name is that of a user; a name that is unknown may be a mistyped password and is not repeated. */
   | { kind: 'refused'; user?: string }
   | { kind: 'delayed'; retryAfterMs: number };
@@ -58,17 +61,26 @@ export class SignIn {
   /** Takes as long for an unknown name as for a known one. @throws {StorageUnavailableError} */
   async withPassword(name: string, password: string, from: SignInFrom): Promise<SignInResult> {
     const user = await this.#deps.users.find(name);
-    const checked = await this.checkPassword({ name, user, password, address: from.connection.address });
+    const known = user && from.device && deviceIdOf(from.device, user.name, user.passwordHash);
+    const checked = await this.checkPassword({
+      ...{ name, user, password, address: from.connection.address },
+      ...(known && { browser: `device:${known}` }),
+    });
     if (checked !== 'correct') {
       if (checked !== 'wrong') return checked;
       return { kind: 'refused', ...(user && { user: user.name }) };
     }
-    return this.#begin(from, { userName: name }, () => ({}));
+    const begun = await this.#begin(from, { userName: name }, () => ({}));
+    if (begun.kind !== 'signed-in' || !user) return begun;
+    return { ...begun, device: newDevice(user.name, user.passwordHash) };
   }
 
   /**
-   * Checks a password, and slows down those who guess one.
+   * Checks a password, and slows down those who guess one. Attempts count for the name and for the address, so that anybody
+   * who knows a name delays its other attempts. A browser that the user signed in with before has a count of its own:
+   * attempts of others do not delay it.
    * @param user absent or disabled: no password is correct
+   * @param browser names such a browser
    * @throws {StorageUnavailableError}
    */
   async checkPassword(input: {
@@ -76,29 +88,32 @@ export class SignIn {
     user: StoredConsoleUser | undefined;
     password: string;
     address: string;
+    browser?: string;
   }): Promise<'correct' | 'wrong' | { kind: 'delayed'; retryAfterMs: number }> {
     const { attempts, passwords } = this.#deps;
-    const { name, user, password, address } = input;
+    const { name, user, password, address, browser } = input;
     const addressKey = `address:${networkOf(address)}`;
     // A hash: a person may have typed the password in the place of the name.
     const nameKey = `name:${createHash('sha256').update(userKeyOf(name)).digest('hex')}`;
-    const rules: Array<[string, DelayRule]> = [
-      [addressKey, ADDRESS_DELAYS],
-      [nameKey, NAME_DELAYS],
-    ];
+    const rules: Array<[string, DelayRule]> =
+      browser === undefined
+        ? [
+            [addressKey, ADDRESS_DELAYS],
+            [nameKey, NAME_DELAYS],
+          ]
+        : [[browser, NAME_DELAYS]];
     for (const [key, rule] of rules) {
       const retryAfterMs = await attempts.begin({ key, delaysMs: delaysOf(rule) });
       if (retryAfterMs > 0) return { kind: 'delayed', retryAfterMs };
     }
     const isCorrect = await passwords.verify(user?.passwordHash, password);
     if (isCorrect === 'busy') {
-      await attempts.undo(addressKey);
-      await attempts.undo(nameKey);
+      for (const [key] of rules) await attempts.undo(key);
       return { kind: 'delayed', retryAfterMs: BUSY_WAIT_MS };
     }
     if (isCorrect && user && !user.disabledAt) {
-      await attempts.undo(addressKey);
-      await attempts.forget(nameKey);
+      if (browser === undefined) await attempts.undo(addressKey);
+      await attempts.forget(browser ?? nameKey);
       return 'correct';
     }
     this.#failures += 1;

@@ -5,16 +5,15 @@ import { MIN_PASSWORD_CHARS } from '../../../core/access/password-problem.ts';
 import type { ConsoleSessions } from '../../../core/ports/console-sessions.ts';
 import type { ConsoleUsers } from '../../../core/ports/console-users.ts';
 import type { PasswordHasher } from '../../../core/ports/password-hasher.ts';
-import type { SignIn, SignInFrom, SignInResult } from '../access/sign-in.ts';
+import type { SignIn, SignInResult } from '../access/sign-in.ts';
 import type { UserPresence } from '../access/user-presence.ts';
 import { refuseForeignOrigin } from '../rest/cross-site.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
-import { connectionOf } from '../rest/guard.ts';
 import { HttpProblem, LoginDelayedProblem } from '../rest/problem.ts';
-import { hashedPassword, signedIn } from '../rest/resources/session-api.ts';
+import { hashedPassword, signedIn, signInCookies, signInFrom } from '../rest/resources/session-api.ts';
 import { userNameField } from '../rest/resources/users-api.ts';
 import { type ApiResponse, type Call, requestOf } from '../rest/response.ts';
-import { endedSessionCookie, sessionCookie } from '../rest/session-cookie.ts';
+import { endedSessionCookie } from '../rest/session-cookie.ts';
 import { html } from './html.ts';
 import { LOGIN_TEXTS, languageOf } from './login-texts.ts';
 import { ownPath } from './own-path.ts';
@@ -71,8 +70,12 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
         const name = body.name?.trim() ?? '';
         const result =
           name === ''
-            ? await signIn.withAdminKey(body.key?.trim() ?? '', fromOf(call))
-            : await signIn.withPassword(name, body.password ?? '', fromOf(call));
+            ? await signIn.withAdminKey(body.key?.trim() ?? '', signInFrom(requestOf(call), config.publicUrl))
+            : await signIn.withPassword(
+                name,
+                body.password ?? '',
+                signInFrom(requestOf(call), config.publicUrl),
+              );
         return signedInTo(call, result, location, name === '');
       },
     }),
@@ -138,7 +141,11 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
         const created = await users.create({ name, role: 'owner', passwordHash });
         await presence.refresh();
         if (typeof created === 'string') return home;
-        const result = await signIn.withPassword(name, body.password, fromOf(call));
+        const result = await signIn.withPassword(
+          name,
+          body.password,
+          signInFrom(requestOf(call), config.publicUrl),
+        );
         return { ...signedInTo(call, result, '/', false), object: name };
       },
     }),
@@ -152,12 +159,13 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
   ): ApiResponse {
     const request = requestOf(call);
     try {
-      const { token, session } = signedIn(result, (user) => {
+      const begun = signedIn(result, (user) => {
         if (request.res) request.res.locals.objectId = user;
       });
-      const cookie = sessionCookie(request, token, config.publicUrl);
+      const { session } = begun;
+      const cookies = signInCookies(request, begun, config.publicUrl);
       const caller = { kind: 'session' as const, session: { id: session.id, user: session.user } };
-      const headers = { location: `.${location}`, 'set-cookie': cookie };
+      const headers = { location: `.${location}`, 'set-cookie': cookies };
       return { status: 303, caller, object: session.id, headers };
     } catch (error) {
       if (!(error instanceof HttpProblem)) throw error;
@@ -172,12 +180,6 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       return { ...form, status, headers: headers ?? {} };
     }
   }
-}
-
-function fromOf(call: Pick<Call<unknown, unknown>, 'request'>): SignInFrom {
-  const request = requestOf(call);
-  const userAgent = request.get('user-agent');
-  return { connection: connectionOf(request), ...(userAgent !== undefined && { userAgent }) };
 }
 
 /** What the login form offers: only ways in that exist. */
@@ -202,7 +204,8 @@ export function loginPage({ config, presence }: LoginWays, form: LoginForm): Api
   const language = languageOf(request);
   const t = LOGIN_TEXTS[language];
   const hasKey = config.apiKey !== undefined;
-  const hasPasswords = presence.hasUsers || !hasKey;
+  const hasPasswords = presence.hasUsers;
+  const nobody = !hasPasswords && !hasKey && html`<p>${t.noLogin}</p>`;
   const target = html`<input type="hidden" name="page" value="${location}">`;
   const alert = html`<p role="alert" id="problem">${problem}</p>`;
   const keyForm = html`<form method="post" action="login">
@@ -219,6 +222,7 @@ ${target}${isByKey && alert}
     main: html`
 <h1>${t.logIn}</h1>
 <p class="faint">${t.lead}</p>
+${nobody}
 ${
   hasPasswords &&
   html`<form method="post" action="login">

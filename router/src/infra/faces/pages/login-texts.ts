@@ -24,6 +24,8 @@ export const LOGIN_TEXTS = {
     wrong: 'The name or the password is wrong, or the user is disabled.',
     wrongKey: 'The admin key is wrong.',
     delayed: (seconds: number) => `Too many attempts. Try again in ${seconds} s.`,
+    noLogin:
+      'Nobody can log in yet: wa2ai answers only browsers of its own machine, and this request came through a proxy. Set WA2AI_API_KEY, or open /first-run in a browser of that machine.',
     setUp: 'Set up a login',
     setUpLead:
       'wa2ai accepts calls from this machine only, and every program on it can do everything. With an owner, the console and the API need a login or a key.',
@@ -47,6 +49,8 @@ export const LOGIN_TEXTS = {
     wrong: 'El nombre o la contraseña no son correctos, o el usuario está desactivado.',
     wrongKey: 'La clave de administración no es correcta.',
     delayed: (seconds: number) => `Demasiados intentos. Inténtelo de nuevo en ${seconds} s.`,
+    noLogin:
+      'Todavía nadie puede iniciar sesión: wa2ai responde solo a navegadores de su propio equipo, y esta petición llegó a través de un proxy. Defina WA2AI_API_KEY o abra /first-run en un navegador de ese equipo.',
     setUp: 'Configurar un acceso',
     setUpLead:
       'wa2ai acepta llamadas solo de este equipo, y cualquier programa de él puede hacerlo todo. Con un propietario, la consola y la API necesitan una sesión o una clave.',

@@ -33,7 +33,7 @@ export function requestOf({ request }: Pick<Call<unknown, unknown>, 'request'>):
 /** What a handler returns; at most one of json, html, text, png and stream. */
 export interface ApiResponse {
   status: number;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | string[]>;
   /** Whom the call turned out to come from, for the audit log: a browser that has just signed in. */
   caller?: Caller;
   /** Id of what was read, created or changed, for the audit log. Default: `id` of the path. */

@@ -113,33 +113,116 @@ describe('the login form', () => {
 });
 
 describe('the cookie of a session', () => {
-  const cookieFor = async (headers: Record<string, string>) =>
-    (await api.call('POST', '/login', passwordForm(PASSWORD), { ...form, ...headers })).headers.get(
-      'set-cookie',
-    ) ?? '';
+  const login = async (headers: Record<string, string>) => {
+    const answer = await rawRequest(`${api.url}/login`, {
+      method: 'POST',
+      headers: { ...form, ...headers },
+      body: passwordForm(PASSWORD),
+    });
+    return (answer.headers['set-cookie'] ?? []) as string[];
+  };
+  const behindProxy = (origin: string) => login({ host: new URL(origin).host, origin });
 
   it('is not for scripts and not for other sites', async () => {
     await withOwner();
-    const cookie = await cookieFor({});
-    expect(cookie).toMatch(/^wa2ai_session=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/);
+    const [session, device] = await login({});
+    expect(session).toMatch(/^wa2ai_session=[\w-]{43}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(device).toMatch(/^wa2ai_device=[\w-]+\.[\w-]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict$/);
+  });
+
+  it('is over https one that no other port or subdomain can set', async () => {
+    await withOwner();
+    for (const cookie of await behindProxy('https://bot.example')) {
+      expect(cookie).toMatch(
+        /^__Host-wa2ai_\w+=[^;]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+      );
+    }
   });
 
   it('is for https only, and for the path of wa2ai, behind a proxy with TLS', async () => {
     await withOwner({ publicUrl: 'https://bot.example/wa2ai' });
-    const behindProxy = async (origin: string) => {
-      const { headers } = await rawRequest(`${api.url}/login`, {
-        method: 'POST',
-        headers: { ...form, host: new URL(origin).host, origin },
-        body: passwordForm(PASSWORD),
-      });
-      return String(headers['set-cookie']);
+    const prefixed = /^__Secure-wa2ai_session=.*; Path=\/wa2ai; HttpOnly; SameSite=Strict; Secure$/;
+    expect((await behindProxy('https://bot.example'))[0]).toMatch(prefixed);
+    const whole = /^__Host-wa2ai_session=.*; Path=\/; HttpOnly; SameSite=Strict; Secure$/;
+    expect((await behindProxy('https://other.example'))[0]).toMatch(whole);
+    expect((await behindProxy(api.url))[0]).toMatch(/^wa2ai_session=.*; Path=\/; HttpOnly; SameSite=Strict$/);
+  });
+
+  describe('of which the browser sends several', () => {
+    const asked = async (cookie: string, headers: Record<string, string> = {}) => {
+      const answer = await rawRequest(`${api.url}/api/session`, { headers: { cookie, ...headers } });
+      return { status: answer.status, ...JSON.parse(answer.text) };
     };
-    expect(await behindProxy('https://bot.example')).toMatch(
-      /; Path=\/wa2ai; HttpOnly; SameSite=Strict; Secure$/,
-    );
-    expect(await behindProxy('https://other.example')).toMatch(
-      /; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
-    );
-    expect(await behindProxy(api.url)).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
+    const signedIn = async () => {
+      await withOwner();
+      const [plain] = await login({});
+      const [secure] = await behindProxy('https://bot.example');
+      return { plain: plain?.split(';')[0] ?? '', secure: secure?.split(';')[0] ?? '' };
+    };
+
+    it('is refused when another port of the host has added one, in either order', async () => {
+      const { plain } = await signedIn();
+      expect((await asked(plain)).status).toBe(200);
+      const foreign = `wa2ai_session=${'A'.repeat(43)}`;
+      for (const cookie of [`${plain}; ${foreign}`, `${foreign}; ${plain}`, `${plain}; ${plain}`]) {
+        expect(await asked(cookie)).toMatchObject({
+          status: 401,
+          error: expect.stringContaining('two session'),
+        });
+      }
+    });
+
+    it('is the one that only https can set', async () => {
+      const { plain, secure } = await signedIn();
+      await api.call(
+        'POST',
+        '/api/users',
+        { name: 'eve', password: 'staple of the battery', role: 'viewer' },
+        {
+          cookie: plain,
+          'x-wa2ai-csrf': '1',
+          origin: api.url,
+        },
+      );
+      const eve = await api.call('POST', '/login', 'name=eve&password=staple+of+the+battery&page=/', form);
+      const planted = eve.headers.get('set-cookie')?.split(';')[0] ?? '';
+      expect((await asked(planted)).data.name).toBe('eve');
+      for (const cookie of [`${planted}; ${secure}`, `${secure}; ${planted}`]) {
+        expect((await asked(cookie)).data.name).toBe('ana');
+      }
+    });
+
+    it.each<Record<string, string>>([
+      { 'x-forwarded-proto': 'https' },
+      { forwarded: 'for=192.0.2.1;proto=https' },
+      { origin: 'https://bot.example', host: 'bot.example' },
+    ])('is none that http can set, for a browser that uses https: %j', async (headers) => {
+      const { plain, secure } = await signedIn();
+      expect((await asked(plain, headers)).status).toBe(401);
+      expect((await asked(secure, headers)).status).toBe(200);
+    });
+  });
+});
+
+describe('a page behind a proxy, without any login', () => {
+  it.each(['/', '/first-run', '/qr'])(
+    'says at %s that nobody can log in, and how that changes',
+    async (path) => {
+      api = await startHttpApi();
+      const headers = { 'x-forwarded-for': '203.0.113.9' };
+      let answer = await rawRequest(`${api.url}${path}`, { headers });
+      if (answer.status === 303) answer = await rawRequest(`${api.url}/`, { headers });
+      expect(answer.status).toBe(401);
+      expect(answer.text).toContain('WA2AI_API_KEY');
+      expect(answer.text).not.toContain('<form');
+    },
+  );
+
+  it('adds no first owner', async () => {
+    api = await startHttpApi();
+    const headers = { ...form, 'x-real-ip': '203.0.113.9' };
+    const answer = await rawRequest(`${api.url}/first-run`, { method: 'POST', headers, body: ownerForm });
+    expect(answer.status).toBe(303);
+    expect(api.users.byKey.size).toBe(0);
   });
 });

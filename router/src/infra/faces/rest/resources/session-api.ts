@@ -1,3 +1,4 @@
+import type { Request } from 'express';
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import { RESTRICTIONS } from '../../../../core/access/admission.ts';
@@ -13,7 +14,7 @@ import { changedResponse, dataResponse } from '../fields.ts';
 import { connectionOf } from '../guard.ts';
 import { HttpProblem, LoginDelayedProblem, problemSchema, rateLimitSchema } from '../problem.ts';
 import { requestOf } from '../response.ts';
-import { endedSessionCookie, sessionCookie } from '../session-cookie.ts';
+import { deviceCookie, deviceOf, endedSessionCookie, sessionCookie } from '../session-cookie.ts';
 import { callerView, callerViewOf } from './session-view.ts';
 
 export interface SessionApiDeps {
@@ -87,17 +88,15 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
         const { body } = call;
         const request = requestOf(call);
         refuseForeignOrigin(request);
-        const from: SignInFrom = {
-          connection: connectionOf(request),
-          ...(request.get('user-agent') !== undefined && { userAgent: request.get('user-agent') }),
-        };
+        const from = signInFrom(request, config.publicUrl);
         const result =
           'key' in body
             ? await signIn.withAdminKey(body.key, from)
             : await signIn.withPassword(body.name, body.password, from);
-        const { token, session } = signedIn(result, (user) => {
+        const begun = signedIn(result, (user) => {
           if (request.res) request.res.locals.objectId = user;
         });
+        const { session } = begun;
         const caller: Caller = {
           kind: 'session',
           session: { id: session.id, ...(session.user && { user: session.user }) },
@@ -106,7 +105,7 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
           status: 201,
           caller,
           object: session.id,
-          headers: { 'set-cookie': sessionCookie(request, token, config.publicUrl) },
+          headers: { 'set-cookie': signInCookies(request, begun, config.publicUrl) },
           json: { success: true, message: 'Signed in.', data: callerViewOf(caller, CSRF_HEADER) },
         };
       },
@@ -158,7 +157,10 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
         const { name } = own.user;
         const user = await users.find(name);
         const { address } = connectionOf(requestOf(call));
-        const checked = await signIn.checkPassword({ name, user, password: body.currentPassword, address });
+        const checked = await signIn.checkPassword({
+          ...{ name, user, password: body.currentPassword, address },
+          browser: `session:${own.id}`,
+        });
         if (checked === 'wrong') throw new HttpProblem(401, 'LOGIN_FAILED', 'The current password is wrong.');
         if (checked !== 'correct') throw new LoginDelayedProblem(checked.retryAfterMs);
         const passwordHash = await hashedPassword(passwords, body.newPassword, name, 'newPassword');
@@ -172,6 +174,27 @@ export function sessionApi(deps: SessionApiDeps): Endpoint[] {
       },
     }),
   ];
+}
+
+/** The browser that a request comes from. */
+export function signInFrom(request: Request, publicUrl: string | undefined): SignInFrom {
+  const userAgent = request.get('user-agent');
+  const device = deviceOf(request, publicUrl);
+  return {
+    connection: connectionOf(request),
+    ...(userAgent !== undefined && { userAgent }),
+    ...(device !== undefined && { device }),
+  };
+}
+
+/** The `Set-Cookie` values that sign the browser of this request in. */
+export function signInCookies(
+  request: Request,
+  { token, device }: Extract<SignInResult, { kind: 'signed-in' }>,
+  publicUrl: string | undefined,
+): string[] {
+  const session = sessionCookie(request, token, publicUrl);
+  return device === undefined ? [session] : [session, deviceCookie(request, device, publicUrl)];
 }
 
 /**
