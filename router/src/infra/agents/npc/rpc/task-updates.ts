@@ -82,7 +82,10 @@ async function* streamed(
   const url = server.streamUrl(taskId);
   const headers = server.headersFor(url);
   headers.set('accept', 'text/event-stream');
-  if (state.lastEventId !== undefined) headers.set('last-event-id', state.lastEventId);
+  // The agent chose it. Without it, the stream begins from the status.
+  if (state.lastEventId !== undefined && /^[\t\x20-\x7e]*$/.test(state.lastEventId)) {
+    headers.set('last-event-id', state.lastEventId);
+  }
   const idle = new IdleLimit(clock, signal);
   try {
     const opened = await transport.open(url, { method: 'GET', headers, signal: idle.signal });

@@ -45,15 +45,9 @@ export async function sendPush(
   const signer = await key();
   const then = { ...task, updates: task.updates.slice(0, update.number) };
   const { body, contentType } = await serialized(hook, event, then);
-  const headers = new Headers({
-    'content-type': contentType,
-    'x-wa2ai-signature': signer.tokenFor(body, clock.now()),
-  });
-  if (hook.token !== undefined) headers.set('x-a2a-notification-token', hook.token);
-  if (hook.authentication) {
-    const { scheme, credentials } = hook.authentication;
-    headers.set('authorization', `${scheme} ${credentials}`);
-  }
+  const headers = headersOf(hook);
+  headers.set('content-type', contentType);
+  headers.set('x-wa2ai-signature', signer.tokenFor(body, clock.now()));
   const fetched = await withLimit(clock, TIMEOUT_MS, stopping, (signal) =>
     transport.fetch(hook.url, { method: 'POST', headers, body, signal, maxBytes: MAX_ANSWER_BYTES }),
   );
@@ -66,6 +60,24 @@ export async function sendPush(
     // A receiver that answers a lot has got it.
   } else if (fetched.fault !== 'too-large') {
     throw new AgentTimeoutError(`The receiver did not take an update of a task: ${fetched.fault}.`);
+  }
+}
+
+/** @throws {AgentProtocolError} an older version stored what no header can have */
+function headersOf({ token, authentication }: TaskHook): Headers {
+  const headers = new Headers();
+  try {
+    if (token !== undefined) headers.set('x-a2a-notification-token', token);
+    if (authentication) {
+      headers.set('authorization', `${authentication.scheme} ${authentication.credentials}`);
+    }
+    return headers;
+  } catch (error) {
+    // The reason of the platform repeats the value.
+    if (!(error instanceof TypeError)) throw error;
+    throw new AgentProtocolError(
+      'The token or the credentials of a push notification config have characters that a header cannot have. Set the config again.',
+    );
   }
 }
 

@@ -8,6 +8,9 @@ import type { HookStarter } from '../../../../core/served-tasks/hook-starter.ts'
 const MAX_HOOKS = 10;
 const MAX_URL_CHARS = 2_048;
 const MAX_FIELD_CHARS = 4_096;
+/** What a header may have (RFC 9110, without the bytes that have no meaning). */
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+const SCHEME = /^[\w!#$%&'*+.^`|~-]*$/;
 
 export interface TaskHookDeps {
   hooks: TaskHooks;
@@ -41,6 +44,12 @@ export async function setHook(
   if (texts.some((text = '') => text.length > MAX_FIELD_CHARS)) {
     throw new RequestMalformedError(
       `id, token and authentication must have at most ${MAX_FIELD_CHARS} characters.`,
+    );
+  }
+  const { scheme = '', credentials = '' } = authentication ?? {};
+  if (!HEADER_VALUE.test(token) || !HEADER_VALUE.test(credentials) || !SCHEME.test(scheme)) {
+    throw new RequestMalformedError(
+      'token and authentication are sent as headers: token and credentials must have printable ASCII characters only, scheme no spaces either.',
     );
   }
   const known = await hooks.list(taskId);

@@ -101,4 +101,18 @@ describe('sendPush', () => {
   ])('reports what the receiver did not take: %o', async (answer, disposition) => {
     await expect(setup(answer).send()).rejects.toMatchObject({ disposition });
   });
+
+  it.each([{ token: 'a\r\nX-Admin: 1' }, { authentication: { scheme: 'Bearer', credentials: 's3c\nret' } }])(
+    'gives up a hook that an older version stored and no header can have: %j',
+    async (stored) => {
+      const { requests, send } = setup();
+      const failure = await send(stored).catch((error: unknown) => error as Error);
+      expect(failure).toMatchObject({
+        disposition: 'dead',
+        message: expect.stringContaining('Set the config'),
+      });
+      expect(JSON.stringify(failure) + String(failure)).not.toMatch(/s3c|X-Admin/);
+      expect(requests).toEqual([]);
+    },
+  );
 });

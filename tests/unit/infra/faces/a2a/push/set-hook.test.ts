@@ -57,4 +57,17 @@ describe('setHook', () => {
       'at most 4096 characters',
     );
   });
+
+  it.each([
+    { token: 'a\r\nX-Admin: 1' },
+    { token: 'a\u0000' },
+    { token: 'caf\u00e9' },
+    { authentication: { scheme: 'Bearer', credentials: 'a\nb' } },
+    { authentication: { scheme: 'Bearer x', credentials: 'a' } },
+    { authentication: { scheme: 'Bearer\r', credentials: 'a' } },
+  ])('refuses what no header can have: %j', async (change) => {
+    const { deps, hooks } = setup();
+    await expect(setHook(deps, { ...config, ...change }, '1.0')).rejects.toThrow('printable ASCII');
+    expect(await hooks.list('t1')).toEqual([]);
+  });
 });
