@@ -160,3 +160,32 @@ describe('imports', () => {
     expect(forbidden(isMissing)).toEqual([]);
   });
 });
+
+/** Who sends HTTP requests without the transport of agents, which marks them and refuses the address of wa2ai itself. */
+const OTHER_SENDERS = [
+  'router/src/infra/agents/transport/bounded-fetch.ts',
+  'router/src/infra/agents/transport/egress.ts',
+  // WhatsApp's file servers.
+  'router/src/providers/baileys/media/media-download.ts',
+  // Programs that wa2ai has just started; with the mark.
+  'router/src/infra/hosting/http-agent-probe.ts',
+  // Commands of a person, outside of the service.
+  'router/src/infra/doctor/check-network.ts',
+  'router/src/cli/service/api.ts',
+  'router/src/cli/service/connection-to.ts',
+];
+
+describe('requests over HTTP', () => {
+  it('go through the transport, whoever sends them', () => {
+    const sends = /(?<![.\w#])fetch\(|from 'undici'|\brequest\b[^;]*from 'node:https?'|new XMLHttpRequest/;
+    const senders = [...production.keys()].filter((file) => {
+      const text = readFileSync(join(repositoryRoot, file), 'utf8')
+        .replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+        // Scripts of pages, which run in a browser, and methods of this name.
+        .replace(/await fetch\((location|path)[^)]*\)/g, '')
+        .replace(/^\s*(async )?fetch\((\s*$|[a-z]+: )/gm, '');
+      return sends.test(text);
+    });
+    expect(senders.sort()).toEqual([...OTHER_SENDERS].sort());
+  });
+});

@@ -75,6 +75,7 @@ export async function createApp(
     const webhooks = createWebhooks(parts, log);
     const listener = await listenHttp({ config, log: log.child({ mod: 'http' }) });
     stops.push(() => listener.close());
+    parts.refuseOwnAddress(listener.address);
     const { url } = listener;
     let api: { stop(): Promise<void> } | undefined;
     stops.push(async () => api?.stop());

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns';
 import type { Config } from '../config/config.ts';
 import type { AgentClients } from '../core/agent-client.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
@@ -37,7 +38,7 @@ import { SignedTaskPushes } from '../infra/agents/a2a/signed-task-pushes.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
 import { HostedTalk } from '../infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
-import { Egress } from '../infra/agents/transport/egress.ts';
+import { Egress, type EgressPolicy, type OwnAddress } from '../infra/agents/transport/egress.ts';
 import { TransportRecorder } from '../infra/agents/transport/transport-recorder.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { type SigningKey, signingKey } from '../infra/faces/a2a/push/signing-key.ts';
@@ -99,6 +100,8 @@ export interface TurnParts {
   pushKey(): Promise<SigningKey>;
   /** To addresses that programs name: private ones are refused unless the operator allows every address. */
   publicTransport: AgentTransport;
+  /** From now on, no request goes to this address. */
+  refuseOwnAddress(address: OwnAddress): void;
   routes: RouteStore;
   matcher: TextMatcher;
   languages: LanguageDetector;
@@ -167,8 +170,10 @@ export function createTurns(
   const stats = new PostgresStats(postgres);
   const recorder = new StatsRecorder({ stats, clock, log: log.child({ mod: 'stats' }) });
   const exchanges = config.hasExchanges ? new TransportRecorder(clock) : undefined;
-  const transport = new AgentTransport(new Egress(config.egress), exchanges);
-  const publicTransport = new AgentTransport(new Egress(config.egress === 'any' ? 'any' : 'public'));
+  let ownAddress: OwnAddress | undefined;
+  const egressOf = (policy: EgressPolicy) => new Egress(policy, lookup, () => ownAddress);
+  const transport = new AgentTransport(egressOf(config.egress), exchanges);
+  const publicTransport = new AgentTransport(egressOf(config.egress === 'any' ? 'any' : 'public'));
   const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, clock);
   let loadingKey: Promise<SigningKey> | undefined;
   const pushKey = () => {
@@ -316,6 +321,9 @@ export function createTurns(
       transport,
       ...(exchanges && { exchangeRecorder: exchanges }),
       publicTransport,
+      refuseOwnAddress: (address) => {
+        ownAddress = address;
+      },
       media,
       taskPushes,
       pushKey,

@@ -1,4 +1,4 @@
-import { type Caller, mayDo } from './caller.ts';
+import { type Caller, mayDo, type StrangerRefusal } from './caller.ts';
 import type { Scope } from './scopes.ts';
 
 /** What a key can be restricted to; the names of the fields of a key. */
@@ -22,7 +22,7 @@ export type CallerAdmission = Exclude<Admission, { scopes: 'public' }>;
 
 /** Why a caller is refused. */
 export type Refusal =
-  | { kind: 'unknown-caller'; why: 'none' | 'unknown' | 'expired' }
+  | { kind: 'unknown-caller'; why: 'none' | StrangerRefusal }
   | { kind: 'scope'; scope: Scope }
   | { kind: 'restriction'; restriction: Restriction };
 

@@ -12,13 +12,19 @@ export interface CallerSession {
 /**
  * Who a request comes from: a program with the admin key or with a key of the API, a browser that is signed in, this
  * machine (neither an admin key nor users), the user of the service (over its socket file), or nobody known. `refusal` says
- * why the key that a stranger sent is refused.
+ * why what a stranger sent does not suffice: its key, a request that would be one of this machine if no proxy forwarded it,
+ * two session cookies.
  */
 export type Caller =
   | { kind: 'admin-key' | 'loopback' | 'local-socket' }
   | { kind: 'session'; session: CallerSession }
   | { kind: 'key'; key: ApiKey }
-  | { kind: 'stranger'; refusal?: 'unknown' | 'expired' };
+  | { kind: 'stranger'; refusal?: StrangerRefusal };
+
+export type StrangerRefusal = 'unknown' | 'expired' | 'forwarded' | 'two-sessions';
+
+/** By this header of its own requests wa2ai knows them: one that comes back to it is no request of its machine. */
+export const OWN_REQUEST_HEADER = 'x-wa2ai-sender';
 
 /** What the caller may do. Only keys and users have less than every scope. */
 export function scopesOf(caller: Caller): readonly Scope[] {

@@ -1,3 +1,4 @@
+import { OWN_REQUEST_HEADER } from '../../core/access/caller.ts';
 import { type AgentProfile, tokenHeaders } from '../../core/hosting/agent-spec.ts';
 import type { AgentProbe, RunningAgent } from '../../core/ports/agent-probe.ts';
 
@@ -25,7 +26,7 @@ export class HttpAgentProbe implements AgentProbe {
   ): Promise<'silent' | 'ready' | 'busy'> {
     try {
       const response = await fetch(`${url}${PATHS[profile]}`, {
-        headers: tokenHeaders(token),
+        headers: { ...tokenHeaders(token), [OWN_REQUEST_HEADER]: 'wa2ai' },
         redirect: 'manual',
         signal,
       });

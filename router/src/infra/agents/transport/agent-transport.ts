@@ -1,4 +1,5 @@
 import { packageVersion } from '../../../config/package-version.ts';
+import { OWN_REQUEST_HEADER } from '../../../core/access/caller.ts';
 import {
   boundedFetch,
   type Fetched,
@@ -12,7 +13,7 @@ import type { TransportRecorder } from './transport-recorder.ts';
 
 /**
  * Sends every request to an agent: with limits, without redirects, only to addresses that the egress policy allows, and
- * with the user agent `wa2ai/<version>`. All clients of a process share one.
+ * with the user agent `wa2ai/<version>` and the header OWN_REQUEST_HEADER. All clients of a process share one.
  */
 export class AgentTransport {
   readonly #egress: Egress;
@@ -36,7 +37,7 @@ export class AgentTransport {
    * agent that wa2ai itself started there. The policy is for addresses that people and agents write.
    */
   alsoTo(url: string): AgentTransport {
-    this.#anywhere ??= new Egress('any');
+    this.#anywhere ??= this.#egress.anywhere();
     const own = { origin: new URL(url).origin, egress: this.#anywhere };
     return new AgentTransport(this.#egress, this.#recorder, own);
   }
@@ -84,6 +85,7 @@ export class AgentTransport {
   #named<Options extends { headers: Headers }>(options: Options): Options {
     const headers = new Headers(options.headers);
     if (!headers.has('user-agent')) headers.set('user-agent', this.#userAgent);
+    headers.set(OWN_REQUEST_HEADER, 'wa2ai');
     return { ...options, headers };
   }
 }

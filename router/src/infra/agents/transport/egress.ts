@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { Agent } from 'undici';
+import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { Agent, buildConnector } from 'undici';
 
 /**
  * Which addresses agents may be at. `private`: all but cloud metadata and link-local addresses · `public`: only public
@@ -8,7 +9,7 @@ import { Agent } from 'undici';
  */
 export type EgressPolicy = 'any' | 'private' | 'public';
 
-/** An address that the policy refuses; the sentence names the setting. */
+/** An address that is refused; the sentence says why. */
 export class EgressRefusedError extends Error {}
 
 /** Addresses where a cloud machine gets its credentials, and link-local addresses. */
@@ -22,65 +23,124 @@ const METADATA = blockList([
   ['fd20:ce::', 32],
 ]);
 
-/** Everything that is not globally reachable (IANA special-purpose registries), and multicast. */
-const NOT_PUBLIC = blockList([
+const LOOPBACK = blockList([
+  ['127.0.0.0', 8],
+  ['::1', 128],
+]);
+
+/**
+ * IPv4 addresses that are not globally reachable, and multicast: the IANA IPv4 Special-Purpose Address Registry
+ * (https://www.iana.org/assignments/iana-ipv4-special-registry), its deprecated 6to4 relays (RFC 7526), RFC 1112.
+ */
+const NOT_PUBLIC_IPV4 = blockList([
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-  ['::', 127],
-  ['100::', 64],
-  ['2001:db8::', 32],
-  ['fc00::', 7],
-  ['fec0::', 10],
-  ['ff00::', 8],
 ]);
 
-/** IPv6 prefixes that carry an IPv4 address, with the group where it begins: NAT64, 6to4, IPv4-mapped and -compatible. */
-const CARRIERS: Array<{ prefix: string; at: number }> = [
-  { prefix: '64:ff9b:0:0:0:0', at: 6 },
+/** What IANA gives out as IPv6 global unicast addresses (RFC 4291, https://www.iana.org/assignments/ipv6-address-space). */
+const GLOBAL_IPV6 = blockList([['2000::', 3]]);
+
+/**
+ * Of these, what is not globally reachable, and tunnels, which reach an IPv4 address that the prefix does not show: the
+ * IANA IPv6 Special-Purpose Address Registry (https://www.iana.org/assignments/iana-ipv6-special-registry).
+ */
+const NOT_PUBLIC_IPV6 = blockList([
+  // IETF protocol assignments: Teredo, benchmarking, ORCHID and others.
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  // 6to4.
+  ['2002::', 16],
+  ['3fff::', 20],
+]);
+
+/**
+ * IPv6 prefixes that carry an IPv4 address, with the group where it begins. Packets to those that are `translated` arrive
+ * at the IPv4 address, so it alone decides (NAT64, RFC 6052, and IPv4-mapped).
+ */
+const CARRIERS: Array<{ prefix: string; at: number; isTranslated?: true }> = [
+  { prefix: '64:ff9b:0:0:0:0', at: 6, isTranslated: true },
+  { prefix: '0:0:0:0:0:ffff', at: 6, isTranslated: true },
+  // NAT64 of a local network (RFC 8215), in the form of 96 bits.
+  { prefix: '64:ff9b:1', at: 6 },
+  // SIIT (RFC 2765).
+  { prefix: '0:0:0:0:ffff:0', at: 6 },
   { prefix: '2002', at: 1 },
-  { prefix: '0:0:0:0:0:ffff', at: 6 },
+  // IPv4-compatible.
   { prefix: '0:0:0:0:0:0', at: 6 },
 ];
 
+/** Where this wa2ai listens, as its server says it. */
+export interface OwnAddress {
+  address: string;
+  port: number;
+}
+
 /**
- * Decides which addresses requests to agents may go to. A name is checked after it is resolved, and the connection uses
- * exactly the checked addresses, so a name that resolves differently the next time cannot pass the check.
+ * Decides which addresses requests of wa2ai may go to. A name is checked after it is resolved, and the connection uses
+ * exactly the checked addresses, so a name that resolves differently the next time cannot pass the check. No policy allows
+ * the address at which wa2ai itself listens: there, a request without a key may count as one of this machine.
  */
 export class Egress {
   readonly #policy: EgressPolicy;
   readonly #resolve: typeof lookup;
+  readonly #own: () => OwnAddress | undefined;
   /** Connects only to allowed addresses. It has no time limits: the caller's signal sets them. */
   readonly dispatcher: Agent;
 
-  /** @param resolve the resolver of the platform; another one in tests */
-  constructor(policy: EgressPolicy = 'private', resolve: typeof lookup = lookup) {
+  /**
+   * @param resolve the resolver of the platform; another one in tests
+   * @param own where wa2ai listens; undefined: nowhere
+   */
+  constructor(
+    policy: EgressPolicy = 'private',
+    resolve: typeof lookup = lookup,
+    own: () => OwnAddress | undefined = () => undefined,
+  ) {
     this.#policy = policy;
     this.#resolve = resolve;
+    this.#own = own;
+    const connect = buildConnector({ lookup: this.#lookup });
     this.dispatcher = new Agent({
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { lookup: this.#lookup },
+      // The resolver is not told the port, so a name that leads to wa2ai shows when it is connected, before anything is sent.
+      connect: (options, done) =>
+        connect(options, (error, socket) => {
+          if (error) return done(error, null);
+          const refusal = this.#ownRefusal(socket);
+          if (refusal === undefined) return done(null, socket);
+          socket.destroy();
+          done(new EgressRefusedError(`${options.hostname} leads to ${refusal}`), null);
+        }),
     });
+  }
+
+  /** The rule for an agent that wa2ai itself started: any address but that of wa2ai. */
+  anywhere(): Egress {
+    return new Egress('any', this.#resolve, this.#own);
   }
 
   /** Why this IP address is refused; undefined when it is allowed. */
   refusalOf(address: string): string | undefined {
     if (this.#policy === 'any') return undefined;
-    const candidates = [address, ...carriedIpv4(address)];
+    const carried = carriedIpv4(address);
+    const candidates = carried ? [address, carried.ipv4] : [address];
     if (candidates.some((candidate) => isIn(METADATA, candidate))) {
       return `${address} is a cloud metadata or link-local address, which WA2AI_EGRESS=${this.#policy} refuses`;
     }
-    if (this.#policy === 'public' && candidates.some((candidate) => isIn(NOT_PUBLIC, candidate))) {
+    if (this.#policy === 'public' && !isPublic(carried?.isTranslated ? carried.ipv4 : address)) {
       return `${address} is not a public address, and WA2AI_EGRESS=public refuses all others`;
     }
     return undefined;
@@ -89,8 +149,21 @@ export class Egress {
   /** Why the host of this URL is refused, when it is an IP address; a name is checked when it is resolved. */
   refusalOfUrl(url: string): string | undefined {
     if (!URL.canParse(url)) return undefined;
-    const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
-    return isIP(host) === 0 ? undefined : this.refusalOf(host);
+    const { hostname, port, protocol } = new URL(url);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) === 0) return undefined;
+    const remotePort = Number(port) || (protocol === 'https:' ? 443 : 80);
+    return this.#ownRefusal({ remoteAddress: host, remotePort }) ?? this.refusalOf(host);
+  }
+
+  /** That the other side is this wa2ai. */
+  #ownRefusal({
+    remoteAddress = '',
+    remotePort,
+  }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string | undefined {
+    const own = this.#own();
+    if (!own || remotePort !== own.port || !leadsTo(own.address, remoteAddress)) return undefined;
+    return `${remoteAddress} port ${remotePort}, where wa2ai itself listens: wa2ai does not call its own API`;
   }
 
   readonly #lookup: LookupFunction = (hostname, options, callback) => {
@@ -110,6 +183,26 @@ export class Egress {
   };
 }
 
+/** Whether a connection to this address arrives at a server of this machine that listens at `listening`. */
+function leadsTo(listening: string, address: string): boolean {
+  const carried = carriedIpv4(address);
+  const to = carried?.isTranslated ? carried.ipv4 : address.replace(/%.*$/, '');
+  // The system connects "any address" to itself.
+  if (to === listening || isAnyAddress(to)) return true;
+  if (!isAnyAddress(listening)) return false;
+  const local = Object.values(networkInterfaces()).flatMap((found = []) => found.map((each) => each.address));
+  return isIn(LOOPBACK, to) || local.includes(to);
+}
+
+function isAnyAddress(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
+}
+
+function isPublic(address: string): boolean {
+  if (familyOf(address) === 'ipv4') return isIP(address) !== 0 && !isIn(NOT_PUBLIC_IPV4, address);
+  return isIn(GLOBAL_IPV6, address) && !isIn(NOT_PUBLIC_IPV6, address);
+}
+
 function blockList(subnets: Array<[network: string, prefix: number]>): BlockList {
   const list = new BlockList();
   for (const [network, prefix] of subnets) list.addSubnet(network, prefix, familyOf(network));
@@ -125,13 +218,14 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 }
 
 /** The IPv4 address inside an IPv6 address; none for any other. */
-function carriedIpv4(address: string): string[] {
-  if (isIP(address) !== 6) return [];
+function carriedIpv4(address: string): { ipv4: string; isTranslated: boolean } | undefined {
+  if (isIP(address) !== 6) return undefined;
   const groups = groupsOf(address);
   const carrier = CARRIERS.find(({ prefix }) => `${groups.join(':')}:`.startsWith(`${prefix}:`));
-  if (!carrier) return [];
+  if (!carrier) return undefined;
   const digits = groups.slice(carrier.at, carrier.at + 2).map((group) => Number.parseInt(group, 16));
-  return [digits.flatMap((group) => [group >> 8, group & 0xff]).join('.')];
+  const ipv4 = digits.flatMap((group) => [group >> 8, group & 0xff]).join('.');
+  return { ipv4, isTranslated: carrier.isTranslated === true };
 }
 
 /** The eight groups of an IPv6 address, in hexadecimal without leading zeros. */

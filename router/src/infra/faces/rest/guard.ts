@@ -3,7 +3,7 @@ import type { Request, RequestHandler } from 'express';
 import type { Config } from '../../../config/config.ts';
 import { isLoopbackHost } from '../../../config/config-fields.ts';
 import { type Admission, type Restriction, refusalOf } from '../../../core/access/admission.ts';
-import type { Caller } from '../../../core/access/caller.ts';
+import { type Caller, OWN_REQUEST_HEADER } from '../../../core/access/caller.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from '../access/access.ts';
 import { refuseForeignOrigin, requireOwnPage, WRITES } from './cross-site.ts';
@@ -11,32 +11,43 @@ import type { Endpoint } from './endpoint.ts';
 import { isForm } from './form.ts';
 import { limitRequest } from './limits.ts';
 import { HttpProblem, type ProblemCode } from './problem.ts';
-import { sessionTokenOf } from './session-cookie.ts';
+import { sessionTokensOf } from './session-cookie.ts';
+import { StrangerBodies } from './stranger-bodies.ts';
 import { isYaml } from './yaml.ts';
 
 export interface GuardDeps {
-  config: Pick<Config, 'host'>;
+  config: Pick<Config, 'host'> & Partial<Pick<Config, 'publicUrl'>>;
   access: Access;
   limiter: RateLimiter;
   /** Whether a connection came over the socket file, which only the user of the service can open. */
   isLocal(socket: Socket): boolean;
+  /** Default: one of its own. */
+  strangerBodies?: StrangerBodies;
 }
 
 /**
  * Determines the caller of each request and refuses those that must not reach a handler. Always: a caller whom the operation
- * does not admit, and writes under /api whose body is not JSON, which a cross-site form could send. With a session: a change that no page of wa2ai sends. Without any login, on
- * loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page in the same browser). A
+ * does not admit, a large body of somebody unknown, and writes under /api whose body is not JSON, which a cross-site form
+ * could send. With a session: a change that no page of wa2ai sends. Without any login, on loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page in the same browser). A
  * request of a key over its limits. A request over the socket file needs no key; with one it has that key's rights.
+ * A request that a proxy forwarded, or that wa2ai itself sent, is neither one of this machine nor one of the socket file.
  */
 export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler {
-  const { config, access, limiter } = deps;
+  const { config, access, limiter, strangerBodies = new StrangerBodies() } = deps;
   const callerOf = async (request: Request, key: string | undefined): Promise<Caller> => {
-    if (key !== undefined) return access.callerOf(key, connectionOf(request));
-    if (deps.isLocal(request.socket)) return { kind: 'local-socket' };
-    const token = sessionTokenOf(request);
-    const session = token === undefined ? undefined : await access.callerOfSession(token);
-    if (session) return session;
-    return access.callerOf(undefined, connectionOf(request));
+    const isDirect = !isForwarded(request);
+    if (isDirect && key === undefined && deps.isLocal(request.socket)) return { kind: 'local-socket' };
+    const cookies = key === undefined ? sessionTokensOf(request, config.publicUrl) : [];
+    const [token] = cookies;
+    if (token !== undefined && cookies.length === 1) {
+      const session = await access.callerOfSession(token);
+      if (session) return session;
+    }
+    const caller = await access.callerOf(key, connectionOf(request));
+    if (caller.kind === 'loopback' && !isDirect) return { kind: 'stranger', refusal: 'forwarded' };
+    if (caller.kind === 'stranger' && cookies.length > 1)
+      return { kind: 'stranger', refusal: 'two-sessions' };
+    return caller;
   };
   return (otherwise) => async (request, response, next) => {
     const key = keyOf(request);
@@ -55,6 +66,8 @@ export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler
       throw problem;
     }
     response.locals.refusal = problem;
+    // A secret of the path, such as a reply token, is checked before the body is read.
+    if (caller.kind === 'stranger' && !operation?.admit) strangerBodies.reserve(request, response);
     if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
       const isOther =
         (operation?.form !== undefined && isForm(request)) || (operation?.takesYaml && isYaml(request));
@@ -69,6 +82,10 @@ export const REFUSALS = {
   none: 'Sign in, or send a key as X-API-Key or as Authorization: Bearer.',
   unknown: 'The key is not known: it is wrong, or it was revoked.',
   expired: 'The key has expired. Ask an admin for a new one.',
+  forwarded:
+    'Without a login, wa2ai answers only programs and browsers of its own machine, and this request came through a proxy or from wa2ai itself. Set WA2AI_API_KEY, or add an owner: open /first-run in a browser of that machine.',
+  'two-sessions':
+    'The browser sent two session cookies of wa2ai, and one of them may be from another site of this host. Delete the cookies of this site and sign in again.',
 };
 
 /**
@@ -105,6 +122,57 @@ function problemOfCaller(caller: Caller, admission: Admission): HttpProblem | un
     case 'restriction':
       return new HttpProblem(403, ...RESTRICTED[refusal.restriction]);
   }
+}
+
+/** By name: headers that proxies, load balancers and networks of servers add, and the one of wa2ai's own requests. */
+const FORWARDING = new Set([
+  OWN_REQUEST_HEADER,
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-real-port',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-remote-ip',
+  'x-remote-addr',
+  'x-originating-ip',
+  'x-envoy-external-address',
+  'x-envoy-original-path',
+  'x-azure-clientip',
+  'x-azure-socketip',
+  'x-appengine-user-ip',
+  'x-arr-log-id',
+  'x-arr-ssl',
+  'x-amzn-trace-id',
+  'x-amz-cf-id',
+  'x-proxyuser-ip',
+  'x-scheme',
+  'x-url-scheme',
+  'x-rewrite-url',
+  'x-host',
+  'true-client-ip',
+  'client-ip',
+  'cdn-loop',
+  'fastly-client-ip',
+  'fastly-ff',
+  'fly-client-ip',
+  'do-connecting-ip',
+  'proxy-client-ip',
+  'wl-proxy-client-ip',
+  'front-end-https',
+  'x-varnish',
+]);
+
+/** By the beginning of the name: `X-Forwarded-For`, `X-Original-Host`, `CF-Connecting-IP` and their kind. */
+const FORWARDING_PREFIX = /^(x-forward|x-original-|cf-)/;
+
+/**
+ * Whether a proxy may have sent the request: its client is then elsewhere, although the connection comes from this machine.
+ * Proxies that add no header at all speak HTTP/1.0 by default (nginx), which browsers and programs of today do not.
+ */
+function isForwarded({ headers, httpVersion }: Request): boolean {
+  if (httpVersion === '1.0') return true;
+  return Object.keys(headers).some((name) => FORWARDING.has(name) || FORWARDING_PREFIX.test(name));
 }
 
 /** Where a request comes from: the address of the proxy, if there is one. */

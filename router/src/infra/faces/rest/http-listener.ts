@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../../../config/config.ts';
+import { networkOf } from '../../../core/access/network-of.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -13,6 +14,8 @@ const CLOSE_GRACE_MS = 2_000;
 export const SERVER_LIMITS = {
   /** Connections at a time; further ones are refused. */
   maxConnections: 2_048,
+  /** Of one address, which may be a proxy; of IPv6, of one network (/64). Further ones are closed. */
+  maxConnectionsPerAddress: 1_024,
   /** Until a connection has sent its request line and headers, also when it sends nothing at all. */
   headersTimeoutMs: 10_000,
   /** Until a request has arrived completely, body included. */
@@ -35,6 +38,8 @@ export interface HttpListenerOptions {
 export interface HttpListener {
   /** Where a browser on this machine finds it: `http://127.0.0.1:3000`. */
   readonly url: string;
+  /** Where it listens. */
+  readonly address: { address: string; port: number };
   /** Connections of the socket file. */
   readonly local: LocalConnections;
   /** Answers the requests that wait, and those that come. Call it once. */
@@ -57,17 +62,20 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     if (application) application(...request);
     else waiting.push(request);
   };
-  const server = limitedServer(onRequest, options.limits ?? SERVER_LIMITS);
+  const limits = options.limits ?? SERVER_LIMITS;
+  const server = limitedServer(onRequest, limits);
   logDrops(server, options.log);
+  limitAddresses(server, limits.maxConnectionsPerAddress, options.log);
   await listen(server, host, port);
   const onFile = await serverOnFile(onRequest, local, options).catch(async (error: unknown) => {
     await close(server);
     throw error;
   });
-  const { port: actualPort } = server.address() as AddressInfo;
+  const { address, port: actualPort } = server.address() as AddressInfo;
   let closing: Promise<void> | undefined;
   return {
     url: `http://${browsableHost(host)}:${actualPort}`,
+    address: { address, port: actualPort },
     local,
     serve: (given) => {
       application = given;
@@ -121,6 +129,30 @@ function logDrops(server: Server, log: Logger): void {
     if (isLoggedOccurrence(dropped)) {
       log.warn({ dropped, maxConnections: server.maxConnections }, 'too many http connections');
     }
+  });
+}
+
+/** Logs closed connections 1, 2, 4, 8, ... */
+function limitAddresses(server: Server, maxConnections: number, log: Logger): void {
+  const open = new Map<string, number>();
+  let closed = 0;
+  server.on('connection', (socket) => {
+    const address = networkOf(socket.remoteAddress ?? '');
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > maxConnections) {
+      socket.destroy();
+      closed += 1;
+      if (isLoggedOccurrence(closed)) {
+        log.warn({ address, closed, maxConnections }, 'too many http connections of an address');
+      }
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
   });
 }
 

@@ -25,6 +25,24 @@ describe('AgentTransport', () => {
     ]);
   });
 
+  it('marks each of its requests, whatever headers the route sets', async () => {
+    const received: IncomingHttpHeaders[] = [];
+    const { url } = await serverOf((request, response) => {
+      received.push(request.headers);
+      response.end('hello');
+    });
+    const options = { method: 'GET' as const, signal: AbortSignal.timeout(60_000), maxBytes: 1_000 };
+    const headers = new Headers({ 'X-Wa2ai-Sender': '' });
+    const transport = new AgentTransport();
+    for (const each of [transport, transport.alsoTo(url)]) {
+      await each.fetch(url, { ...options, headers });
+      await each.fetchEvents(url, { ...options, headers }, () => undefined);
+      const opened = await each.open(url, { ...options, headers });
+      if (opened.kind === 'response') await opened.response.text();
+    }
+    expect(received.map((each) => each['x-wa2ai-sender'])).toEqual(Array(6).fill('wa2ai'));
+  });
+
   it('does not change the headers that it was given', async () => {
     const { url } = await serverOf((_request, response) => response.end());
     const headers = new Headers({ 'X-Key': 'k' });

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../support/http-api.ts';
 import { rawRequest } from '../../../../support/raw-request.ts';
@@ -94,6 +96,93 @@ describe('on loopback without a key', () => {
     expect((await rawRequest(`${api.url}/api/accounts/default/restart`, { method: 'POST' })).status).toBe(
       200,
     );
+  });
+});
+
+/** What proxies, load balancers and networks of servers add, and the mark of wa2ai's own requests. */
+const FORWARDED: Array<Record<string, string>> = [
+  { 'X-Forwarded-For': '203.0.113.9' },
+  { 'X-Forwarded-For': '127.0.0.1' },
+  { 'x-forwarded-proto': 'https' },
+  { 'X-Forwarded-Host': 'bot.example' },
+  { 'X-Forwarded-Port': '443' },
+  { 'X-Forwarded-Server': 'proxy' },
+  { 'X-Forwarded-Prefix': '/wa2ai' },
+  { 'X-Forwarded': 'for=203.0.113.9' },
+  { 'X-Forward-For': '203.0.113.9' },
+  { 'X-Real-IP': '203.0.113.9' },
+  { 'X-Client-IP': '203.0.113.9' },
+  { 'X-Cluster-Client-IP': '203.0.113.9' },
+  { 'X-Original-Forwarded-For': '203.0.113.9' },
+  { 'X-Original-Host': 'bot.example' },
+  { 'X-Envoy-External-Address': '203.0.113.9' },
+  { 'X-Azure-ClientIP': '203.0.113.9' },
+  { 'X-Amzn-Trace-Id': 'Root=1' },
+  { Forwarded: 'for=203.0.113.9' },
+  { Via: '1.1 proxy' },
+  { 'CF-Connecting-IP': '203.0.113.9' },
+  { 'CF-Ray': '1' },
+  { 'CDN-Loop': 'cloudflare' },
+  { 'True-Client-IP': '203.0.113.9' },
+  { 'Fastly-Client-IP': '203.0.113.9' },
+  { 'Fly-Client-IP': '203.0.113.9' },
+  { 'DO-Connecting-IP': '203.0.113.9' },
+  { 'X-Wa2ai-Sender': 'wa2ai' },
+  { 'X-Forwarded-For': '' },
+];
+
+describe('a request that a proxy or wa2ai itself sends to loopback, without a login', () => {
+  beforeEach(async () => {
+    api = await startHttpApi();
+  });
+
+  it.each(FORWARDED)('gets nothing with %j', async (headers) => {
+    for (const path of ['/api/routes', '/api/keys', '/api/session', '/qr/status', '/qr/image', '/metrics']) {
+      const answer = await rawRequest(api.url + path, { headers });
+      expect(answer.status, path).toBe(401);
+      expect(JSON.parse(answer.text)).toMatchObject({
+        code: 'UNAUTHORIZED',
+        error: expect.stringContaining('proxy'),
+      });
+    }
+    for (const path of ['/', '/qr']) expect((await rawRequest(api.url + path, { headers })).status).toBe(401);
+    expect((await rawRequest(`${api.url}/first-run`, { headers })).status).toBe(303);
+    const body = JSON.stringify({ name: 'stolen', scopes: ['admin'] });
+    const made = await rawRequest(`${api.url}/api/keys`, {
+      method: 'POST',
+      headers: { ...json, ...headers },
+      body,
+    });
+    expect(made.status).toBe(401);
+    expect(await api.keys.all()).toEqual([]);
+    const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'task.list', params: {} });
+    const rpc = await rawRequest(`${api.url}/rpc`, {
+      method: 'POST',
+      headers: { ...json, ...headers },
+      body: call,
+    });
+    expect(JSON.parse(rpc.text)).toMatchObject({ id: 1, error: { code: -32001 } });
+  });
+
+  it('gets nothing over HTTP/1.0, which a proxy speaks that adds no header', async () => {
+    const { hostname, port } = new URL(api.url);
+    const socket = connect(Number(port), hostname);
+    socket.end(`GET /api/routes HTTP/1.0\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    expect((await text(socket)).split('\r\n')[0]).toContain('401');
+  });
+
+  it('may do with a key what the key allows', async () => {
+    const key = await api.addKey({ scopes: ['routes:read'] });
+    for (const headers of FORWARDED) {
+      const answer = await rawRequest(`${api.url}/api/routes`, { headers: { ...headers, 'x-api-key': key } });
+      expect(answer.status).toBe(200);
+    }
+  });
+
+  it('still reads what is public', async () => {
+    for (const path of ['/health/live', '/health', '/openapi.json', '/docs/README.md']) {
+      expect((await rawRequest(api.url + path, { headers: { via: '1.1 proxy' } })).status).toBe(200);
+    }
   });
 });
 
