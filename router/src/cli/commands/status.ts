@@ -10,7 +10,8 @@ interface Health {
   status: 'ok' | 'failing';
   uptimeSeconds: number;
   database: 'ok' | 'failing';
-  accounts: ReadonlyArray<{ accountId: string; state: string; nextAction: string; node?: string }>;
+  /** Absent: the key may not read accounts. */
+  accounts?: ReadonlyArray<{ accountId: string; state: string; nextAction: string; node?: string }>;
 }
 
 interface Ready {
@@ -46,8 +47,9 @@ function textOf({ colours, host }: Cli, name: string, health: Health, ready: Rea
       ['database', colours.state(health.database, health.database === 'ok' ? 'good' : 'bad')],
     ]),
   ];
-  if (health.accounts.length > 0) {
-    const rows = health.accounts.map(({ accountId, state, nextAction }) => [
+  const { accounts = [] } = health;
+  if (accounts.length > 0) {
+    const rows = accounts.map(({ accountId, state, nextAction }) => [
       accountId,
       colours.state(state, moodOf(state)),
       oneLine(nextAction),

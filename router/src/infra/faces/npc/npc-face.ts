@@ -9,6 +9,7 @@ import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { limitHeaders, retryAfterSeconds } from '../rest/limits.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../rest/response.ts';
+import { MAX_PUBLIC_BODY_BYTES } from '../rest/stranger-bodies.ts';
 import { findUnstorable } from '../rest/validate.ts';
 import { answerRpc } from './json-rpc.ts';
 import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
@@ -161,7 +162,8 @@ async function answer(
       throw new NpcError(RPC.rateLimit, { reason, retryAfter });
     }
   };
-  const body = await readBody(request).catch(async (error: unknown) => {
+  const maxBytes = caller.kind === 'stranger' ? MAX_PUBLIC_BODY_BYTES : undefined;
+  const body = await readBody(request, maxBytes).catch(async (error: unknown) => {
     await audit.record(request, { method: '', caller, error });
     throw error;
   });

@@ -10,6 +10,7 @@ export const MAX_RPC_BYTES = 262_144;
  */
 export async function readBody(
   request: Readable & { headers: Record<string, string | string[] | undefined> },
+  maxBytes = MAX_RPC_BYTES,
 ): Promise<string> {
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') {
@@ -22,7 +23,7 @@ export async function readBody(
     const broken = () => reject(new HttpProblem(400, 'BAD_REQUEST', 'The body did not arrive completely.'));
     const read = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes <= MAX_RPC_BYTES) return void chunks.push(chunk);
+      if (bytes <= maxBytes) return void chunks.push(chunk);
       // A destroyed request would close the connection before its response.
       request.off('data', read).pause();
       reject(new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.'));

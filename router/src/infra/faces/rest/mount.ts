@@ -15,6 +15,7 @@ import type { Endpoint } from './endpoint.ts';
 import { isForm, readForm } from './form.ts';
 import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
+import { MAX_PUBLIC_BODY_BYTES } from './stranger-bodies.ts';
 import { validate } from './validate.ts';
 import { isYaml, readYaml } from './yaml.ts';
 
@@ -23,10 +24,6 @@ const KNOWN_CALLER: Admission = { scopes: 'any-key', honours: RESTRICTIONS };
 
 /** Largest body that is read, in bytes: 1 MB. */
 export const MAX_BODY_BYTES = 1_048_576;
-
-const jsonReader = (limit: number) => jsonBody({ limit, strict: false, type: () => true });
-const readJson = jsonReader(MAX_BODY_BYTES);
-const readFields = urlencoded({ limit: 10_000, extended: false });
 
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
@@ -79,15 +76,18 @@ function refuserOf({ refuse }: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
   ];
 }
 
-function parserOf({ body, bodyType, maxBodyBytes, admit, form, takesYaml }: Endpoint): RequestHandler[] {
+function parserOf({ body, bodyType, admit, form, takesYaml, ...definition }: Endpoint): RequestHandler[] {
   if (!body) return [];
+  const isForAnybody = definition.scopes === 'public' && !admit;
+  const limit = isForAnybody ? MAX_PUBLIC_BODY_BYTES : (definition.maxBodyBytes ?? MAX_BODY_BYTES);
   const admission: RequestHandler = async (request, _response, next) => {
     await admit?.(request.params as Record<string, string>);
     next();
   };
-  const parser = maxBodyBytes === undefined ? readJson : jsonReader(maxBodyBytes);
-  const plain = bodyType ? readFields : parser;
-  const usual = takesYaml ? yamlOr(plain, maxBodyBytes ?? MAX_BODY_BYTES) : plain;
+  const plain = bodyType
+    ? urlencoded({ limit, extended: false })
+    : jsonBody({ limit, strict: false, type: () => true });
+  const usual = takesYaml ? yamlOr(plain, limit) : plain;
   return [...(admit ? [admission] : []), form ? formOr(usual, form) : usual];
 }
 

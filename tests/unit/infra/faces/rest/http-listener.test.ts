@@ -1,8 +1,14 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type HttpListener, listenHttp } from '../../../../../router/src/infra/faces/rest/http-listener.ts';
+import {
+  type HttpListener,
+  listenHttp,
+  SERVER_LIMITS,
+} from '../../../../../router/src/infra/faces/rest/http-listener.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
+import { rawRequest } from '../../../../support/raw-request.ts';
 
 describe('listenHttp', () => {
   let listener: HttpListener | undefined;
@@ -40,5 +46,30 @@ describe('listenHttp', () => {
     const { answer } = await sent(server);
     await server.close();
     await expect(answer).rejects.toThrow('socket hang up');
+  });
+
+  it('closes further connections of one address, and takes new ones when others have ended', async () => {
+    const limits = { ...SERVER_LIMITS, maxConnectionsPerAddress: 3 };
+    listener = await listenHttp({ config: { host: '127.0.0.1', port: 0 }, log: quietLog, limits });
+    const { port } = new URL(listener.url);
+    const connected = async () => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    };
+    const open = [await connected(), await connected(), await connected()];
+    const fourth = await connected();
+    await once(fourth, 'close');
+    expect(open.every((socket) => !socket.closed)).toBe(true);
+    open[0]?.destroy();
+    listener.serve((_request, response) => void response.end('hello'));
+    await expect
+      .poll(async () => {
+        const answer = await rawRequest(`http://127.0.0.1:${port}/`).catch(() => undefined);
+        return answer?.text;
+      })
+      .toBe('hello');
+    for (const socket of open) socket.destroy();
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { healthApi } from '../../../../../../router/src/infra/faces/rest/resources/health-api.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
-import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -98,4 +98,47 @@ it('GET /health fails with the database only', async () => {
   expect(working.text).not.toContain('5493777239922');
   api.database.failure = new Error('away');
   expect((await api.call('GET', '/health')).status).toBe(503);
+});
+
+describe('a caller who may not read accounts', () => {
+  const scopes: Array<['routes:read'] | undefined> = [undefined, ['routes:read']];
+  it.each(scopes)('learns how many are not connected, and not which (%j)', async (scopes) => {
+    await api.close();
+    api = await startHttpApi({ apiKey: ADMIN_KEY });
+    api.accounts.set({
+      accountId: '5493777239922',
+      node: 'n1',
+      state: 'logged-out',
+      nextAction: 'Link 5493777239922.',
+    });
+    api.accounts.set({ accountId: 'sales', node: 'n1' });
+    const headers: Record<string, string> = scopes ? { 'x-api-key': await api.addKey({ scopes }) } : {};
+    const ready = await api.call('GET', '/health/ready', undefined, headers);
+    expect(ready.status).toBe(503);
+    expect(ready.body).toEqual({
+      status: 'not-ready',
+      reasons: [
+        { name: 'account', message: '1 of the accounts are not connected. Send a key to see which.' },
+      ],
+      node: 'n1',
+    });
+    const health = await api.call('GET', '/health', undefined, headers);
+    expect(health.body).toEqual({ status: 'ok', uptimeSeconds: expect.any(Number), database: 'ok' });
+    const admin = await api.call('GET', '/health/ready', undefined, { 'x-api-key': ADMIN_KEY });
+    expect(admin.body.reasons[0].name).toBe('account:5493777239922');
+    expect(admin.body.accounts).toEqual(expect.arrayContaining(['5493777239922', 'sales']));
+  });
+
+  it('learns of the accounts of its key only', async () => {
+    await api.close();
+    api = await startHttpApi({ apiKey: ADMIN_KEY });
+    api.accounts.set({ accountId: 'support', node: 'n1', state: 'waiting', nextAction: 'Wait.' });
+    api.accounts.set({ accountId: 'sales', node: 'n1', state: 'waiting', nextAction: 'Wait.' });
+    const key = await api.addKey({ scopes: ['accounts:read'], accounts: ['sales'] });
+    const ready = await api.call('GET', '/health/ready', undefined, { 'x-api-key': key });
+    const health = await api.call('GET', '/health', undefined, { 'x-api-key': key });
+    expect(ready.body.accounts).toEqual(['sales']);
+    expect(ready.body.reasons.map(({ name }: { name: string }) => name)).toEqual(['account:sales', 'account']);
+    expect(health.body.accounts.map(({ accountId }: { accountId: string }) => accountId)).toEqual(['sales']);
+  });
 });
