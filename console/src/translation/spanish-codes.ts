@@ -111,6 +111,8 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   FOREIGN_HOST: 'Sin clave de administración, wa2ai solo responde en esta máquina.',
   FOREIGN_ORIGIN: 'La petición viene de una página de otro sitio.',
   NOT_FOUND: 'No hay nada con esta ruta o este id.',
+  OVERLOADED:
+    'El nodo tiene abiertas demasiadas peticiones sin clave ni sesión. Inténtelo de nuevo en unos segundos.',
   NO_QR: 'La cuenta no muestra ningún código QR en su estado.',
   LINK_EXPIRED: 'El enlace al archivo ha caducado.',
   METHOD_NOT_ALLOWED: 'La ruta solo acepta otros métodos.',

@@ -225,6 +225,14 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'The key is not known: it is wrong, or it was revoked.':
     'La clave no se conoce: es incorrecta o fue revocada.',
   'The key has expired. Ask an admin for a new one.': 'La clave ha caducado. Pida una nueva.',
+  'Without a login, wa2ai answers only programs and browsers of its own machine, and this request came through a proxy or from wa2ai itself. Set WA2AI_API_KEY, or add an owner: open /first-run in a browser of that machine.':
+    'Sin un acceso configurado, wa2ai responde solo a programas y navegadores de su propio equipo, y esta petición llegó a través de un proxy o del propio wa2ai. Defina WA2AI_API_KEY o añada un propietario: abra /first-run en un navegador de ese equipo.',
+  'The browser sent two session cookies of wa2ai, and one of them may be from another site of this host. Delete the cookies of this site and sign in again.':
+    'El navegador envió dos cookies de sesión de wa2ai, y una de ellas puede ser de otro sitio de este host. Borre las cookies de este sitio e inicie sesión de nuevo.',
+  'Too many requests are open. Try again in a few seconds.':
+    'Hay demasiadas peticiones abiertas. Inténtelo de nuevo en unos segundos.',
+  'Without a key or a session the body may have at most {} bytes.':
+    'Sin una clave ni una sesión el cuerpo puede tener como máximo {} bytes.',
   'The link has expired.': 'El enlace ha caducado.',
   'The message has no file, or it is not stored any more.':
     'El mensaje no tiene archivo, o ya no está guardado.',

@@ -104,7 +104,7 @@ async function guardedServer(strangerBodies: StrangerBodies) {
   const { config, access, limiter } = api.options;
   const app = express();
   app.use(
-    guard({ config, access, limiter, isLocal: () => false, strangerBodies })({ isPublic: true }),
+    guard({ config, access, limiter, isLocal: () => false, strangerBodies })({ scopes: 'public' }),
     express.raw({ type: () => true }),
   );
   app.use(((error, _request, response, _next) => {

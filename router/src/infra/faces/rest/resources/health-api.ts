@@ -109,7 +109,12 @@ export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint
           .map(({ accountId }) => accountId);
         const isReady = reasons.length === 0;
         const status = isReady ? 'ready' : 'not-ready';
-        const json = { status, reasons, node: nodes.nodeId, ...(mayDo(caller, 'accounts:read') && { accounts: own }) };
+        const json = {
+          status,
+          reasons,
+          node: nodes.nodeId,
+          ...(mayDo(caller, 'accounts:read') && { accounts: own }),
+        };
         return { status: isReady ? 200 : 503, json };
       },
     }),

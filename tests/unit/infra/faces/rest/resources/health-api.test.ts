@@ -138,7 +138,10 @@ describe('a caller who may not read accounts', () => {
     const ready = await api.call('GET', '/health/ready', undefined, { 'x-api-key': key });
     const health = await api.call('GET', '/health', undefined, { 'x-api-key': key });
     expect(ready.body.accounts).toEqual(['sales']);
-    expect(ready.body.reasons.map(({ name }: { name: string }) => name)).toEqual(['account:sales', 'account']);
+    expect(ready.body.reasons.map(({ name }: { name: string }) => name)).toEqual([
+      'account:sales',
+      'account',
+    ]);
     expect(health.body.accounts.map(({ accountId }: { accountId: string }) => accountId)).toEqual(['sales']);
   });
 });
