@@ -174,6 +174,7 @@ describe('deploy/kubernetes', () => {
     expect(documents.map(({ kind }) => kind).sort()).toEqual([
       'ConfigMap',
       'Namespace',
+      'NetworkPolicy',
       'PodDisruptionBudget',
       'Service',
       'Service',
@@ -182,6 +183,25 @@ describe('deploy/kubernetes', () => {
     ]);
     const [{ metadata }] = documents.filter(({ kind }) => kind === 'Namespace');
     expect(metadata.labels).toEqual({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+  });
+
+  it('lets pods be reached at the port of the API only, and reach no metadata service', () => {
+    const { spec } = documents.find(({ kind }) => kind === 'NetworkPolicy');
+    expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
+    expect(spec.ingress).toEqual([{ ports: [{ protocol: 'TCP', port: 'http' }] }]);
+    expect(parse(read(`${KUBERNETES}/nodes.yaml`)).spec.template.spec.containers[0].ports).toEqual([
+      { name: 'http', containerPort: 3000 },
+    ]);
+    const blocks = spec.egress.flatMap(
+      ({ to }: { to: Array<{ ipBlock: { cidr: string; except: string[] } }> }) => to,
+    );
+    expect(blocks.map(({ ipBlock }: { ipBlock: { cidr: string } }) => ipBlock.cidr)).toEqual([
+      '0.0.0.0/0',
+      '::/0',
+    ]);
+    expect(blocks.flatMap(({ ipBlock }: { ipBlock: { except: string[] } }) => ipBlock.except)).toEqual(
+      expect.arrayContaining(['169.254.169.254/32', 'fd00:ec2::254/128']),
+    );
   });
 
   it('documents the secret with the files that it mounts', () => {
