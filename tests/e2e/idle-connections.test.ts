@@ -8,6 +8,9 @@ import { TestBed } from '../support/test-bed.ts';
 const LIMIT = SERVER_LIMITS.maxConnections;
 const CONNECTIONS = LIMIT + 100;
 
+/** Callers: one address has at most half of the connections. Other systems have only the first one. */
+const ADDRESSES = process.platform === 'linux' ? ['127.0.0.1', '127.0.0.2', '127.0.0.3'] : ['127.0.0.1'];
+
 let bed: TestBed;
 const sockets: Socket[] = [];
 
@@ -21,7 +24,8 @@ afterEach(async () => {
 
 /** A connection to the API that sends nothing; it may be refused. */
 async function openIdle(url: URL): Promise<void> {
-  const socket = connect(Number(url.port), url.hostname);
+  const localAddress = ADDRESSES[sockets.length % ADDRESSES.length];
+  const socket = connect({ port: Number(url.port), host: url.hostname, localAddress });
   sockets.push(socket);
   socket.on('error', () => undefined);
   await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
@@ -39,7 +43,7 @@ it(`answers people while ${CONNECTIONS} idle connections to the API are open`, a
   while (sockets.length < CONNECTIONS) {
     await Promise.all(Array.from({ length: 200 }, () => openIdle(url)));
   }
-  await service.untilLog(({ msg }) => msg === 'too many http connections', 20_000, before);
+  await service.untilLog(({ msg }) => String(msg).startsWith('too many http connections'), 20_000, before);
   const closed = () => sockets.filter((socket) => socket.closed).length;
   await expect.poll(closed, { timeout: 60_000 }).toBeGreaterThanOrEqual(CONNECTIONS - LIMIT);
 
