@@ -58,11 +58,22 @@ BEGIN
   RETURN q.id;
 END $$;
 
--- Publishes the node message `question-changed` when the transaction commits.
+-- Publishes the node message `question-changed` when the transaction commits: of the question, and when it has ended, also of
+-- the question of its chat whose turn it then is.
 CREATE OR REPLACE FUNCTION person_question_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  v_next text;
 BEGIN
   PERFORM pg_notify('wa2ai', json_build_object('from', '',
     'message', json_build_object('kind', 'question-changed', 'taskId', coalesce(NEW.id, OLD.id)))::text);
+  IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND NEW.state IN ('answered', 'closed')) THEN
+    SELECT id INTO v_next FROM person_question WHERE chat_id = OLD.chat_id AND state = 'waiting'
+      ORDER BY created_at, id LIMIT 1;
+    IF v_next IS NOT NULL THEN
+      PERFORM pg_notify('wa2ai', json_build_object('from', '',
+        'message', json_build_object('kind', 'question-changed', 'taskId', v_next))::text);
+    END IF;
+  END IF;
   RETURN NULL;
 END $$;
 

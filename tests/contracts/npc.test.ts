@@ -191,16 +191,19 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
       const ids: string[] = [];
       for (const type of ['memory', 'trade', 'memory']) ids.unshift((await opened({ type })).task.taskId);
       const idsOf = ({ tasks }: { tasks: Array<{ taskId: string }> }) => tasks.map(({ taskId }) => taskId);
-      const first = await stores.tasks.list(owner, { limit: 2 });
+      const first = await stores.tasks.list([owner], { limit: 2 });
       expect(idsOf(first)).toEqual(ids.slice(0, 2));
       expect(first.total).toBe(3);
-      const last = await stores.tasks.list(owner, { limit: 2, before: first.next });
+      const last = await stores.tasks.list([owner], { limit: 2, before: first.next });
       expect(idsOf(last)).toEqual(ids.slice(2));
       expect(last).toMatchObject({ total: 3 });
       expect(last.next).toBeUndefined();
-      expect((await stores.tasks.list(owner, { limit: 9, type: 'memory' })).total).toBe(2);
-      expect(await stores.tasks.list(owner, { limit: 9, status: 'failed' })).toEqual({ tasks: [], total: 0 });
-      expect(await stores.tasks.list('key:none', { limit: 9 })).toEqual({ tasks: [], total: 0 });
+      expect((await stores.tasks.list([owner], { limit: 9, type: 'memory' })).total).toBe(2);
+      expect(await stores.tasks.list([owner], { limit: 9, status: 'failed' })).toEqual({
+        tasks: [],
+        total: 0,
+      });
+      expect(await stores.tasks.list(['key:none'], { limit: 9 })).toEqual({ tasks: [], total: 0 });
     });
 
     it('finds several, and those that nobody has begun', async () => {

@@ -50,11 +50,11 @@ describe.each(adapters)('tasks for programs in %s', (_name, open) => {
     const tasks = open();
     const given = aTask({ owner: randomUUID() });
     await tasks.open(given);
-    expect((await tasks.get(given.id, given.owner))?.id).toBe(given.id);
+    expect((await tasks.get(given.id, [given.owner]))?.id).toBe(given.id);
     expect((await tasks.get(given.id))?.id).toBe(given.id);
-    expect(await tasks.get(given.id, 'another')).toBeUndefined();
+    expect(await tasks.get(given.id, ['another'])).toBeUndefined();
     expect(await tasks.get('none')).toBeUndefined();
-    expect((await tasks.list('another', { limit: 10 })).tasks).toEqual([]);
+    expect((await tasks.list(['another'], { limit: 10 })).tasks).toEqual([]);
   });
 
   it('stores each update once, in order, and none after the end', async () => {
@@ -108,14 +108,14 @@ describe.each(adapters)('tasks for programs in %s', (_name, open) => {
       ids.unshift(task.id);
       await tasks.update(task.id, { key: 'work', state: 'working' });
     }
-    const first = await tasks.list(owner, { limit: 2 });
+    const first = await tasks.list([owner], { limit: 2 });
     expect(first.total).toBe(3);
     expect(first.tasks.map(({ id }) => id)).toEqual(ids.slice(0, 2));
-    const second = await tasks.list(owner, { limit: 2, after: ids[1] });
+    const second = await tasks.list([owner], { limit: 2, after: ids[1] });
     expect(second.tasks.map(({ id }) => id)).toEqual(ids.slice(2));
-    expect((await tasks.list(owner, { limit: 9, contextId: 'a' })).total).toBe(2);
-    expect((await tasks.list(owner, { limit: 9, state: 'completed' })).total).toBe(0);
-    expect((await tasks.list(owner, { limit: 9, since: new Date(Date.now() + 60_000) })).tasks).toEqual([]);
+    expect((await tasks.list([owner], { limit: 9, contextId: 'a' })).total).toBe(2);
+    expect((await tasks.list([owner], { limit: 9, state: 'completed' })).total).toBe(0);
+    expect((await tasks.list([owner], { limit: 9, since: new Date(Date.now() + 60_000) })).tasks).toEqual([]);
   });
 
   it('finds tasks that wait for longer, and that have something to do', async () => {

@@ -48,10 +48,10 @@ export class MemoryNpcTasks implements NpcTasks {
     return structuredClone(this.#tasks.filter(({ taskId }) => taskIds.includes(taskId)));
   }
 
-  async list(owner: string, { type, status, before, limit }: NpcTaskQuery): Promise<NpcTaskPage> {
+  async list(owners: readonly string[], { type, status, before, limit }: NpcTaskQuery): Promise<NpcTaskPage> {
     const mine = this.#tasks
       .map((task, index) => ({ task, id: index + 1 }))
-      .filter(({ task }) => task.owner === owner && task.type === (type ?? task.type))
+      .filter(({ task }) => owners.includes(task.owner) && task.type === (type ?? task.type))
       .filter(({ task }) => task.status === (status ?? task.status))
       .reverse();
     const rest = mine.filter(({ id }) => before === undefined || id < Number(before));

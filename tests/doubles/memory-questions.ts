@@ -70,7 +70,7 @@ export class MemoryQuestions implements Questions {
     const question = this.#find(id);
     if (question?.state !== 'waiting' && question?.state !== 'open') return;
     question.state = 'closed';
-    this.#onChange(id);
+    this.#ended(question);
   }
 
   async answer(chatId: ChatId, messageId: string): Promise<string | undefined> {
@@ -85,7 +85,7 @@ export class MemoryQuestions implements Questions {
       message.receivedAt.getTime() < question.askedAtMs || message.sentAtMs < question.askedAtMs - 60_000;
     if (isEarlier || message.editOf !== undefined || message.text.trim() === '') return undefined;
     Object.assign(question, { state: 'answered', messageId, answer: message.text });
-    this.#onChange(question.id);
+    this.#ended(question);
     return question.id;
   }
 
@@ -98,6 +98,13 @@ export class MemoryQuestions implements Questions {
       )
       .map(({ chatId }) => String(chatId));
     return [...new Set(ids)];
+  }
+
+  /** Reports the end of a question, and that of the chat's next question the turn has come. */
+  #ended({ id, chatId }: MemoryQuestion): void {
+    this.#onChange(id);
+    const next = this.#state.questions.find((each) => each.chatId === chatId && each.state === 'waiting');
+    if (next) this.#onChange(next.id);
   }
 
   #find(id: string): MemoryQuestion | undefined {

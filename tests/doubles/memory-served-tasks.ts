@@ -21,11 +21,23 @@ export class MemoryServedTasks implements ServedTasks {
     this.#onChange = onChange;
   }
 
-  async open(given: NewServedTask): Promise<{ outcome: 'opened' | 'known'; task: ServedTask }> {
+  open(task: NewServedTask): Promise<{ outcome: 'opened' | 'known'; task: ServedTask }>;
+  open(
+    task: NewServedTask,
+    maxOpen: number | undefined,
+  ): Promise<{ outcome: 'opened' | 'known'; task: ServedTask } | { outcome: 'full' }>;
+  async open(
+    given: NewServedTask,
+    maxOpen = Number.POSITIVE_INFINITY,
+  ): Promise<{ outcome: 'opened' | 'known'; task: ServedTask } | { outcome: 'full' }> {
     const known = [...this.#tasks.values()].find(
       (task) => task.owner === given.owner && task.messages[0]?.messageId === given.message.messageId,
     );
     if (known) return { outcome: 'known', task: shown(known) };
+    const open = [...this.#tasks.values()].filter(
+      ({ owner, state }) => owner === given.owner && !isEnd(state),
+    );
+    if (open.length >= maxOpen) return { outcome: 'full' };
     const { message, ...task } = structuredClone(given);
     const createdAt = new Date(this.#now());
     const opened = {
@@ -40,15 +52,18 @@ export class MemoryServedTasks implements ServedTasks {
     return { outcome: 'opened', task: structuredClone(opened) };
   }
 
-  async get(id: string, owner?: string): Promise<ServedTask | undefined> {
+  async get(id: string, owners?: readonly string[]): Promise<ServedTask | undefined> {
     const task = this.#tasks.get(id);
-    return task && (owner === undefined || task.owner === owner) ? shown(task) : undefined;
+    return task && (owners?.includes(task.owner) ?? true) ? shown(task) : undefined;
   }
 
-  async list(owner: string, query: ServedTaskQuery): Promise<{ tasks: ServedTask[]; total: number }> {
+  async list(
+    owners: readonly string[],
+    query: ServedTaskQuery,
+  ): Promise<{ tasks: ServedTask[]; total: number }> {
     const { contextId, state, since, after, limit } = query;
     const all = [...this.#tasks.values()]
-      .filter((task) => task.owner === owner)
+      .filter((task) => owners.includes(task.owner))
       .filter((task) => contextId === undefined || task.contextId === contextId)
       .filter((task) => state === undefined || task.state === state)
       .filter((task) => since === undefined || task.changedAt > since.getTime())

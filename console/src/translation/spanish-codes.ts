@@ -107,6 +107,8 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   CHAT_NOT_ALLOWED: 'La clave está limitada a otros chats.',
   ROUTE_NOT_ALLOWED: 'La clave está limitada a otras rutas.',
   ACCOUNT_NOT_ALLOWED: 'La clave está limitada a otras cuentas.',
+  TOO_MANY_OPEN_REQUESTS: 'Hay demasiadas peticiones abiertas a la vez. Cierre algunas.',
+  TOO_MANY_TASKS: 'Hay demasiadas tareas abiertas. Espere a que terminen algunas.',
   RATE_LIMITED: 'La clave ha usado todas sus peticiones. Espere un momento.',
   FOREIGN_HOST: 'Sin clave de administración, wa2ai solo responde en esta máquina.',
   FOREIGN_ORIGIN: 'La petición viene de una página de otro sitio.',

@@ -204,6 +204,8 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
     'La clave ha usado sus peticiones de este {1}. Inténtelo otra vez en {2}.',
   'The key lacks the scope {}.': 'A la clave le falta el permiso {1}.',
   'Your role lacks the scope {}.': 'A su rol le falta el permiso {1}.',
+  'The caller has {} requests open on this node. End some of them.':
+    'Quien llama tiene {1} peticiones abiertas en este nodo. Cierre algunas.',
   'The key may not use this chat.': 'La clave no puede usar este chat.',
   'The key may not use this account.': 'La clave no puede usar esta cuenta.',
   'The key may not use this route.': 'La clave no puede usar esta ruta.',

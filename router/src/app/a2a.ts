@@ -1,7 +1,9 @@
+import { ADMIN_OWNER, USER_OWNER } from '../core/access/caller.ts';
+import { scopesOfRole } from '../core/access/roles.ts';
 import { contains } from '../core/access/scopes.ts';
 import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import { ADMIN_OWNER, type ServedTasks } from '../core/ports/served-tasks.ts';
+import type { ServedTasks } from '../core/ports/served-tasks.ts';
 import type { TaskHooks } from '../core/ports/task-hooks.ts';
 import { type PushUpdatesDeps, pushUpdates } from '../core/served-tasks/push-updates.ts';
 import { serveTask } from '../core/served-tasks/serve-task.ts';
@@ -9,6 +11,7 @@ import type { ServeTaskDeps } from '../core/served-tasks/skill-deps.ts';
 import { TaskFeed } from '../core/served-tasks/task-feed.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { sendPush } from '../infra/faces/a2a/push/push-sender.ts';
+import { PostgresConsoleUsers } from '../infra/storage/stores/postgres-console-users.ts';
 import { PostgresServedTasks } from '../infra/storage/stores/postgres-served-tasks.ts';
 import { PostgresTaskHooks } from '../infra/storage/stores/postgres-task-hooks.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -35,6 +38,7 @@ export function createA2a(
   const servedTasks = new PostgresServedTasks(postgres);
   const taskFeed = new TaskFeed({ servedTasks, bus, clock, log: taskLog });
   const taskHooks = new PostgresTaskHooks(postgres);
+  const users = new PostgresConsoleUsers(postgres);
   const served: ServeTaskDeps = {
     servedTasks,
     questions,
@@ -54,6 +58,10 @@ export function createA2a(
     send: (...update) => sendPush({ transport: parts.publicTransport, key: parts.pushKey, clock }, ...update),
     mayReceive: async (owner) => {
       if (owner === ADMIN_OWNER) return true;
+      if (owner.startsWith(USER_OWNER)) {
+        const user = await users.find(owner.slice(USER_OWNER.length));
+        return user !== undefined && !user.disabledAt && contains(scopesOfRole(user.role), 'a2a');
+      }
       const key = await parts.keys.find(owner);
       const hasExpired = key?.expiresAt !== undefined && key.expiresAt.getTime() <= clock.now();
       return key !== undefined && !hasExpired && contains(key.scopes, 'a2a');

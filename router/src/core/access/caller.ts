@@ -1,6 +1,7 @@
 import type { ApiKey } from '../ports/api-key-store.ts';
 import { type Role, scopesOfRole } from './roles.ts';
 import { contains, SCOPES, type Scope } from './scopes.ts';
+import { userKeyOf } from './user-key.ts';
 
 /** A browser that is signed in, as a user or with the admin key. */
 export interface CallerSession {
@@ -57,6 +58,26 @@ export function allowedAccounts(caller: Caller): readonly string[] | undefined {
 /** Whether the caller may use the account. */
 export function mayUseAccount(caller: Caller, accountId: string): boolean {
   return allowedAccounts(caller)?.includes(accountId) ?? true;
+}
+
+/** Owner of the tasks of all callers that are neither a key nor a user. */
+export const ADMIN_OWNER = 'admin';
+
+/** Who owns the tasks that the caller opens: its key, the user of its session, or the admins together. */
+export function taskOwnerOf(caller: Caller): string {
+  if (caller.kind === 'key') return caller.key.id;
+  const user = caller.kind === 'session' ? caller.session.user : undefined;
+  return user ? `${USER_OWNER}${userKeyOf(user.name)}` : ADMIN_OWNER;
+}
+
+/** Begins the owner of the tasks of a user; the name follows. */
+export const USER_OWNER = 'user:';
+
+/** Whose tasks the caller sees: its own, and a user who may do everything also those of the admins. */
+export function taskOwnersOf(caller: Caller): readonly string[] {
+  const own = taskOwnerOf(caller);
+  const isOwner = caller.kind === 'session' && mayDo(caller, 'admin');
+  return own !== ADMIN_OWNER && isOwner ? [own, ADMIN_OWNER] : [own];
 }
 
 /** A chat as a caller names it. */

@@ -2,7 +2,7 @@ import type { NpcTask, NpcTaskEnd, NpcTaskStatus } from '../npc/npc-task.ts';
 
 export type NewNpcTask = Pick<NpcTask, 'taskId' | 'owner' | 'type' | 'params' | 'idempotencyKey'>;
 
-/** Which tasks of an owner. */
+/** Which tasks of their owners. */
 export interface NpcTaskQuery {
   type?: string;
   status?: NpcTaskStatus;
@@ -32,7 +32,7 @@ export interface NpcTasks {
   find(taskId: string): Promise<NpcTask | undefined>;
   /** Those of these tasks that exist, in any order. */
   findAll(taskIds: readonly string[]): Promise<NpcTask[]>;
-  list(owner: string, query: NpcTaskQuery): Promise<NpcTaskPage>;
+  list(owners: readonly string[], query: NpcTaskQuery): Promise<NpcTaskPage>;
   /** Sets `processing`. @returns false: the task has ended, or does not exist */
   begin(taskId: string): Promise<boolean>;
   /** Sets the progress of a running task, in percent. A smaller one than before changes nothing. */

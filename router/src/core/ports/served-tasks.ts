@@ -33,9 +33,6 @@ export type ServedRequest =
       sessionId: string;
     };
 
-/** Owner of the tasks of all callers without a key of the API. */
-export const ADMIN_OWNER = 'admin';
-
 /** What the program said. */
 export interface CallerMessage {
   /** The program's own id. */
@@ -104,12 +101,19 @@ export interface ServedTaskQuery {
  * @throws {StorageUnavailableError} from every method: nothing was changed
  */
 export interface ServedTasks {
-  /** Opens a task. The same message of the same owner opens no second one: `known`, with the first. */
+  /**
+   * Opens a task. The same message of the same owner opens no second one: `known`, with the first.
+   * @param maxOpen `full`: the owner has so many tasks that have not ended; default: any number. Calls at the same time may exceed it
+   */
   open(task: NewServedTask): Promise<{ outcome: 'opened' | 'known'; task: ServedTask }>;
-  /** @param owner undefined when the task of any owner is wanted */
-  get(id: string, owner?: string): Promise<ServedTask | undefined>;
-  /** The tasks of an owner, last changed first, with the number of all that match. */
-  list(owner: string, query: ServedTaskQuery): Promise<{ tasks: ServedTask[]; total: number }>;
+  open(
+    task: NewServedTask,
+    maxOpen: number | undefined,
+  ): Promise<{ outcome: 'opened' | 'known'; task: ServedTask } | { outcome: 'full' }>;
+  /** @param owners undefined when the task of any owner is wanted */
+  get(id: string, owners?: readonly string[]): Promise<ServedTask | undefined>;
+  /** The tasks of these owners, last changed first, with the number of all that match. */
+  list(owners: readonly string[], query: ServedTaskQuery): Promise<{ tasks: ServedTask[]; total: number }>;
   /** Stores the next update. @returns false: the task has ended, or has an update with this key */
   update(id: string, update: NewUpdate): Promise<boolean>;
   /** What the program of a task in `input-required` said next. @returns false: the task is in another state */

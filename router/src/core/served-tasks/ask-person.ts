@@ -4,10 +4,12 @@ import type { ServedTask } from '../ports/served-tasks.ts';
 import { type PersonRequest, sendOnce } from './message-person.ts';
 import type { SkillDeps } from './skill-deps.ts';
 
-/** Longest wait between two looks at a question; an answer ends the wait. */
+/** Longest wait between two looks at a question; a change of the question ends the wait. */
 const MAX_WAIT_MS = 60_000;
-/** While another question of the chat is open, and while the question is on its way. */
-const QUEUE_LOOK_MS = 2_000;
+/** While another question of the chat is open: its end is such a change. */
+const MAX_QUEUED_MS = 300_000;
+/** While the question is on its way to WhatsApp; the longer that takes, the longer the wait. */
+const FIRST_LOOK_MS = 2_000;
 
 /** Says to the person where the next message goes. */
 const NOTICE = 'Your next message here answers this question.';
@@ -19,7 +21,7 @@ export const ANSWER_TAKEN = 'Thank you, your answer was passed on.';
  * half of the time. Nothing is asked again after a crash.
  */
 export async function askPerson(deps: SkillDeps, task: ServedTask, request: PersonRequest): Promise<void> {
-  const { questions, watch, stopping, update } = deps;
+  const { questions, watch, stopping, update, clock } = deps;
   const deadlineMs = request.deadlineMinutes * 60_000;
   const to = jidOfChannelId(request.to) ?? request.to;
   await questions.add({
@@ -29,6 +31,7 @@ export async function askPerson(deps: SkillDeps, task: ServedTask, request: Pers
     remindMs: deadlineMs / 2,
     deadlineMs,
   });
+  const begunMs = clock.monotonicMs();
   for (;;) {
     const current = await deps.servedTasks.get(task.id);
     if (!current || current.state === 'canceled') {
@@ -57,7 +60,9 @@ export async function askPerson(deps: SkillDeps, task: ServedTask, request: Pers
     const isSent = state === 'open' && (await askOpen(deps, task, request, question));
     if (isSent === 'dead') return;
     const dueMs = question.remindMs > 0 ? question.remindMs : question.deadlineMs;
-    const limitMs = isSent === 'on its way' || state === 'waiting' ? QUEUE_LOOK_MS : MAX_WAIT_MS;
+    const lookMs = Math.max(FIRST_LOOK_MS, (clock.monotonicMs() - begunMs) / 2);
+    const awaitedMs = isSent === 'on its way' ? Math.min(lookMs, MAX_WAIT_MS) : MAX_WAIT_MS;
+    const limitMs = state === 'waiting' ? MAX_QUEUED_MS : awaitedMs;
     await watch.change(Math.min(Math.max(dueMs, 0) + 1, limitMs), stopping);
   }
 }

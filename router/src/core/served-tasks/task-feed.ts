@@ -147,8 +147,11 @@ export class TaskFeed {
         await clock.sleep(POLL_EVERY_MS, stopped);
         const versions = await servedTasks.versions([...this.#watched.keys()]);
         for (const [id, version] of versions) {
-          const known = this.#watched.get(id)?.version;
-          if (known !== undefined && version > known) this.#changed(id);
+          const watched = this.#watched.get(id);
+          if (!watched || version <= watched.version) continue;
+          // Once for each version: who waits may not read the task.
+          watched.version = version;
+          this.#changed(id);
         }
       } catch (error) {
         if (!stopped.aborted) log.debug({ err: error }, 'cannot read the versions of tasks, retrying');

@@ -48,4 +48,27 @@ describe('maySee', () => {
     expect(maySee(caller, { type: 'account' })).toBe(true);
     expect(maySee(key(['accounts:read'], ['1']), { type: 'message', chatId: '7' })).toBe(false);
   });
+
+  it('shows a restricted key what it may read of routes, accounts and agents, and nothing else of them', () => {
+    const scopes: Scope[] = [
+      'messages:read',
+      'accounts:read',
+      'routes:read',
+      'agents:manage',
+      'webhooks:manage',
+    ];
+    const { key: plain } = key(scopes) as Extract<Caller, { kind: 'key' }>;
+    for (const restriction of [{ chats: ['1'] }, { routes: ['r'] }, { accounts: ['a'] }]) {
+      const caller: Caller = { kind: 'key', key: { ...plain, ...restriction } };
+      expect(maySee(caller, { type: 'route' })).toBe(false);
+      expect(maySee(caller, { type: 'agent' })).toBe(false);
+      expect(maySee(caller, { type: 'webhook' })).toBe(false);
+    }
+    const ofAccount: Caller = { kind: 'key', key: { ...plain, accounts: ['a'] } };
+    expect(maySee(ofAccount, { type: 'account', accountId: 'a' })).toBe(true);
+    expect(maySee(ofAccount, { type: 'account', accountId: 'b' })).toBe(false);
+    expect(maySee(ofAccount, { type: 'message', accountId: 'b', chatId: '7' })).toBe(false);
+    expect(maySee(ofAccount, { type: 'message', chatId: '7' })).toBe('if-its-chat');
+    expect(maySee(ofAccount, { type: 'message', accountId: 'a', chatId: '7' })).toBe(true);
+  });
 });

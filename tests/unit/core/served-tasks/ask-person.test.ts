@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { ServedRequest } from '../../../../router/src/core/ports/served-tasks.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { settle } from '../../../support/fake-clock.ts';
@@ -80,16 +80,27 @@ describe('askPerson', () => {
   });
 
   it('asks one question of a chat at a time', async () => {
-    const { ask, answer, sent, clock } = setup();
+    const { ask, answer, sent } = setup();
     const first = await ask();
     const second = await ask();
     expect(sent()).toHaveLength(1);
     await answer('Blue');
     await first.end;
-    await clock.advanceMs(3_000);
+    await settle();
     expect(sent()).toHaveLength(2);
     await answer('Green');
     expect(await second.end).toEqual({ outcome: 'completed' });
+  });
+
+  it('asks the database about a question that waits for another one every five minutes, not every two seconds', async () => {
+    const { ask, clock, questions } = setup();
+    await ask();
+    for (let n = 0; n < 20; n++) await ask();
+    await clock.advanceMs(120_000);
+    const open = vi.spyOn(questions, 'open');
+    await clock.advanceMs(60_000);
+    // The open question, once a minute.
+    expect(open.mock.calls.length).toBeLessThanOrEqual(2);
   });
 
   it('closes the question when the task is canceled', async () => {

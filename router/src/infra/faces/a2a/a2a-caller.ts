@@ -1,7 +1,6 @@
 import type { User } from '@a2a-js/sdk/server';
 import type { Request, Response } from 'express';
-import type { Caller } from '../../../core/access/caller.ts';
-import { ADMIN_OWNER } from '../../../core/ports/served-tasks.ts';
+import { type Caller, taskOwnerOf, taskOwnersOf } from '../../../core/access/caller.ts';
 import { connectionOf } from '../rest/guard.ts';
 
 /** A reader that takes nothing for so long is disconnected. */
@@ -26,9 +25,19 @@ export class A2aCaller implements User {
     this.#response = response;
   }
 
-  /** Whose tasks the caller may see: those of the same key. All callers without a key of the API share theirs. */
+  /** Who owns the tasks that the caller opens. */
   get userName(): string {
-    return this.caller.kind === 'key' ? this.caller.key.id : ADMIN_OWNER;
+    return taskOwnerOf(this.caller);
+  }
+
+  /** Whose tasks the caller sees. */
+  get owners(): readonly string[] {
+    return taskOwnersOf(this.caller);
+  }
+
+  /** The response of the call gets status 429. */
+  overLimit(): void {
+    if (!this.#response.headersSent) this.#response.status(429);
   }
 
   /** Aborts when the caller has disconnected. */

@@ -23,6 +23,7 @@ import type { TaskStarter } from '../../../core/served-tasks/task-starter.ts';
 import { isSettled, untilSettled } from '../../../core/served-tasks/until-settled.ts';
 import type { AuditRecorder } from '../access/audit-recorder.ts';
 import type { KeyWatch } from '../access/key-watch.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../access/open-requests.ts';
 import { admit } from '../rest/guard.ts';
 import { A2aCaller } from './a2a-caller.ts';
 import { agentCard } from './a2a-card.ts';
@@ -136,7 +137,7 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   listTasks(params: Params<'listTasks'>, context: ServerCallContext): Promise<Result<'listTasks'>> {
-    return this.#call('listTasks', context, async ({ userName }) => {
+    return this.#call('listTasks', context, async ({ owners }) => {
       const { contextId, status, pageSize = 50, pageToken, historyLength, statusTimestampAfter } = params;
       if (pageSize < 1 || pageSize > MAX_PAGE) {
         throw new RequestMalformedError(`pageSize must be from 1 to ${MAX_PAGE}.`);
@@ -148,7 +149,7 @@ export class A2aHandler implements A2ARequestHandler {
       const state = stateOf(status);
       const isAny = status === 0;
       if (!isAny && !state) return { tasks: [], nextPageToken: '', pageSize, totalSize: 0 };
-      const { tasks, total } = await this.#deps.servedTasks.list(userName, {
+      const { tasks, total } = await this.#deps.servedTasks.list(owners, {
         ...(contextId && { contextId }),
         ...(state && { state }),
         ...(since && { since }),
@@ -249,13 +250,21 @@ export class A2aHandler implements A2ARequestHandler {
     if (message.taskId) return this.#continue(message.taskId, message.messageId, input, caller);
     const contextId = message.contextId || randomUUID();
     const decision = await decideRequest(this.#deps, input, contextId, caller);
-    const { outcome, task } = await servedTasks.open({
-      id: randomUUID(),
-      contextId,
-      owner: caller.userName,
-      message: { messageId: message.messageId, text: input.text },
-      ...('request' in decision && { request: decision.request }),
-    });
+    const opened = await servedTasks.open(
+      {
+        id: randomUUID(),
+        contextId,
+        owner: caller.userName,
+        message: { messageId: message.messageId, text: input.text },
+        ...('request' in decision && { request: decision.request }),
+      },
+      maxOpenTasksOf(caller.caller),
+    );
+    if (opened.outcome === 'full') {
+      caller.overLimit();
+      throw new UnsupportedOperationError(TOO_MANY_TASKS);
+    }
+    const { outcome, task } = opened;
     if ('request' in decision) await starter.start(task);
     else if (outcome === 'opened') {
       await servedTasks.update(task.id, { key: 'first', ...decision.update });
@@ -284,9 +293,9 @@ export class A2aHandler implements A2ARequestHandler {
     return this.#find(id, caller);
   }
 
-  async #find(id: string, { userName }: A2aCaller): Promise<ServedTask> {
+  async #find(id: string, { owners }: A2aCaller): Promise<ServedTask> {
     if (!id) throw new RequestMalformedError('The id of the task is missing.');
-    const task = await this.#deps.servedTasks.get(id, userName);
+    const task = await this.#deps.servedTasks.get(id, owners);
     if (!task) throw new TaskNotFoundError(`Task not found: ${id.slice(0, 100)}`);
     return task;
   }

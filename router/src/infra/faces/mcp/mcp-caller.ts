@@ -1,5 +1,5 @@
 import type { AuthInfo } from '@modelcontextprotocol/server';
-import type { Caller } from '../../../core/access/caller.ts';
+import { type Caller, taskOwnerOf } from '../../../core/access/caller.ts';
 
 interface Exchange {
   caller: Caller;
@@ -30,9 +30,9 @@ export class McpCaller {
     return carried;
   }
 
-  /** Whose tasks the caller may use: those of the same key. All callers without a key of the API share theirs. */
+  /** Who owns the tasks that the caller opens. */
   get owner(): string {
-    return this.caller.kind === 'key' ? this.caller.key.id : 'admin';
+    return taskOwnerOf(this.caller);
   }
 
   /** The form in which the SDK carries it; the key itself is not part of it. */

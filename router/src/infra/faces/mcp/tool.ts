@@ -7,7 +7,7 @@ import type { UntrustedWriter } from './untrusted.ts';
 /** One call of a tool. */
 export interface ToolCall {
   caller: Caller;
-  /** Whose tasks the caller may use: those of the same key. All callers without a key of the API share theirs. */
+  /** Who owns the tasks that the caller opens. */
   owner: string;
   /** Aborts when the client cancels the call or disconnects, and when the server stops. */
   signal: AbortSignal;

@@ -14,7 +14,7 @@ import { findUnstorable } from '../rest/validate.ts';
 import { answerRpc } from './json-rpc.ts';
 import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
 import { npcCard } from './npc-card.ts';
-import { callNpcMethod, type NpcMethodsDeps, ownerOf } from './npc-methods.ts';
+import { callNpcMethod, type NpcMethodsDeps, ownersOf } from './npc-methods.ts';
 import type { NpcTaskFeed } from './npc-task-feed.ts';
 import { readBody } from './read-body.ts';
 import { streamTask } from './task-stream.ts';
@@ -119,7 +119,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
           );
         }
         const task = await npcTasks.find(taskId);
-        if (task?.owner !== ownerOf(caller)) {
+        if (!task || !ownersOf(caller).includes(task.owner)) {
           throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
         }
         const last = header('last-event-id') ?? '';

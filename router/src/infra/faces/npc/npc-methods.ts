@@ -7,12 +7,16 @@ import {
   mayDo,
   mayUseAccount,
   mayUseChat,
+  taskOwnerOf,
+  taskOwnersOf,
 } from '../../../core/access/caller.ts';
 import { invalidParam, NpcError, RPC } from '../../../core/npc/npc-error.ts';
 import type { NpcFaceSettings } from '../../../core/npc/npc-settings.ts';
 import { estimatedMs, type NpcTask } from '../../../core/npc/npc-task.ts';
 import { checkedTask, type OpenNpcTaskDeps, openNpcTask } from '../../../core/npc/open-npc-task.ts';
+import { isShortTask } from '../../../core/npc/short-tasks.ts';
 import type { RouteStore } from '../../../core/ports/route-store.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../access/open-requests.ts';
 import { admit } from '../rest/guard.ts';
 import { HttpProblem } from '../rest/problem.ts';
 import type { RpcCall } from './json-rpc.ts';
@@ -33,9 +37,14 @@ export interface NpcCallContext {
   idempotencyKey?: string;
 }
 
-/** Whose tasks a caller sees: each key has its own. */
+/** Who owns the tasks that a caller opens. */
 export function ownerOf(caller: Caller): string {
-  return caller.kind === 'key' ? `key:${caller.key.id}` : 'admin';
+  return caller.kind === 'key' ? `key:${caller.key.id}` : taskOwnerOf(caller);
+}
+
+/** Whose tasks a caller sees. */
+export function ownersOf(caller: Caller): readonly string[] {
+  return caller.kind === 'key' ? [ownerOf(caller)] : taskOwnersOf(caller);
 }
 
 type Params = Record<string, unknown>;
@@ -93,6 +102,7 @@ async function openTask(
   const settings = await deps.settings();
   const task = checkedTask(settings, parsed(openParams, given));
   await refuseNotAllowed(deps, caller, settings, task);
+  await refuseTooMany(deps, caller, task);
   const opened = await openNpcTask(deps, {
     ...task,
     owner: ownerOf(caller),
@@ -103,6 +113,20 @@ async function openTask(
   });
   const { taskId, status, type } = opened;
   return { taskId, status, estimatedDuration: estimatedMs(type) };
+}
+
+/** A task that waits for an agent, a person or a chain takes long; the others end within the call. @throws {NpcError} -32002 */
+async function refuseTooMany(
+  { npcTasks }: NpcMethodsDeps,
+  caller: Caller,
+  { type, params }: Pick<NpcTask, 'type' | 'params'>,
+): Promise<void> {
+  const maxOpen = maxOpenTasksOf(caller);
+  if (maxOpen === undefined || isShortTask({ type, params })) return;
+  const counted = (status: NpcTask['status']) => npcTasks.list([ownerOf(caller)], { status, limit: 1 });
+  const [pending, processing] = await Promise.all([counted('pending'), counted('processing')]);
+  if (pending.total + processing.total < maxOpen) return;
+  throw new NpcError(RPC.rateLimit, { reason: TOO_MANY_TASKS });
 }
 
 /** A key may be restricted to some routes and chats, and needs a scope to send messages. */
@@ -145,7 +169,8 @@ async function showTask(
   const { taskId } = parsed(statusParams, given);
   const task = await npcTasks.find(taskId);
   // The task of another caller is none.
-  if (task?.owner !== ownerOf(caller)) throw invalidParam('taskId', 'There is no task with this id.');
+  if (!task || !ownersOf(caller).includes(task.owner))
+    throw invalidParam('taskId', 'There is no task with this id.');
   return taskView(task);
 }
 
@@ -173,7 +198,7 @@ async function listTasks(
   { caller }: NpcCallContext,
 ): Promise<Params> {
   const { limit, cursor, type, status } = parsed(listParams, given);
-  const page = await npcTasks.list(ownerOf(caller), {
+  const page = await npcTasks.list(ownersOf(caller), {
     limit,
     ...(cursor !== undefined && { before: cursor }),
     ...(type !== undefined && { type }),

@@ -6,6 +6,7 @@ import { type Admission, type Restriction, refusalOf } from '../../../core/acces
 import { type Caller, OWN_REQUEST_HEADER } from '../../../core/access/caller.ts';
 import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from '../access/access.ts';
+import { OpenRequests } from '../access/open-requests.ts';
 import { refuseForeignOrigin, requireOwnPage, WRITES } from './cross-site.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isForm } from './form.ts';
@@ -34,6 +35,7 @@ export interface GuardDeps {
  */
 export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler {
   const { config, access, limiter, strangerBodies = new StrangerBodies() } = deps;
+  const open = new OpenRequests();
   const callerOf = async (request: Request, key: string | undefined): Promise<Caller> => {
     const isDirect = !isForwarded(request);
     if (isDirect && key === undefined && deps.isLocal(request.socket)) return { kind: 'local-socket' };
@@ -68,6 +70,7 @@ export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler
     response.locals.refusal = problem;
     // A secret of the path, such as a reply token, is checked before the body is read.
     if (caller.kind === 'stranger' && !operation?.admit) strangerBodies.reserve(request, response);
+    if (!problem && admission.scopes !== 'public') open.enter(caller, response);
     if (WRITES.has(request.method) && request.path.startsWith('/api/')) {
       const isOther =
         (operation?.form !== undefined && isForm(request)) || (operation?.takesYaml && isYaml(request));

@@ -44,7 +44,9 @@ export const PROBLEM_CODES = [
   'SCOPE_MISSING',
   'SEVERAL_ROUTES',
   'TASK_NOT_CANCELED',
+  'TOO_MANY_OPEN_REQUESTS',
   'TOO_MANY_STREAMS',
+  'TOO_MANY_TASKS',
   'TOO_MANY_WEBHOOKS',
   'TRADE_ENDED',
   'UNAUTHORIZED',
@@ -80,6 +82,19 @@ export class RateLimitProblem extends HttpProblem {
     const wait = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
     super(429, 'RATE_LIMITED', `The key has used its requests of this ${window}. Try again in ${wait}.`);
     this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** A caller has as many requests open as it may. */
+export class OpenRequestsProblem extends HttpProblem {
+  readonly retryAfterSeconds = 1;
+
+  constructor(open: number) {
+    super(
+      429,
+      'TOO_MANY_OPEN_REQUESTS',
+      `The caller has ${open} requests open on this node. End some of them.`,
+    );
   }
 }
 
@@ -158,7 +173,13 @@ const PARSER_PROBLEMS: Record<string, [status: number, code: ProblemCode, senten
  * and everything else one constant 500 whose cause is only in the log.
  */
 export function problemOf(error: unknown): ProblemResponse {
-  if (error instanceof RateLimitProblem || error instanceof LoginDelayedProblem) return rateLimited(error);
+  if (
+    error instanceof RateLimitProblem ||
+    error instanceof LoginDelayedProblem ||
+    error instanceof OpenRequestsProblem
+  ) {
+    return rateLimited(error);
+  }
   if (error instanceof HttpProblem) {
     return problem(error.status, error.code, error.message, error.details);
   }
@@ -193,7 +214,7 @@ function rateLimited({
   code,
   message,
   retryAfterSeconds,
-}: RateLimitProblem | LoginDelayedProblem): ProblemResponse {
+}: RateLimitProblem | LoginDelayedProblem | OpenRequestsProblem): ProblemResponse {
   const { body } = problem(status, code, message);
   return {
     status,

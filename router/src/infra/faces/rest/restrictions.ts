@@ -84,6 +84,13 @@ export function refuseOtherRoute(caller: Caller, routeId: string | undefined): v
   );
 }
 
+/** A message or dead letter as the caller sees it: a key for some routes does not see which other ones were asked or tried. */
+export function withoutOtherRoutes<Row extends object>(caller: Caller, row: Row): Row {
+  const allowed = allowedRoutes(caller);
+  const { routeId, trace: _trace, ...shown } = row as { routeId?: string; trace?: unknown };
+  return !allowed || (routeId !== undefined && allowed.includes(routeId)) ? row : (shown as Row);
+}
+
 function chatNotAllowed(sentence: string): HttpProblem {
   return new HttpProblem(403, 'CHAT_NOT_ALLOWED', sentence);
 }

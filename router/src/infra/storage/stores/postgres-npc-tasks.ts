@@ -118,8 +118,8 @@ export class PostgresNpcTasks implements NpcTasks {
     return rows.map(taskOf);
   }
 
-  async list(owner: string, { type, status, before, limit }: NpcTaskQuery): Promise<NpcTaskPage> {
-    const mine = sql`owner = ${owner} AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
+  async list(owners: readonly string[], { type, status, before, limit }: NpcTaskQuery): Promise<NpcTaskPage> {
+    const mine = sql`owner = ANY (${[...owners]}::text[]) AND (${type ?? null}::text IS NULL OR type = ${type ?? null})
       AND (${status ?? null}::text IS NULL OR status = ${status ?? null})`;
     const rows = await this.#rows<TaskRow & { total: bigint }>(
       'listing NPC tasks',

@@ -47,39 +47,53 @@ export class PostgresServedTasks implements ServedTasks {
     this.#postgres = postgres;
   }
 
-  async open(task: NewServedTask): Promise<{ outcome: 'opened' | 'known'; task: ServedTask }> {
+  open(task: NewServedTask): Promise<{ outcome: 'opened' | 'known'; task: ServedTask }>;
+  open(
+    task: NewServedTask,
+    maxOpen: number | undefined,
+  ): Promise<{ outcome: 'opened' | 'known'; task: ServedTask } | { outcome: 'full' }>;
+  async open(
+    task: NewServedTask,
+    maxOpen?: number,
+  ): Promise<{ outcome: 'opened' | 'known'; task: ServedTask } | { outcome: 'full' }> {
     const messageId = storableId(task.message.messageId);
     const messages = [{ messageId, text: cleanText(task.message.text), at: new Date().toISOString() }];
     return withStorage('storing a task', async () => {
       const rows = await this.#postgres.execute(sql`
         INSERT INTO served_task (id, context_id, owner, account_id, request, messages, message_id)
-        VALUES (${task.id}, ${storableId(task.contextId)}, ${task.owner}, ${task.request?.accountId ?? null},
-          ${storableJson(task.request as unknown)}::jsonb, ${storableJson(messages)}::jsonb, ${messageId})
+        SELECT ${task.id}, ${storableId(task.contextId)}, ${task.owner}, ${task.request?.accountId ?? null},
+          ${storableJson(task.request as unknown)}::jsonb, ${storableJson(messages)}::jsonb, ${messageId}
+        WHERE ${maxOpen ?? null}::integer IS NULL OR ${maxOpen ?? null}::integer > (SELECT count(*) FROM served_task o
+          WHERE o.owner = ${task.owner} AND o.state NOT IN ('completed', 'failed', 'canceled', 'rejected'))
         ON CONFLICT (owner, message_id) DO NOTHING`);
       const [row] = await this.#postgres.query<TaskRow>(sql`
         SELECT ${COLUMNS} FROM served_task t WHERE t.owner = ${task.owner} AND t.message_id = ${messageId}`);
-      if (!row) throw new Error('an opened task has no row');
+      if (!row) return { outcome: 'full' };
       return { outcome: rows > 0 ? 'opened' : 'known', task: taskOf(row) };
     });
   }
 
-  async get(id: string, owner?: string): Promise<ServedTask | undefined> {
+  async get(id: string, owners?: readonly string[]): Promise<ServedTask | undefined> {
     const [row] = await this.#read(
-      sql`t.id = ${storableId(id)} ${owner === undefined ? empty : sql`AND t.owner = ${owner}`}`,
+      sql`t.id = ${storableId(id)} ${owners === undefined ? empty : sql`AND t.owner = ANY (${[...owners]}::text[])`}`,
     );
     return row;
   }
 
-  async list(owner: string, query: ServedTaskQuery): Promise<{ tasks: ServedTask[]; total: number }> {
+  async list(
+    owners: readonly string[],
+    query: ServedTaskQuery,
+  ): Promise<{ tasks: ServedTask[]; total: number }> {
     const { contextId, state, since, after, limit } = query;
-    const matching = sql`t.owner = ${owner}
+    const all = sql`ANY (${[...owners]}::text[])`;
+    const matching = sql`t.owner = ${all}
       ${contextId === undefined ? empty : sql`AND t.context_id = ${storableId(contextId)}`}
       ${state === undefined ? empty : sql`AND t.state = ${state}`}
       ${since === undefined ? empty : sql`AND t.updated_at > ${since}::timestamptz`}`;
     const following =
       after === undefined
         ? empty
-        : sql`AND (t.updated_at, t.id) < (SELECT a.updated_at, a.id FROM served_task a WHERE a.id = ${storableId(after)} AND a.owner = ${owner})`;
+        : sql`AND (t.updated_at, t.id) < (SELECT a.updated_at, a.id FROM served_task a WHERE a.id = ${storableId(after)} AND a.owner = ${all})`;
     const tasks = await this.#read(
       sql`${matching} ${following} ORDER BY t.updated_at DESC, t.id DESC LIMIT ${limit}`,
     );

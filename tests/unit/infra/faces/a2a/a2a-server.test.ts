@@ -255,6 +255,32 @@ describe('the A2A face', () => {
     await expect.poll(sent).toEqual(['Once']);
   });
 
+  it('takes 100 of 600 questions of a key, and says why it takes no more', async () => {
+    const { url, keyWith } = await setup();
+    const headers = {
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+      'x-api-key': await keyWith({ scopes: ['a2a'], perMinute: 10_000 }),
+    };
+    const data = (n: number) => ({ skill: 'ask-person', to: '5493777239922', text: `Question ${n}?` });
+    const ask = async (n: number) => {
+      const message = { messageId: `m${n}`, role: 'ROLE_USER', parts: [{ data: data(n) }] };
+      const params = { message, configuration: { returnImmediately: true } };
+      const body = JSON.stringify({ jsonrpc: '2.0', id: n, method: 'SendMessage', params });
+      const response = await fetch(`${url}/a2a`, { method: 'POST', headers, body });
+      return { status: response.status, text: await response.text() };
+    };
+    const answers = [];
+    for (let n = 0; n < 600; n += 20) {
+      answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, k) => ask(n + k)))));
+    }
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(500);
+    expect(answers.at(-1)?.text).toContain('The caller has 100 open tasks.');
+    // The first one again is no new one.
+    expect((await ask(0)).status).toBe(200);
+  });
+
   it('answers 401 without a key, 403 without the scope and 429 over the limit', async () => {
     const { url, keyWith } = await setup();
     const call = async (key?: string) => {

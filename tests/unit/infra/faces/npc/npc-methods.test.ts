@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../../../router/src/core/access/caller.ts';
 import type { ApiKey } from '../../../../../router/src/core/ports/api-key-store.ts';
-import { callNpcMethod, ownerOf } from '../../../../../router/src/infra/faces/npc/npc-methods.ts';
+import { callNpcMethod, ownerOf, ownersOf } from '../../../../../router/src/infra/faces/npc/npc-methods.ts';
 import { MemoryNpcTasks } from '../../../../doubles/memory-npc-tasks.ts';
 import { MemoryRouteStore } from '../../../../doubles/memory-route-store.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
@@ -85,6 +85,15 @@ describe('callNpcMethod', () => {
     expect(await refusal('task.status', { taskId: 'task_1' }, other)).toBe('-32602 taskId');
     expect(await call('task.list', {}, other)).toEqual({ tasks: [], totalTasks: 0 });
     expect(ownerOf({ kind: 'loopback' })).toBe('admin');
+    const ofUser = (name: string, role: 'owner' | 'operator'): Caller => ({
+      kind: 'session',
+      session: { id: 's', user: { name, role } },
+    });
+    expect(ownerOf(ofUser('Ana', 'operator'))).toBe('user:ana');
+    // Tasks that users opened before each had its own.
+    expect(ownersOf(ofUser('eva', 'owner'))).toEqual(['user:eva', 'admin']);
+    expect(ownersOf(ofUser('ana', 'operator'))).toEqual(['user:ana']);
+    expect(ownersOf(aKey({ scopes: ['admin'] }))).toEqual(['key:a1']);
   });
 
   it('opens each call of a repeated batch once', async () => {

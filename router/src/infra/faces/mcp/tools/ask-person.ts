@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { taskOwnersOf } from '../../../../core/access/caller.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { ServedTask, ServedTasks } from '../../../../core/ports/served-tasks.ts';
 import { type ChoosePersonDeps, choosePerson } from '../../../../core/served-tasks/choose-person.ts';
 import type { TaskFeed } from '../../../../core/served-tasks/task-feed.ts';
 import type { TaskStarter } from '../../../../core/served-tasks/task-starter.ts';
 import { untilSettled } from '../../../../core/served-tasks/until-settled.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../access/open-requests.ts';
 import { HttpProblem } from '../../rest/problem.ts';
 import type { RestCalls } from '../../rest/rest-calls.ts';
 import { type McpTool, SENDS, type ToolCall, tool } from '../tool.ts';
@@ -116,13 +118,13 @@ async function askNew(
   if ('refusal' in chosen) throw new HttpProblem(403, 'CHAT_NOT_ALLOWED', chosen.refusal);
   const request = { skill: 'ask-person' as const, ...chosen, text, deadlineMinutes };
   const id = randomUUID();
-  const { task } = await deps.servedTasks.open({
-    id,
-    contextId: id,
-    owner,
-    message: { messageId: `mcp ${key === undefined ? id : hashOf(key)}`, text },
-    request,
-  });
+  const message = { messageId: `mcp ${key === undefined ? id : hashOf(key)}`, text };
+  const opened = await deps.servedTasks.open(
+    { id, contextId: id, owner, message, request },
+    maxOpenTasksOf(caller),
+  );
+  if (opened.outcome === 'full') throw new HttpProblem(429, 'TOO_MANY_TASKS', TOO_MANY_TASKS);
+  const { task } = opened;
   const known = task.request;
   if (known?.skill !== 'ask-person' || known.to !== request.to || known.text !== text) {
     throw new HttpProblem(
@@ -139,9 +141,9 @@ async function askNew(
 async function findQuestion(
   { servedTasks }: AskPersonDeps,
   handle: string,
-  { owner }: ToolCall,
+  { caller }: Pick<ToolCall, 'caller'>,
 ): Promise<ServedTask> {
-  const task = await servedTasks.get(handle, owner);
+  const task = await servedTasks.get(handle, taskOwnersOf(caller));
   if (task?.request?.skill === 'ask-person') return task;
   throw new HttpProblem(404, 'NOT_FOUND', 'There is no question with this handle.');
 }

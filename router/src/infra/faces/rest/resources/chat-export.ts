@@ -7,11 +7,13 @@ const EXPORT_PAGE = 200;
 /**
  * A chat as JSON lines: the chat, its messages in both directions, oldest first, then `{"type":"end"}` with their number. Each
  * text has the lines of one page, so that a chat of any size needs the memory of a page.
+ * @param shown a message as its reader may see it; default: whole
  * @throws {StorageUnavailableError} while it is read
  */
 export async function* exportLines(
   messageLog: Pick<MessageLog, 'messages' | 'sentMessages'>,
   chat: ChatRow,
+  shown: (row: object) => object = (row) => row,
 ): AsyncGenerator<string> {
   yield lineOf({ type: 'chat', ...chat });
   let after: string | undefined;
@@ -31,7 +33,7 @@ export async function* exportLines(
       .filter(({ id }) => end === undefined || BigInt(id) <= end)
       .sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
     count += rows.length;
-    if (rows.length > 0) yield rows.map((row) => lineOf({ type: 'message', ...row })).join('');
+    if (rows.length > 0) yield rows.map((row) => lineOf({ type: 'message', ...shown(row) })).join('');
     if (end === undefined) break;
     after = String(end);
   }

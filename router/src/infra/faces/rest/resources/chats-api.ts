@@ -26,7 +26,7 @@ import {
 } from '../fields.ts';
 import { pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { allowedPart, refuseOtherChat, refuseOtherRoute } from '../restrictions.ts';
+import { allowedPart, refuseOtherChat, refuseOtherRoute, withoutOtherRoutes } from '../restrictions.ts';
 import { exportLines } from './chat-export.ts';
 import { chatPage } from './chat-pages.ts';
 import { anyMessageView } from './log-schemas.ts';
@@ -329,7 +329,9 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       },
       handle: async ({ params, query, caller }) => {
         const { id: chatId } = await findChat(caller, params.id);
-        return { status: 200, object: chatId, json: await messagePage(messageLog, { ...query, chatId }) };
+        const page = await messagePage(messageLog, { ...query, chatId });
+        const data = page.data.map((row) => withoutOtherRoutes(caller, row));
+        return { status: 200, object: chatId, json: { ...page, data } };
       },
     }),
     endpoint({
@@ -350,7 +352,10 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       },
       handle: async ({ params, caller, signal }) => {
         const chat = await findChat(caller, params.id);
-        const lines = Readable.from(exportLines(messageLog, chat), { highWaterMark: 1 });
+        const lines = Readable.from(
+          exportLines(messageLog, chat, (row) => withoutOtherRoutes(caller, row)),
+          { highWaterMark: 1 },
+        );
         return {
           status: 200,
           object: chat.id,

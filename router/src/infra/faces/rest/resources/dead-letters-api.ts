@@ -19,7 +19,13 @@ import {
 } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { type AllowedPart, allowedPart, refuseAll, refuseOtherChat } from '../restrictions.ts';
+import {
+  type AllowedPart,
+  allowedPart,
+  refuseAll,
+  refuseOtherChat,
+  withoutOtherRoutes,
+} from '../restrictions.ts';
 import { deadLetterGroupView, deadLetterView, logQuery } from './log-schemas.ts';
 
 export interface DeadLettersApiDeps {
@@ -77,7 +83,8 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       responses: { 200: { description: 'A page of dead letters.', schema: pageResponse(deadLetterView) } },
       handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
         const page = { ...filter, ...(await partOf(caller, filter)), before: cursor, limit: limit + 1 };
-        return { status: 200, json: pageOf(await messageLog.deadLetters(page), limit, ({ id }) => id) };
+        const rows = (await messageLog.deadLetters(page)).map((row) => withoutOtherRoutes(caller, row));
+        return { status: 200, json: pageOf(rows, limit, ({ id }) => id) };
       },
     }),
     endpoint({
@@ -146,7 +153,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       handle: async ({ params: { id = '' }, caller }) => {
         const letter = await found(id);
         await refuseOtherChat(caller, letter, aliasesOf);
-        return { status: 200, json: { success: true, data: letter } };
+        return { status: 200, json: { success: true, data: withoutOtherRoutes(caller, letter) } };
       },
     }),
     endpoint({
@@ -202,7 +209,10 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
         if (outcome === 'replayed') throw replayedBefore();
         const letter = await found(id);
         log.info(fieldsOf(id, letter), 'dead letter closed by an admin');
-        return { status: 200, json: { success: true, message: 'Closed.', data: letter } };
+        return {
+          status: 200,
+          json: { success: true, message: 'Closed.', data: withoutOtherRoutes(caller, letter) },
+        };
       },
     }),
   ];

@@ -15,7 +15,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { dataResponse, isRowId } from '../fields.ts';
 import { pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
-import { allowedPart, refuseOtherChat } from '../restrictions.ts';
+import { allowedPart, refuseOtherChat, withoutOtherRoutes } from '../restrictions.ts';
 import { validate } from '../validate.ts';
 import { refuseUnknownAccount } from './account-view.ts';
 import type { ChatsApiDeps } from './chats-api.ts';
@@ -88,7 +88,8 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
       handle: async ({ query, caller }) => {
         const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
         const page = await messagePage(messageLog, { ...query, ...part });
-        return { status: 200, object: query.channelId, json: page };
+        const data = page.data.map((row) => withoutOtherRoutes(caller, row));
+        return { status: 200, object: query.channelId, json: { ...page, data } };
       },
     }),
     endpoint({
@@ -111,7 +112,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
           : undefined;
         if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
         await refuseOtherChat(caller, message, aliasesOf);
-        return { status: 200, json: { success: true, data: message } };
+        return { status: 200, json: { success: true, data: withoutOtherRoutes(caller, message) } };
       },
     }),
     endpoint({
