@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
 import {
@@ -48,6 +49,12 @@ describe.each<[string, () => AccountStore]>([
       ['waiting', 'No network.'],
       ['pairing', undefined],
     ]);
+  });
+
+  it.each(ACCOUNT_STATES)('can be %s', async (state) => {
+    await store.save(account, { state });
+    expect(await statesOf()).toEqual([[state, undefined]]);
+    expect((await store.load(account)).state).toBe(state);
   });
 
   it('come in pages', async () => {

@@ -1,5 +1,5 @@
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
-import type { AccountStatus } from '../../router/src/core/ports/chat-provider.ts';
+import type { AccountStatus, PasskeyInput } from '../../router/src/core/ports/chat-provider.ts';
 
 /** Accounts whose state a test sets. */
 export class FakeAccounts implements AccountControl {
@@ -48,6 +48,10 @@ export class FakeAccounts implements AccountControl {
 
   async unlink(accountId: string) {
     return this.#called('unlink', accountId);
+  }
+
+  async usePasskey(accountId: string, input: PasskeyInput) {
+    return this.#called('usePasskey', accountId, input);
   }
 
   async restart(accountId: string) {

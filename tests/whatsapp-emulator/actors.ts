@@ -1,6 +1,6 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import type { AppState } from './app-state.ts';
-import type { Passkey } from './passkey.ts';
+import type { Passkey, PhonePasskeyCeremony, RequestedDevice } from './passkey.ts';
 
 /**
  * The types by which the emulated server, virtual people, phones and groups use each other.
@@ -111,8 +111,6 @@ export interface Actor {
 export interface PhoneActor extends Actor {
   /** What the phone tells its linked devices about its chats. */
   readonly appState: AppState;
-  /** Set: WhatsApp links devices of this account with its passkey only. */
-  readonly passkey?: Passkey;
   /** A client requested code pairing with this phone's number; kept until the owner types the code. */
   onLinkCodeHello(hello: LinkCodeHello): void;
   /** The client responded to `submitLinkCode`; the phone creates the device identity and calls `pairDevice`. */
@@ -139,6 +137,14 @@ export interface LinkCodeFinish {
   readonly companionIdentity: Uint8Array;
 }
 
+/** Linking with the owner's passkey. */
+export interface PasskeyLink {
+  readonly key: Passkey;
+  readonly ceremony: PhonePasskeyCeremony;
+  /** Links the device that the encrypted pairing request names. */
+  link(device: RequestedDevice): Promise<string>;
+}
+
 /** The data from a phone that links a device, by QR or by code. */
 export interface PairRequest {
   /** The `ref` of the QR text, or of `LinkCodeHello`. */
@@ -146,6 +152,8 @@ export interface PairRequest {
   readonly phone: PhoneActor;
   /** Names the ADV secret that the phone uses, without revealing it. */
   readonly secretId: string;
+  /** The phone's part of linking with a passkey; absent: none is asked for. */
+  readonly passkey?: PasskeyLink;
   /** An encoded ADVSignedDeviceIdentityHMAC. */
   readonly deviceIdentity: Uint8Array;
   readonly keyIndex: number;

@@ -11,6 +11,8 @@ export type StreamErrorCode = 401 | 403 | 405 | 408 | 428 | 440 | 500 | 503 | 51
 export class Faults {
   /** Scanned codes to retire: their phone must scan a fresh one. */
   retiredScans = 0;
+  /** Passkeys whose phone's nonce is replaced on the way to the client: both sides then show different codes. */
+  replacedNonces = 0;
   /** Upgrades to refuse, and the HTTP status to refuse them with. */
   refusedUpgrades = 0;
   refusalStatus = 503;
@@ -39,6 +41,7 @@ export class Faults {
   /** Uses one of a counted fault. */
   take(
     fault:
+      | 'replacedNonces'
       | 'retiredScans'
       | 'refusedUpgrades'
       | 'failedLogins'

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { type BinaryNode, getBinaryNodeChild, type proto } from '@whiskeysockets/baileys';
-import type { PairRequest, PhoneActor } from './actors.ts';
+import type { PairRequest, PasskeyLink, PhoneActor } from './actors.ts';
 import { accountKeyOf, checkDeviceIdentity } from './adv-identity.ts';
 import type { Connection } from './connection.ts';
 import { Device } from './device.ts';
@@ -7,8 +8,8 @@ import type { EmulatorContext } from './emulator-context.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { streamError } from './faults.ts';
 import { mintRef } from './login.ts';
-import { bytesOf, childBytes, deviceJid, node, SERVER, seconds, uintOf } from './nodes.ts';
-import type { Passkey } from './passkey.ts';
+import { bytesOf, childBytes, children, deviceJid, node, SERVER, seconds, uintOf } from './nodes.ts';
+import type { PasskeyRequestOptions } from './passkey.ts';
 
 const REF_COUNT = 6;
 const SIGN_TIMEOUT_MS = 20_000;
@@ -23,8 +24,14 @@ interface Candidate {
   readonly retired: Set<string>;
   /** Set by `companion_hello`: code pairing with this phone. */
   code?: { readonly ref: string; readonly phone: PhoneActor };
-  /** Set while waiting for the passkey. */
-  onHungUp?: () => void;
+  /** Set since WhatsApp has asked for a passkey. */
+  passkey?: {
+    readonly link: PasskeyLink;
+    readonly options: PasskeyRequestOptions;
+    ref: string | undefined;
+    readonly resolve: (device: string) => void;
+    readonly reject: (error: unknown) => void;
+  };
   /** Set while waiting for the client's signature. */
   signing?: {
     readonly iqId: string;
@@ -71,6 +78,7 @@ export class Pairing {
       if (stanza.attrs.id === candidate.signing?.iqId) this.#signed(candidate, stanza);
       return true;
     }
+    if (this.#onPasskeyNode(candidate, stanza)) return true;
     const reg = getBinaryNodeChild(stanza, 'link_code_companion_reg');
     if (reg?.attrs.stage === 'companion_hello') this.#codeHello(candidate, stanza, reg);
     else if (reg?.attrs.stage === 'companion_finish') this.#codeFinish(candidate, stanza, reg);
@@ -81,7 +89,7 @@ export class Pairing {
   onClosed(connection: Connection): void {
     const candidate = this.#candidates.get(connection);
     this.#candidates.delete(connection);
-    candidate?.onHungUp?.();
+    candidate?.passkey?.reject(new EmulatorError('the client hung up instead of using the passkey'));
     candidate?.signing?.done(new EmulatorError('the client hung up while it was being linked'));
   }
 
@@ -94,7 +102,7 @@ export class Pairing {
       this.#notify(candidate, 'companion_reg_refresh', node('pair-device-rotate-qr'));
     }
     if (candidate.retired.has(secretId)) throw new EmulatorError('WhatsApp retired this code');
-    if (phone.passkey) return this.#askForPasskey(candidate, phone.passkey);
+    if (request.passkey) return this.#askForPasskey(candidate, request.passkey);
     const number = this.#context.directory.nextDeviceNumber();
     const pn = deviceJid(phone.pn, number);
     const iqId = candidate.connection.mintId();
@@ -149,13 +157,72 @@ export class Pairing {
     );
   }
 
-  /** Rejects when the client hangs up. */
-  #askForPasskey(candidate: Candidate, passkey: Passkey): Promise<string> {
-    const options = Buffer.from(JSON.stringify(passkey.requestOptions()));
-    this.#notify(candidate, 'passkey_prologue_request', node('passkey_request_options', {}, options));
-    return new Promise((_, reject) => {
-      candidate.onHungUp = () => reject(new EmulatorError('the client hung up instead of using the passkey'));
+  /** Resolves with the new device when the owner's passkey has linked it. */
+  #askForPasskey(candidate: Candidate, link: PasskeyLink): Promise<string> {
+    const options = link.key.requestOptions();
+    const content = Buffer.from(JSON.stringify(options));
+    this.#notify(candidate, 'passkey_prologue_request', node('passkey_request_options', {}, content));
+    return new Promise((resolve, reject) => {
+      candidate.passkey = { link, options, ref: undefined, resolve, reject };
     });
+  }
+
+  /** A stanza of linking with a passkey. @returns false when it is none */
+  #onPasskeyNode(candidate: Candidate, iq: BinaryNode): boolean {
+    const [child] = children(iq);
+    const { connection, passkey } = candidate;
+    if (iq.attrs.xmlns !== 'md' || !child || !passkey) return false;
+    const { ceremony, key } = passkey.link;
+    const bytes = bytesOf(child) ?? Buffer.alloc(0);
+    const attrs = { from: SERVER, id: iq.attrs.id };
+    let after: () => void = () => undefined;
+    let result: BinaryNode[] = [];
+    try {
+      switch (child.tag) {
+        case 'passkey_request_options':
+          result = [node(child.tag, {}, Buffer.from(JSON.stringify(passkey.options)))];
+          break;
+        case 'ref':
+          passkey.ref = mintRef();
+          result = [node('ref', {}, Buffer.from(passkey.ref))];
+          break;
+        case 'passkey_prologue': {
+          const [id, assertion, payload] = ['credential_id', 'webauthn_assertion', 'prologue_payload'].map(
+            (tag) => childBytes(child, tag) ?? Buffer.alloc(0),
+          ) as [Buffer, Buffer, Buffer];
+          key.check(passkey.options, id, assertion.toString());
+          const own = ceremony.begin(payload, childBytes(child, 'pairing_handoff_proof'), passkey.ref);
+          const isReplaced = this.#context.faults.take('replacedNonces');
+          const identity = isReplaced ? ceremony.identity(randomBytes(32)) : own;
+          const sent = node('primary_ephemeral_identity', {}, Buffer.from(identity));
+          after = () => this.#notify(candidate, 'crsc_continuation', sent);
+          break;
+        }
+        case 'companion_nonce':
+          ceremony.open(bytes);
+          break;
+        case 'encrypted_pairing_request': {
+          const device = ceremony.read(bytes);
+          if (!device.noiseKey.equals(candidate.noiseKey) || device.advSecret.length !== 32) {
+            throw new EmulatorError('the pairing request names another client');
+          }
+          after = () => {
+            candidate.passkey = undefined;
+            passkey.link.link(device).then(passkey.resolve, passkey.reject);
+          };
+          break;
+        }
+        default:
+          return false;
+      }
+    } catch (error) {
+      passkey.reject(error);
+      connection.send(node('iq', { ...attrs, type: 'error' }, [node('error', { code: '400' })]));
+      return true;
+    }
+    connection.send(node('iq', { ...attrs, type: 'result' }, result));
+    after();
+    return true;
   }
 
   #notify({ connection }: Candidate, type: string, content: BinaryNode): void {

@@ -5,6 +5,7 @@ import type {
   LinkCodeFinish,
   LinkCodeHello,
   MessageToActor,
+  PairRequest,
   PhoneActor,
   Reading,
   ReceiptToActor,
@@ -17,7 +18,7 @@ import { answerLinkCode, openLinkCodeKeyBundle } from './link-code.ts';
 import { plainText, textOf } from './message-content.ts';
 import { MessageReader } from './message-reader.ts';
 import { MessageSender } from './message-sender.ts';
-import type { Passkey } from './passkey.ts';
+import { type Passkey, PhonePasskeyCeremony, type RequestedDevice } from './passkey.ts';
 import { lidOf, newMessageId, type ReceivedMessage } from './person-model.ts';
 import { SignalPeer } from './signal-peer.ts';
 import { SenderKeys } from './signal-sender-keys.ts';
@@ -50,6 +51,7 @@ export class Phone implements PhoneActor {
   readonly devices: readonly number[] = [0];
   readonly appState = new AppState();
   readonly passkey: Passkey | undefined;
+  #ceremony: PhonePasskeyCeremony | undefined;
   readonly #server: ServerSide;
   readonly #peer: SignalPeer;
   readonly #reader: MessageReader;
@@ -77,6 +79,11 @@ export class Phone implements PhoneActor {
   /** The account's identity key, 32 bytes: it signs linked devices. */
   get identityKey(): Uint8Array {
     return this.#peer.identity.identityKey.public;
+  }
+
+  /** The code that the phone shows while a device is linked with a passkey. */
+  get passkeyCode(): string | undefined {
+    return this.#ceremony?.code;
   }
 
   /** Copies of the messages of linked devices, in order. */
@@ -209,12 +216,22 @@ export class Phone implements PhoneActor {
   }
 
   #pair(ref: string, companionIdentity: Uint8Array, advSecret: Uint8Array): Promise<string> {
+    const request = this.#requestFor(ref, companionIdentity, advSecret);
+    const { passkey } = this;
+    if (!passkey) return this.#server.pairDevice(request);
+    this.#ceremony = new PhonePasskeyCeremony(advSecret);
+    const link = (device: RequestedDevice) =>
+      this.#server.pairDevice(this.#requestFor(ref, device.identityKey, device.advSecret));
+    return this.#server.pairDevice({ ...request, passkey: { key: passkey, ceremony: this.#ceremony, link } });
+  }
+
+  #requestFor(ref: string, companionIdentity: Uint8Array, advSecret: Uint8Array): PairRequest {
     this.#lastKeyIndex += 1;
     const keyIndex = this.#lastKeyIndex;
     const accountKey = this.#peer.identity.identityKey;
     const deviceIdentity = signDeviceIdentity(accountKey, companionIdentity, advSecret, keyIndex);
     const secretId = createHash('sha256').update(advSecret).digest('hex');
-    return this.#server.pairDevice({ ref, phone: this, secretId, deviceIdentity, keyIndex });
+    return { ref, phone: this, secretId, deviceIdentity, keyIndex };
   }
 }
 

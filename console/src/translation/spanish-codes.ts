@@ -138,6 +138,10 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   PLAYGROUND_ID_TAKEN: 'Una cuenta de WhatsApp tiene el id `playground`, o se está eliminando.',
   ROUTES_CHANGED: 'La tabla de rutas cambió mientras tanto. Léala otra vez y repita el cambio.',
   ACCOUNT_EXISTS: 'Ya hay una cuenta con este id.',
+  PASSKEY_ANSWER:
+    'La respuesta está incompleta, se hizo en otra página que https://web.whatsapp.com o pertenece a un script anterior. Se espera otra respuesta.',
+  PASSKEY_NOT_ASKED:
+    'WhatsApp no espera este paso: ya pasó, o la vinculación terminó. Mire el estado de la cuenta.',
   ALREADY_LINKED: 'La cuenta está vinculada. Cierre su sesión antes de vincularla otra vez.',
   ALREADY_REPLAYED: 'El mensaje fallido ya se repitió y no ha vuelto a fallar.',
   IDEMPOTENCY_CONFLICT: 'Esta `Idempotency-Key` se usó para otro chat o mensaje.',

@@ -135,8 +135,18 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   // Accounts
   'Another client took over this link (440).': 'Otro programa tomó este vínculo (440).',
   'WhatsApp banned this account temporarily (402).': 'WhatsApp bloqueó esta cuenta temporalmente (402).',
-  'WhatsApp asks for a passkey to link this account.':
-    'WhatsApp pide una llave de acceso para vincular esta cuenta.',
+  'WhatsApp asks for a passkey in a form that wa2ai does not know.':
+    'WhatsApp pide una llave de acceso de una forma que wa2ai no conoce.',
+  'WhatsApp refused the passkey, or did not answer.': 'WhatsApp rechazó la llave de acceso o no respondió.',
+  'The codes on the page and on the phone differ, so nothing was linked.':
+    'Los códigos de la página y del teléfono son distintos, por lo que no se vinculó nada.',
+  'The phone sent a key that cannot be used.': 'El teléfono envió una clave que no se puede usar.',
+  'The phone continued in a form that wa2ai does not know.':
+    'El teléfono continuó de una forma que wa2ai no conoce.',
+  'The passkey was not used within 5 minutes.': 'La llave de acceso no se usó en 5 minutos.',
+  'The phone did not continue within 2 minutes.': 'El teléfono no continuó en 2 minutos.',
+  'The codes were not compared within 2 minutes.': 'Los códigos no se compararon en 2 minutos.',
+  'WhatsApp did not link the account within 2 minutes.': 'WhatsApp no vinculó la cuenta en 2 minutos.',
   'WhatsApp ended the link ({}).': 'WhatsApp terminó el vínculo ({1}).',
   'WhatsApp limits the rate of messages (429).': 'WhatsApp limita la frecuencia de los mensajes (429).',
   'WhatsApp limits this account ({}).': 'WhatsApp limita esta cuenta ({1}).',

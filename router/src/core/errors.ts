@@ -142,6 +142,20 @@ export class AlreadyLinkedError extends Wa2aiError {
   }
 }
 
+/** What the owner pasted is not an answer to WhatsApp's request for a passkey; another one can be given. */
+export class PasskeyAnswerError extends errorOf('PASSKEY_ANSWER', 'dead') {}
+
+/** WhatsApp does not wait for this step of linking with a passkey. */
+export class PasskeyNotAskedError extends Wa2aiError {
+  constructor(accountId: string) {
+    super(
+      'PASSKEY_NOT_ASKED',
+      'dead',
+      `WhatsApp does not wait for this step of linking "${accountId}". Look at its state, or start pairing again.`,
+    );
+  }
+}
+
 /** A send whose bytes may have reached WhatsApp; repeat only with the same WhatsApp id. */
 export class SendUncertainError extends errorOf('SEND_UNCERTAIN', 'uncertain') {}
 

@@ -11,6 +11,7 @@ import { moodOf } from './account-moods.ts';
 import { History } from './history.tsx';
 import { Limits } from './limits.tsx';
 import { Pairing } from './pairing.tsx';
+import { Passkey } from './passkey.tsx';
 import { useText } from './texts.ts';
 
 type Account = Schemas['Account'];
@@ -52,7 +53,7 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
         )}
         <Allowed scope="accounts:manage">
           {account.state !== 'open' && account.state !== 'restricted' && (
-            <Pairing account={account} reload={reload} />
+            <Linking account={account} reload={reload} />
           )}
         </Allowed>
         <Limits account={account} />
@@ -80,6 +81,15 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
         </ConfirmDialog>
       )}
     </Card>
+  );
+}
+
+function Linking({ account, reload }: { account: Account; reload: () => void }) {
+  const { passkey } = account;
+  return passkey ? (
+    <Passkey account={account} passkey={passkey} reload={reload} />
+  ) : (
+    <Pairing account={account} reload={reload} />
   );
 }
 

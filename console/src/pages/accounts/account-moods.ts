@@ -1,7 +1,14 @@
 import type { Schemas } from '../../api/call.ts';
 import type { Mood } from '../../components/page.tsx';
 
-const BUSY: readonly string[] = ['starting', 'pairing', 'connecting', 'waiting', 'restricted'];
+const BUSY: readonly string[] = [
+  'starting',
+  'pairing',
+  'passkey-required',
+  'connecting',
+  'waiting',
+  'restricted',
+];
 
 /** The colour of a state. */
 export function moodOf(state: Schemas['Account']['state']): Mood {

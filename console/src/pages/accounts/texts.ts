@@ -43,7 +43,7 @@ export const useText = texts(
       starting: 'Nothing to do: wa2ai is starting.',
       pairing: 'Scan the code with the phone, or type it there.',
       'passkey-required':
-        'WhatsApp asks for a passkey to link this account, and wa2ai cannot send one yet. Try again later, or link another account.',
+        'WhatsApp asks for your passkey to link this account. Follow the steps; if none are shown, link it again.',
       connecting: 'Nothing to do: connecting to WhatsApp.',
       open: 'Nothing to do: connected.',
       waiting: 'Nothing to do: wa2ai connects again. If this lasts, check the network and the database.',
@@ -54,6 +54,26 @@ export const useText = texts(
       restricted:
         'Wait, and do not write to new contacts. People who wrote before are answered while the account is connected.',
       stopped: 'Wait: the account stops or moves to another node. If this lasts, restart it.',
+    },
+    passkey: {
+      copyStep: 'Copy the script. Open WhatsApp Web in a browser on a computer, and do not sign in there.',
+      copy: 'Copy the script',
+      copied: 'The script was copied.',
+      notCopied: 'The browser did not copy it. Show the script, and copy it by hand.',
+      show: 'Show the script',
+      open: 'Open WhatsApp Web',
+      runStep:
+        'There press F12 and choose Console. Paste the script and press Enter. If the browser refuses to paste, type "allow pasting" first.',
+      signStep:
+        'Press Use passkey. If the passkey is on the phone, the browser shows how to use it. Then copy the answer and paste it here.',
+      answer: 'Answer of the script',
+      send: 'Send the answer',
+      compareStep: 'Compare the code with the one on the phone. If the phone shows none, continue.',
+      waiting: 'Waiting for the phone: keep WhatsApp open there.',
+      finishing: 'WhatsApp is linking the account.',
+      same: 'The code is the same',
+      other: 'Another code',
+      until: 'This step ends',
     },
     history: 'History',
     historyNone: 'No change yet.',
@@ -131,7 +151,7 @@ export const useText = texts(
       starting: 'No hay nada que hacer: wa2ai está iniciando.',
       pairing: 'Escanee el código con el teléfono, o escríbalo allí.',
       'passkey-required':
-        'WhatsApp pide una llave de acceso para vincular esta cuenta, y wa2ai todavía no puede enviarla. Inténtelo más tarde o vincule otra cuenta.',
+        'WhatsApp pide su llave de acceso para vincular esta cuenta. Siga los pasos; si no se muestran, vincúlela otra vez.',
       connecting: 'No hay nada que hacer: conectando con WhatsApp.',
       open: 'No hay nada que hacer: está conectada.',
       waiting: 'No hay nada que hacer: wa2ai se conecta otra vez. Si dura, revise la red y la base de datos.',
@@ -142,6 +162,27 @@ export const useText = texts(
       restricted:
         'Espere, y no escriba a contactos nuevos. Quienes ya escribieron reciben respuesta mientras la cuenta está conectada.',
       stopped: 'Espere: la cuenta se detiene o pasa a otro nodo. Si dura, reiníciela.',
+    },
+    passkey: {
+      copyStep:
+        'Copie el script. Abra WhatsApp Web en el navegador de un ordenador, sin iniciar sesión allí.',
+      copy: 'Copiar el script',
+      copied: 'El script se copió.',
+      notCopied: 'El navegador no lo copió. Muestre el script y cópielo a mano.',
+      show: 'Mostrar el script',
+      open: 'Abrir WhatsApp Web',
+      runStep:
+        'Allí pulse F12 y elija Consola. Pegue el script y pulse Intro. Si el navegador no deja pegar, escriba antes "allow pasting".',
+      signStep:
+        'Pulse Usar la llave de acceso. Si está en el teléfono, el navegador muestra cómo usarla. Después copie la respuesta y péguela aquí.',
+      answer: 'Respuesta del script',
+      send: 'Enviar la respuesta',
+      compareStep: 'Compare el código con el del teléfono. Si el teléfono no muestra ninguno, continúe.',
+      waiting: 'Se espera al teléfono: mantenga WhatsApp abierto allí.',
+      finishing: 'WhatsApp está vinculando la cuenta.',
+      same: 'El código es el mismo',
+      other: 'Es otro código',
+      until: 'Este paso termina',
     },
     history: 'Historial',
     historyNone: 'Todavía no hay cambios.',

@@ -9,7 +9,7 @@ import { part } from './show-list.ts';
 const POLL_MS = 1_000;
 
 /** States that no waiting changes. */
-const ENDS = ['passkey-required', 'replaced', 'stopped'];
+const ENDS = ['replaced', 'stopped'];
 
 interface Account {
   accountId: string;
@@ -19,6 +19,8 @@ interface Account {
   retryAt?: string;
   qr?: string;
   pairingCode?: string;
+  passkey?: { step: string; code?: string };
+  reason?: string;
   phone?: string;
 }
 
@@ -36,6 +38,7 @@ export function addPair(parent: Command, cli: Cli): void {
       const body = code === undefined ? { method: 'qr' } : { method: 'code', phone: code };
       await api.call('POST', `${path}/pair`, { body });
       let shown: string | undefined;
+      let step: string | undefined;
       for (;;) {
         const { data } = await api.call<{ data: Account }>('GET', path);
         if (data.state === 'open' || data.state === 'restricted') {
@@ -43,8 +46,13 @@ export function addPair(parent: Command, cli: Cli): void {
           return;
         }
         const isOutdated = data.state === 'outdated';
-        if (ENDS.includes(data.state) || (isOutdated && data.retryAt === undefined))
-          throw new CliError(data.nextAction);
+        // Until the passkey has linked the account, or did not, the steps are on a page of the console.
+        const isGivenUp = data.state === 'passkey-required' && data.passkey === undefined;
+        if (isGivenUp || ENDS.includes(data.state) || (isOutdated && data.retryAt === undefined)) {
+          throw new CliError([data.reason, data.nextAction].filter(Boolean).join(' '));
+        }
+        if (data.passkey && data.passkey.step !== step) showStep(cli, data);
+        step = data.passkey?.step;
         const next = data.pairingCode ?? data.qr ?? (isOutdated ? data.nextAction : undefined);
         if (next !== undefined && next !== shown) await showNext(cli, data);
         shown = next ?? shown;
@@ -64,11 +72,25 @@ async function onlyAccount(list: () => Promise<{ data: readonly Account[] }>): P
   return first.accountId;
 }
 
+function showStep(cli: Cli, account: Account): void {
+  if (cli.isJson) {
+    cli.showLine(account, () => '');
+    return;
+  }
+  const code = account.passkey?.code;
+  cli.say(oneLine(`${account.nextAction}${code === undefined ? '' : ` Code: ${dashed(code)}`}`));
+}
+
+/** `ABCD-EFGH` */
+function dashed(code: string): string {
+  return `${code.slice(0, 4)}-${code.slice(4)}`;
+}
+
 async function showNext(cli: Cli, account: Account): Promise<void> {
   const { qr, pairingCode, nextAction } = account;
   if (cli.isJson) return cli.showLine(account, () => '');
   if (pairingCode !== undefined) {
-    const spaced = oneLine(`${pairingCode.slice(0, 4)}-${pairingCode.slice(4)}`);
+    const spaced = oneLine(dashed(pairingCode));
     cli.say(`On the phone: Linked devices > Link a device > Link with phone number. Enter ${spaced}`);
   } else if (qr !== undefined) {
     const { default: QRCode } = await import('qrcode');

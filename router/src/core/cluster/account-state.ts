@@ -23,6 +23,8 @@ export interface AccountStateDetails {
   pairingBy?: 'qr' | 'code';
   /** A code to scan or enter is available. */
   hasCode?: boolean;
+  /** What WhatsApp waits for, in `passkey-required`. */
+  passkeyStep?: 'sign' | 'phone' | 'compare' | 'finish';
   /** When wa2ai connects again automatically, epoch milliseconds. */
   retryAtMs?: number;
   /** It is connected. */
@@ -42,7 +44,7 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
         ? 'On the phone open WhatsApp > Linked devices > Link a device > Link with phone number, and enter the code.'
         : 'On the phone open WhatsApp > Linked devices > Link a device, and scan the QR code.';
     case 'passkey-required':
-      return 'WhatsApp asks for a passkey to link this account, and wa2ai cannot send one yet. Start pairing again later, or link another account.';
+      return passkeyAction(details.passkeyStep);
     case 'connecting':
       return 'Nothing to do: connecting to WhatsApp.';
     case 'open':
@@ -68,6 +70,21 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
       return `Wait: WhatsApp limits this account; wa2ai connects again ${at(details.retryAtMs)}. Do not write to new contacts until then.`;
     case 'stopped':
       return 'Wait: wa2ai is stopping, or moves the account to another node. If this lasts, restart the account.';
+  }
+}
+
+function passkeyAction(step: AccountStateDetails['passkeyStep']): string {
+  switch (step) {
+    case 'sign':
+      return 'Open the page Accounts of the console within 5 minutes: it shows how to use your passkey.';
+    case 'phone':
+      return 'Keep WhatsApp open on the phone: wa2ai waits for it.';
+    case 'compare':
+      return 'Compare the code on the page Accounts of the console with the one on the phone, and confirm it there.';
+    case 'finish':
+      return 'Nothing to do: WhatsApp is linking the account.';
+    default:
+      return 'WhatsApp asks for your passkey to link this account. Start pairing again, and follow the steps on the page Accounts of the console.';
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AccountNotHeldError } from '../errors.ts';
+import { AccountNotHeldError, PasskeyNotAskedError } from '../errors.ts';
 import type { AccountControl, PairBy } from '../ports/account-control.ts';
-import type { AccountStatus } from '../ports/chat-provider.ts';
+import type { AccountStatus, PasskeyInput } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
 import type { AccountRegistry } from './account-registry.ts';
@@ -25,13 +25,14 @@ export interface ClusterAccountsDeps {
 /** A command of an admin for an account. */
 const command = z.object({
   accountId: z.string(),
-  action: z.enum(['pair', 'logout', 'unlink', 'restart']),
+  action: z.enum(['pair', 'usePasskey', 'logout', 'unlink', 'restart']),
   by: z
     .union([
       z.object({ method: z.literal('qr') }),
       z.object({ method: z.literal('code'), phone: z.string() }),
     ])
     .optional(),
+  passkey: z.union([z.object({ answer: z.string() }), z.object({ isSameCode: z.boolean() })]).optional(),
 });
 type Command = z.infer<typeof command>;
 
@@ -137,6 +138,10 @@ export class ClusterAccounts implements AccountControl {
     return this.#command({ accountId, action: 'pair', by });
   }
 
+  usePasskey(accountId: string, passkey: PasskeyInput): Promise<AccountStatus | undefined> {
+    return this.#command({ accountId, action: 'usePasskey', passkey });
+  }
+
   logout(accountId: string): Promise<AccountStatus | undefined> {
     return this.#command({ accountId, action: 'logout' });
   }
@@ -215,12 +220,17 @@ export class ClusterAccounts implements AccountControl {
     return result.value as AccountStatus | undefined;
   }
 
-  async #run({ accountId, action, by }: Command): Promise<AccountStatus | undefined> {
+  async #run({ accountId, action, by, passkey }: Command): Promise<AccountStatus | undefined> {
     const { registry, bus } = this.#deps;
     const provider = registry.provider(accountId);
     if (!provider) throw new AccountNotHeldError(accountId, bus.nodeId);
-    const status = action === 'pair' ? await provider.pair(by ?? { method: 'qr' }) : await provider[action]();
-    return { ...status, node: bus.nodeId };
+    const run = () => {
+      if (action === 'pair') return provider.pair(by ?? { method: 'qr' });
+      if (action !== 'usePasskey') return provider[action]();
+      if (!provider.usePasskey || !passkey) throw new PasskeyNotAskedError(accountId);
+      return provider.usePasskey(passkey);
+    };
+    return { ...(await run()), node: bus.nodeId };
   }
 }
 

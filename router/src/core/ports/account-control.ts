@@ -1,4 +1,4 @@
-import type { AccountStatus } from './chat-provider.ts';
+import type { AccountStatus, PasskeyInput } from './chat-provider.ts';
 
 /** How an account is to be paired; the phone number in digits. */
 export type PairBy = { method: 'qr' } | { method: 'code'; phone: string };
@@ -13,8 +13,10 @@ export interface AccountControl {
    * @param provider absent: WhatsApp
    */
   create(accountId: string, provider?: 'playground'): Promise<'added' | 'known'>;
-  /** @throws {AccountNotHeldError} from this and the next three: no node that answers runs the account */
+  /** @throws {AccountNotHeldError} from this and the next four: no node that answers runs the account */
   pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined>;
+  /** As ChatProvider.usePasskey. */
+  usePasskey(accountId: string, input: PasskeyInput): Promise<AccountStatus | undefined>;
   logout(accountId: string): Promise<AccountStatus | undefined>;
   /** Like `logout`, without pairing again: for an account that is being deleted. */
   unlink(accountId: string): Promise<AccountStatus | undefined>;

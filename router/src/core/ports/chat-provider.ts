@@ -22,7 +22,9 @@ export interface AccountStatus {
   qr?: string;
   /** Eight letters to type on the phone, while pairing by code. */
   pairingCode?: string;
-  /** When qr or pairingCode expires. */
+  /** What WhatsApp waits for, in `passkey-required`; absent: nothing, the last attempt ended. */
+  passkey?: PasskeyStatus;
+  /** When qr, pairingCode or the step of the passkey expires. */
   expiresAtMs?: number;
   /**
    * When the account connects again, in `waiting`; when WhatsApp is asked for a newer version, in `outdated`; when the limit
@@ -42,6 +44,19 @@ export interface AccountStatus {
   /** The node that has the account; absent while none has. Set for the API, not by providers. */
   node?: string;
 }
+
+/** The step of linking with a passkey. */
+export type PasskeyStatus =
+  /** The owner must sign; `options`: PublicKeyCredentialRequestOptions of WebAuthn as JSON, base64url in place of bytes. */
+  | { step: 'sign'; options: string }
+  /** The phone must continue. */
+  | { step: 'phone' }
+  /** The owner must compare this code, eight letters, with the one on the phone. */
+  | { step: 'compare'; code: string }
+  | { step: 'finish' };
+
+/** What the owner did: `answer` is the signed PublicKeyCredential as JSON. */
+export type PasskeyInput = { answer: string } | { isSameCode: boolean };
 
 /** The state of a sent message at WhatsApp. */
 export interface MessageReceipt {
@@ -113,6 +128,11 @@ export interface ChatProvider {
   react(message: MessageKey, emoji: string): Promise<boolean>;
   /** Starts pairing again: by QR, or by code for this phone number (digits). Only while not linked. */
   pair(by: { method: 'qr' } | { method: 'code'; phone: string }): Promise<AccountStatus>;
+  /**
+   * Continues linking with a passkey. Absent: no passkey is ever asked for.
+   * @throws {PasskeyAnswerError} give another answer · {PasskeyNotAskedError} WhatsApp does not wait for this now
+   */
+  usePasskey?(input: PasskeyInput): Promise<AccountStatus>;
   /** Unlinks at WhatsApp when connected, archives the keys and goes to `pairing`. */
   logout(): Promise<AccountStatus>;
   /** Unlinks at WhatsApp when connected, and ends the connection: the account is being deleted. */

@@ -15,6 +15,7 @@ const SECRET_FIELDS = [
   'headers',
   'qr',
   'pairingCode',
+  'passkey',
   'creds',
   'databaseUrl',
 ];

@@ -3,7 +3,7 @@ import { jidHash } from '../../core/chat-hash.ts';
 import { ageProblem } from '../../core/client-version.ts';
 import { AlreadyLinkedError } from '../../core/errors.ts';
 import type { MessageKey, OutgoingMessage } from '../../core/models.ts';
-import type { AccountStatus, ChatProvider } from '../../core/ports/chat-provider.ts';
+import type { AccountStatus, ChatProvider, PasskeyInput } from '../../core/ports/chat-provider.ts';
 import { within } from '../../core/time-limit.ts';
 import { AccountLimits } from './account/account-limits.ts';
 import { AccountProblems } from './account/account-problems.ts';
@@ -193,6 +193,11 @@ class BaileysProvider implements ChatProvider {
     this.#pairing.by = by;
     await this.#connection.restart();
     return this.#pairing.untilCode();
+  }
+
+  async usePasskey(input: PasskeyInput): Promise<AccountStatus> {
+    this.#connection.usePasskey(input);
+    return this.status();
   }
 
   async logout(): Promise<AccountStatus> {

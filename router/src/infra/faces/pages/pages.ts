@@ -10,7 +10,7 @@ import { firstRouteCommand } from '../../../core/routing/first-route.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { timeView } from '../rest/fields.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
-import { accountViewOf, foundAccount } from '../rest/resources/account-view.ts';
+import { accountViewOf, foundAccount, passkeyView } from '../rest/resources/account-view.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../rest/response.ts';
 import { refuseOtherAccount } from '../rest/restrictions.ts';
 import { html } from './html.ts';
@@ -37,6 +37,7 @@ const statusView = z
     nextAction: z.string(),
     qr: z.string().optional().describe('Raw text of the QR code.'),
     pairingCode: z.string().optional(),
+    passkey: passkeyView.optional(),
     expiresAt: timeView.optional(),
     retryAt: timeView.optional(),
     reason: z.string().optional(),

@@ -23,7 +23,7 @@ const TITLES: Record<AccountState, string> = {
 export const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
   starting: 'busy',
   pairing: 'busy',
-  'passkey-required': 'bad',
+  'passkey-required': 'busy',
   connecting: 'busy',
   open: 'good',
   waiting: 'busy',
@@ -178,7 +178,7 @@ function noRoute(command: string): Html {
 <p class="faint"><a href="docs/routes.md">About routes</a></p>`;
 }
 
-function actions({ state, accountId, pairingCode }: AccountStatus): Html | undefined {
+function actions({ state, accountId, pairingCode, passkey }: AccountStatus): Html | undefined {
   const base = `/api/accounts/${encodeURIComponent(accountId)}`;
   switch (state) {
     case 'pairing':
@@ -189,8 +189,10 @@ function actions({ state, accountId, pairingCode }: AccountStatus): Html | undef
 <input id="phone" name="phone" type="tel" autocomplete="tel" required placeholder="+54 9 3777 239922">
 <button class="quiet">Use a code instead</button>
 </form>`;
-    case 'logged-out':
     case 'passkey-required':
+      return html`${passkey && html`<p><a href="console/#/accounts">Continue in the console</a></p>`}
+${button(`${base}/pair`, passkey ? 'Start again' : 'Link again', passkey ? 'quiet' : '')}`;
+    case 'logged-out':
       return button(`${base}/pair`, 'Link again');
     case 'waiting':
     case 'replaced':

@@ -2,7 +2,7 @@ import type { ClientVersion } from '../../../core/client-version.ts';
 import { nextActionOf } from '../../../core/cluster/account-state.ts';
 import type { AccountState } from '../../../core/models.ts';
 import type { AccountRecord, AccountStore } from '../../../core/ports/account-store.ts';
-import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
+import type { AccountStatus, PasskeyStatus } from '../../../core/ports/chat-provider.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 
@@ -16,6 +16,7 @@ export interface Situation {
   pairingBy?: 'qr' | 'code';
   qr?: string;
   pairingCode?: string;
+  passkey?: PasskeyStatus;
   expiresAtMs?: number;
 }
 
@@ -91,6 +92,7 @@ export class AccountStatusTracker {
       pairingBy,
       qr,
       pairingCode,
+      passkey,
       reason,
       expiresAtMs,
       retryAtMs,
@@ -103,12 +105,20 @@ export class AccountStatusTracker {
     return {
       accountId: this.#options.accountId,
       state,
-      nextAction: nextActionOf(state, { pairingBy, hasCode, retryAtMs, isConnected, isStorageTrouble }),
+      nextAction: nextActionOf(state, {
+        pairingBy,
+        hasCode,
+        passkeyStep: passkey?.step,
+        retryAtMs,
+        isConnected,
+        isStorageTrouble,
+      }),
       sinceMs: this.#sinceMs,
       isConnected: isConnected ?? false,
       ...(reason !== undefined && { reason }),
       ...(qr !== undefined && { qr }),
       ...(pairingCode !== undefined && { pairingCode }),
+      ...(passkey !== undefined && { passkey }),
       ...(expiresAtMs !== undefined && { expiresAtMs }),
       ...(retryAtMs !== undefined && { retryAtMs }),
       ...(problems.length > 0 && { problems }),

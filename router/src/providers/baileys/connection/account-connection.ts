@@ -1,17 +1,26 @@
 import type { BinaryNode, WAMessageKey, WASocket } from '@whiskeysockets/baileys';
 import type { ClientVersion } from '../../../core/client-version.ts';
-import { LeaseLostError, NotConnectedError, StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
+import {
+  LeaseLostError,
+  NotConnectedError,
+  PasskeyNotAskedError,
+  StorageTroubleError,
+  Wa2aiError,
+} from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
+import type { PasskeyInput } from '../../../core/ports/chat-provider.ts';
 import type { AccountLimits } from '../account/account-limits.ts';
 import type { AccountStatusTracker } from '../account/account-status.ts';
 import { ChatLocks } from '../account/chat-locks.ts';
 import type { LinkedAccount } from '../account/linked-account.ts';
 import type { Pairing } from '../account/pairing.ts';
+import { PasskeyCeremony } from '../account/passkey-ceremony.ts';
 import type { InboundRunner } from '../inbound/inbound-runner.ts';
 import { ackOf, ReceiptBatch, receiptsOf } from '../outbound/receipts.ts';
 import { ResendContent } from '../outbound/resend-content.ts';
 import { Sender } from '../outbound/sender.ts';
 import type { BaileysProviderOptions } from '../provider-options.ts';
+import type { AuthState } from '../signal/auth-state.ts';
 import { tripleOf, type VersionWait } from './client-versions.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { ConnectionPostponedError, restrictionOf, VersionRefusedError } from './disconnect-table.ts';
@@ -22,8 +31,6 @@ import type { WhatsAppTime } from './whatsapp-time.ts';
 
 /** Duration of a limit whose end WhatsApp did not name. */
 const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
-
-const PASSKEY_REQUIRED = 'WhatsApp asks for a passkey to link this account.';
 
 export interface AccountConnectionParts {
   account: LinkedAccount;
@@ -48,6 +55,7 @@ export class AccountConnection {
   readonly #locks: ChatLocks;
   readonly #memory = createSocketMemory();
   #opened: OpenedSocket | undefined;
+  #passkey: PasskeyCeremony | undefined;
   /** The current socket, if it was ended because of the database. */
   #endedForStorage: OpenedSocket | undefined;
   #isOpen = false;
@@ -169,6 +177,12 @@ export class AccountConnection {
   /** As ChatProvider.send. */
   async send(message: OutgoingMessage, content?: Uint8Array): Promise<void> {
     await this.#sender.send(message, content, this.openSocket());
+  }
+
+  /** As PasskeyCeremony.input. */
+  usePasskey(input: PasskeyInput): void {
+    if (!this.#passkey) throw new PasskeyNotAskedError(this.#options.accountId);
+    this.#passkey.input(input);
   }
 
   /** As Sender.react. @throws {NotConnectedError} */
@@ -298,6 +312,8 @@ export class AccountConnection {
     const { auth } = account;
     const detachInbound = this.#opened && auth ? inbound.attach({ ...this.#opened, auth }) : undefined;
     const codes = auth && pairing.codesOf(socket, auth);
+    const passkey = auth && this.#passkeyOf(socket, auth);
+    this.#passkey = passkey;
     const detach = listenTo(socket, this.#options.log, {
       loggedIn: ({ attrs }) => whatsAppTime.set(attrs.t),
       creds: (hasStateKey) => {
@@ -308,10 +324,17 @@ export class AccountConnection {
       pairingRefreshed: (node) => codes?.refresh(node),
       passkeyRequested: async (node) => {
         await codes?.acknowledge(node);
-        if (!account.isLinked()) this.#manager.breakOff(PASSKEY_REQUIRED, { isPasskeyRequired: true });
+        if (account.isLinked()) return;
+        codes?.end();
+        await passkey?.requested(node);
+      },
+      passkeyContinued: async (node) => {
+        await codes?.acknowledge(node);
+        passkey?.continued(node);
       },
       paired: () => {
         codes?.end();
+        passkey?.paired();
         status.set({ state: 'connecting' });
       },
       limited: (isActive, untilMs) => this.#onLimited(isActive, untilMs),
@@ -327,9 +350,25 @@ export class AccountConnection {
     return () => {
       this.#isOpen = false;
       codes?.end();
+      passkey?.end();
+      this.#passkey = undefined;
       detachInbound?.();
       detach();
     };
+  }
+
+  #passkeyOf(socket: WASocket, auth: AuthState): PasskeyCeremony {
+    const { accountId, clock, log } = this.#options;
+    return new PasskeyCeremony({
+      accountId,
+      socket,
+      auth,
+      clock,
+      log,
+      onStep: (passkey, expiresAtMs) =>
+        this.#parts.status.set({ state: 'passkey-required', passkey, expiresAtMs }),
+      onGivenUp: (reason) => this.#manager.breakOff(reason, { isPasskeyRequired: true }),
+    });
   }
 
   async #closed(): Promise<void> {

@@ -14,6 +14,8 @@ export interface SocketHandlers {
   pairingRefreshed(node: BinaryNode): void | Promise<void>;
   /** The `passkey_prologue_request` notification. */
   passkeyRequested(node: BinaryNode): void | Promise<void>;
+  /** The `crsc_continuation` notification. */
+  passkeyContinued(node: BinaryNode): void | Promise<void>;
   /** The phone linked this device; the server now ends the connection with 515. */
   paired(): void;
   /**
@@ -77,6 +79,9 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
     ),
     'CB:notification,type:passkey_prologue_request': guarded('passkey request', (node: BinaryNode) =>
       handlers.passkeyRequested(node),
+    ),
+    'CB:notification,type:crsc_continuation': guarded('passkey continuation', (node: BinaryNode) =>
+      handlers.passkeyContinued(node),
     ),
     'CB:receipt': guarded('receipt stanza', (node: BinaryNode) => handlers.receipt(node)),
     'CB:ack,class:message': guarded('ack stanza', (node: BinaryNode) => handlers.ack(node)),

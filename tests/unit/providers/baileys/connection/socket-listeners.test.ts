@@ -23,6 +23,7 @@ function setup(handlers: Partial<SocketHandlers> = {}) {
     pairDevice: record('pairDevice'),
     pairingRefreshed: record('pairingRefreshed'),
     passkeyRequested: record('passkeyRequested'),
+    passkeyContinued: record('passkeyContinued'),
     paired: record('paired'),
     limited: record('limited'),
     receipt: record('receipt'),
@@ -49,6 +50,7 @@ describe('listenTo', () => {
     ws.emit('CB:iq,type:set,pair-device', node);
     ws.emit('CB:notification,type:companion_reg_refresh', node);
     ws.emit('CB:notification,type:passkey_prologue_request', node);
+    ws.emit('CB:notification,type:crsc_continuation', node);
     ws.emit('CB:receipt', node);
     ws.emit('CB:ack,class:message', node);
     expect(calls).toEqual([
@@ -61,6 +63,7 @@ describe('listenTo', () => {
       ['pairDevice', node],
       ['pairingRefreshed', node],
       ['passkeyRequested', node],
+      ['passkeyContinued', node],
       ['receipt', node],
       ['ack', node],
     ]);
@@ -144,7 +147,7 @@ describe('listenTo', () => {
     const { ev, ws, remove } = setup();
     const count = () =>
       [ev, ws].flatMap((emitter) => emitter.eventNames().map((name) => emitter.listenerCount(name)));
-    expect(count()).toHaveLength(12);
+    expect(count()).toHaveLength(13);
     remove();
     expect(count()).toEqual([]);
   });

@@ -5,6 +5,7 @@ import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import { timeView } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
+import { passkeyScript } from './passkey-script.ts';
 
 const EXAMPLE = {
   accountId: 'default',
@@ -22,6 +23,30 @@ const EXAMPLE = {
   name: 'Shop',
   node: 'n-3f2a',
 };
+
+export const passkeyView = z
+  .object({
+    step: z
+      .enum(['sign', 'phone', 'compare', 'finish'])
+      .describe(
+        '`sign`: the owner signs with the passkey. `phone`: the phone must continue. `compare`: the owner compares the code with the one on the phone. `finish`: WhatsApp links the account.',
+      ),
+    script: z
+      .string()
+      .optional()
+      .describe(
+        'In `sign`: JavaScript for the developer console of a browser at https://web.whatsapp.com. It signs and shows the answer.',
+      ),
+    options: z
+      .string()
+      .optional()
+      .describe(
+        'In `sign`: PublicKeyCredentialRequestOptions of WebAuthn as JSON, for a program that signs.',
+      ),
+    code: z.string().optional().describe('In `compare`: the eight letters that the phone must show too.'),
+  })
+  .meta({ id: 'PasskeyStep' })
+  .describe('What WhatsApp waits for, in the state `passkey-required`. Needs the scope `accounts:manage`.');
 
 /** A WhatsApp account as responses show it. */
 export const accountView = z
@@ -49,7 +74,8 @@ export const accountView = z
       .describe(
         'Eight letters to type on the phone, while pairing by code. Needs the scope `accounts:manage`.',
       ),
-    expiresAt: timeView.optional().describe('When `qr` or `pairingCode` expires.'),
+    passkey: passkeyView.optional(),
+    expiresAt: timeView.optional().describe('When `qr`, `pairingCode` or the step of `passkey` expires.'),
     retryAt: timeView
       .optional()
       .describe(
@@ -125,16 +151,19 @@ export const accountDetailView = accountView
 
 /** An account for a caller who may only read it: anybody who has the code can link the account to another phone. */
 export function withoutCodes(status: AccountStatus): AccountStatus {
-  const { qr: _qr, pairingCode: _code, ...rest } = status;
+  const { qr: _qr, pairingCode: _code, passkey: _passkey, ...rest } = status;
   return rest;
 }
 
 /** Times as text. */
 export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
-  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, clientVersion, ...rest } = status;
+  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, clientVersion, passkey, ...rest } = status;
   return {
     ...rest,
     since: new Date(sinceMs).toISOString(),
+    ...(passkey && {
+      passkey: passkey.step === 'sign' ? { ...passkey, script: passkeyScript(passkey.options) } : passkey,
+    }),
     ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
     ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
     ...(clientVersion && { clientVersion: versionViewOf(clientVersion) }),

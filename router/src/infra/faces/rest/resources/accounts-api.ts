@@ -45,6 +45,21 @@ const pairBody = z
   })
   .meta({ id: 'Pair', examples: [{ method: 'code', phone: '+54 9 3777 111111' }] });
 
+const passkeyBody = z
+  .union([
+    z
+      .strictObject({
+        answer: z.string().min(1).max(16_384).describe('In the step `sign`: what the script showed.'),
+      })
+      .describe('The signed request of WhatsApp: a PublicKeyCredential as JSON.'),
+    z
+      .strictObject({
+        isSameCode: z.boolean().describe('In the step `compare`: the phone shows the same code.'),
+      })
+      .describe('The result of the comparison.'),
+  ])
+  .meta({ id: 'Passkey', examples: [{ isSameCode: true }] });
+
 const listQuery = z.strictObject(optionalPageQuery);
 
 const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
@@ -193,6 +208,21 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
         const status = await accounts.pair(id, by);
         return changedTo(status, 'Pairing started.', 'pair');
       },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/accounts/{id}/passkey',
+      operationId: 'usePasskey',
+      scopes: ['accounts:manage'],
+      summary: 'Continue linking an account that WhatsApp asks for a passkey',
+      description:
+        'In the state `passkey-required`. First the answer of the script that `passkey.script` of the account contains, then whether the phone shows the code of `passkey.code`. Other codes end the pairing, and nothing is linked.',
+      params,
+      body: passkeyBody,
+      responses: changed,
+      handle: async ({ params, body }: Call<z.output<typeof passkeyBody>, unknown>) =>
+        changedTo(await accounts.usePasskey(params.id ?? '', body), 'Linking continues.', 'passkey'),
     }),
     endpoint({
       ...common,

@@ -32,6 +32,7 @@ describe('accountViewOf', () => {
       reason: 'r',
       qr: 'q',
       pairingCode: 'ABCD1234',
+      passkey: { step: 'sign', options: '{"challenge":"AAAA"}' },
       expiresAtMs: 1,
       retryAtMs: 2,
       limitLeftMs: 3,
