@@ -78,6 +78,7 @@ describe('the Spanish texts of the service', () => {
         `${CORE}/client-version.ts`,
       ]),
       ...sentencesIn(['router/src/providers/baileys/account/account-problems.ts']),
+      ...sentencesIn(['router/src/providers/baileys/account/passkey-ceremony.ts']),
       ...sentencesIn([`${CORE}/cluster/cluster-view.ts`]),
       ...sentencesIn([`${REST}/guard.ts`, `${REST}/restrictions.ts`]),
       ...problemSentencesIn([REST]),

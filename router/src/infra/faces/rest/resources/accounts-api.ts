@@ -215,14 +215,17 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       path: '/api/accounts/{id}/passkey',
       operationId: 'usePasskey',
       scopes: ['accounts:manage'],
+      honours: ['accounts'],
       summary: 'Continue linking an account that WhatsApp asks for a passkey',
       description:
         'In the state `passkey-required`. First the answer of the script that `passkey.script` of the account contains, then whether the phone shows the code of `passkey.code`. Other codes end the pairing, and nothing is linked.',
       params,
       body: passkeyBody,
       responses: changed,
-      handle: async ({ params, body }: Call<z.output<typeof passkeyBody>, unknown>) =>
-        changedTo(await accounts.usePasskey(params.id ?? '', body), 'Linking continues.', 'passkey'),
+      handle: async ({ params, body, caller }) => {
+        const { accountId } = allowed(caller, params.id);
+        return changedTo(await accounts.usePasskey(accountId, body), 'Linking continues.', 'passkey');
+      },
     }),
     endpoint({
       ...common,
