@@ -140,11 +140,7 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'WhatsApp refused the passkey, or did not answer.': 'WhatsApp rechazó la llave de acceso o no respondió.',
   'The codes on the page and on the phone differ, so nothing was linked.':
     'Los códigos de la página y del teléfono son distintos, por lo que no se vinculó nada.',
-  'This is not the answer of the script. Copy the whole answer and paste it again.':
-    'Esta no es la respuesta del script. Copie la respuesta entera y péguela otra vez.',
-  'The script ran on {}. Run it on {}.': 'El script se ejecutó en {1}. Ejecútelo en {2}.',
-  'This answer belongs to an earlier request. Copy the script again and run it.':
-    'Esta respuesta pertenece a una petición anterior. Copie otra vez el script y ejecútelo.',
+  'The connection ended.': 'La conexión terminó.',
   'The phone sent a key that cannot be used.': 'El teléfono envió una clave que no se puede usar.',
   'The phone continued in a form that wa2ai does not know.':
     'El teléfono continuó de una forma que wa2ai no conoce.',

@@ -170,7 +170,7 @@ describe('PasskeyCeremony', () => {
     const { ceremony, creds, phone, steps, server, scannedSecret, compared, clock, ends } = given;
     await compared();
     expect(steps.at(-1)).toEqual({ step: 'compare', code: phone.code });
-    expect(phone.code).toMatch(/^[1-9A-HJKMNP-TV-Z]{8}$/);
+    expect(phone.code).toMatch(/^[1-9A-HJ-NP-TV-Z]{8}$/);
     ceremony.input({ isSameCode: true });
     await settle();
     expect(server.linked).toEqual({
