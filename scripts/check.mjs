@@ -1,4 +1,4 @@
-// `npm run check`: format, lint with import rules, build, types, dead code. Every one runs, one line each.
+// `npm run check`: format, lint with import rules, build, types, regular expressions, dead code. Every one runs, one line each.
 
 import { join } from 'node:path';
 import { ensureDeps } from './ensure-deps.mjs';
@@ -19,6 +19,7 @@ const checks = [
     script: tool('typescript-compiler', 'bin', 'tsc'),
     args: ['--noEmit', '-p', join(root, 'console')],
   },
+  { name: 'regular expressions', script: join(root, 'scripts', 'check-patterns.mjs'), args: [] },
   { name: 'dead code', script: tool('knip', 'bin', 'knip.js'), args: ['--no-progress'] },
 ];
 

@@ -16,6 +16,7 @@ import { DockerDeployment } from '../../router/src/infra/hosting/swe-rex/docker-
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { engineUnderTest } from './engine-under-test.ts';
+import { directMatcher } from '../doubles/direct-matcher.ts';
 
 const IMAGE = 'wa2ai-shell:test';
 const IDLE_MS = 1_800_000;
@@ -80,7 +81,13 @@ describe(`a shell in a container of ${kind}`, () => {
       ms === TURN_WAIT_MS ? given : systemClock.sleep(ms, signal);
     const client = new ShellAgentClient(
       {
-        ...{ defaultTimeoutMs: 30_000, log: quietLog, clock: { ...clock, sleep }, ...transports },
+        ...{
+          defaultTimeoutMs: 30_000,
+          matcher: directMatcher,
+          log: quietLog,
+          clock: { ...clock, sleep },
+          ...transports,
+        },
         hosting: host,
       },
       { image: IMAGE, allow: [ANA, BO] },

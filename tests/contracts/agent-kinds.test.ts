@@ -23,6 +23,7 @@ import { MISBEHAVIOURS, type Misbehaviour, type StandInServer } from '../doubles
 import { AGENT_KIND_SUBJECTS, SECRET } from '../support/agent-kind-subjects.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { aRoute } from '../support/routes.ts';
+import { directMatcher } from '../doubles/direct-matcher.ts';
 
 const PERSON = '5493777239922';
 const message: IncomingMessage = {
@@ -46,6 +47,7 @@ afterEach(async () => {
 
 const deps = (transport: AgentTransport) => ({
   defaultTimeoutMs: PATIENT_MS,
+  matcher: directMatcher,
   log: quietLog,
   clock: holdingClock,
   transport,

@@ -12,6 +12,7 @@ import { AgentTransport } from '../../router/src/infra/agents/transport/agent-tr
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { type RunningRuntime, startRuntime } from '../support/shell-runtime.ts';
+import { directMatcher } from '../doubles/direct-matcher.ts';
 
 const PERSON = '5493777239922';
 
@@ -65,10 +66,14 @@ function setup(more: Partial<ShellSettings> = {}) {
   const audit = { append: async (added: readonly AuditEvent[]) => void events.push(...added) };
   // a new client for each message: everything that lasts is in the store and in the runtime
   const client = () =>
-    new ShellAgentClient({ defaultTimeoutMs: 30_000, log: quietLog, clock, ...transports, audit }, settings, {
-      id: 'route-1',
-      accountId: 'default',
-    });
+    new ShellAgentClient(
+      { defaultTimeoutMs: 30_000, matcher: directMatcher, log: quietLog, clock, ...transports, audit },
+      settings,
+      {
+        id: 'route-1',
+        accountId: 'default',
+      },
+    );
   const message = (text: string, fields: Partial<IncomingMessage> = {}): IncomingMessage => ({
     ...{
       id: `M${nextNumber()}`,
@@ -202,7 +207,14 @@ describe('a shell for people', () => {
 function refusing() {
   const audit = { append: () => Promise.reject(new Error('no audit log')) };
   const client = new ShellAgentClient(
-    { defaultTimeoutMs: 30_000, log: quietLog, clock: systemClock, ...transports, audit },
+    {
+      defaultTimeoutMs: 30_000,
+      matcher: directMatcher,
+      log: quietLog,
+      clock: systemClock,
+      ...transports,
+      audit,
+    },
     { allow: [PERSON], token: runtime.token },
     { id: 'route-1', accountId: 'default' },
   );

@@ -111,6 +111,7 @@ export class TestRouter {
         routes: this.routes,
         matcher: this.#matcher,
         agents: createAgentClients({
+          matcher: this.#matcher,
           defaultTimeoutMs: options.agentTimeoutMs ?? 5_000,
           log: this.#log,
           clock: systemClock,

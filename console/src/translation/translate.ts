@@ -30,14 +30,14 @@ function readTable(table: Sentences) {
   const forms = Object.keys(table)
     .filter((form) => form.includes('{}'))
     .sort((a, b) => b.length - a.length)
-    .map((form) => ({ pattern: patternOf(form), translation: table[form] ?? '' }));
+    .map((form) => ({ parts: form.split('{}'), translation: table[form] ?? '' }));
   return (text: string, inSpanish: (value: string) => string): string | undefined => {
     if (Object.hasOwn(table, text) && !text.includes('{}')) return table[text];
-    for (const { pattern, translation } of forms) {
-      const found = pattern.exec(text);
+    for (const { parts, translation } of forms) {
+      const found = valuesOf(parts, text);
       if (found) {
         return translation.replace(/\{(\d+)\}/g, (_, number: string) =>
-          inSpanish(found[Number(number)] ?? ''),
+          inSpanish(found[Number(number) - 1] ?? ''),
         );
       }
     }
@@ -45,7 +45,19 @@ function readTable(table: Sentences) {
   };
 }
 
-function patternOf(form: string): RegExp {
-  const words = form.split('{}').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${words.join('(.+?)')}$`, 's');
+/** The values between the parts of a form, each as short as possible and not empty; undefined: the text has another form. */
+function valuesOf(parts: readonly string[], text: string): string[] | undefined {
+  const [first = '', ...others] = parts;
+  const last = others.at(-1) ?? '';
+  if (!text.startsWith(first) || !text.endsWith(last)) return undefined;
+  const values: string[] = [];
+  let at = first.length;
+  for (const part of others.slice(0, -1)) {
+    const end = text.indexOf(part, at + 1);
+    if (end < 0) return undefined;
+    values.push(text.slice(at, end));
+    at = end + part.length;
+  }
+  const end = text.length - last.length;
+  return end > at ? [...values, text.slice(at, end)] : undefined;
 }

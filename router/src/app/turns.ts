@@ -190,6 +190,7 @@ export function createTurns(
   });
   bus.on('agent-task-changed', ({ task }) => taskPushes.changed(task));
   const agentDeps = {
+    matcher,
     defaultTimeoutMs: config.agentTimeoutMs,
     log: log.child({ mod: 'agent' }),
     clock,

@@ -16,6 +16,7 @@ import { listSettings, type Setting } from './list-settings.ts';
 import { mediaFields, mediaOf, mediaProblems } from './media-settings.ts';
 import { walletKeyOf, withSecretFiles } from './secret-files.ts';
 import { localSocketOf } from './socket-path.ts';
+import { withoutTrailing } from '../core/without-trailing.ts';
 
 /** A setting is wrong; the start must stop. The message has one sentence for each wrong variable, one per line. */
 export class ConfigError extends Wa2aiError {
@@ -52,7 +53,7 @@ const service = group('Service', {
     .string()
     .regex(/^https?:\/\/[^\s?#]+$/i, 'must be an http:// or https:// URL')
     .refine((url) => URL.canParse(url), 'must be an http:// or https:// URL')
-    .transform((url) => url.replace(/\/+$/, ''))
+    .transform((url) => withoutTrailing(url, '/'))
     .optional()
     .describe(
       'URL at which agents reach wa2ai, the same on all nodes: webhooks get links to the files of people. Without it they get no links.',

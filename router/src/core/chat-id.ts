@@ -111,7 +111,7 @@ export function jidOfChannelId(channelId: string): string | undefined {
 export function contractUser(idOrJid: string): string {
   const at = idOrJid.indexOf('@');
   const user = at < 0 ? idOrJid : idOrJid.slice(0, at);
-  return user.replace(/[_:].*$/, '').replace(/[^A-Za-z0-9-]/g, '');
+  return (user.split(/[_:]/, 1)[0] as string).replace(/[^A-Za-z0-9-]/g, '');
 }
 
 /** The user and the session of a message at its agent: those of the agent contract unless a later session began. */

@@ -4,7 +4,7 @@ const BROWSERS: ReadonlyArray<[RegExp, string]> = [
   [/OPR\/(\d+)/, 'Opera'],
   [/(?:Firefox|FxiOS)\/(\d+)/, 'Firefox'],
   [/(?:Chrome|CriOS)\/(\d+)/, 'Chrome'],
-  [/Version\/(\d+)[^ ]* .*Safari/, 'Safari'],
+  [/Version\/(\d+)/, 'Safari'],
 ];
 
 const SYSTEMS: ReadonlyArray<[RegExp, string]> = [

@@ -36,7 +36,7 @@ export function cutTo(text: string, columns: number): string {
  * the title, and characters that change the direction of writing become `�`; line ends become a space.
  */
 export function oneLine(text: string): string {
-  return visible(text.replaceAll(/\s*[\r\n\t]+\s*/g, ' ')).trim();
+  return visible(text.replaceAll(/\s+/g, (run) => (/[\r\n\t]/.test(run) ? ' ' : run))).trim();
 }
 
 /** A line in which no character moves the cursor or changes the direction of writing. */

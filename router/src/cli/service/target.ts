@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { relative, resolve } from 'node:path';
 import { localSocketOf } from '../../config/socket-path.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 
 /** Where the running service is, and the key to send. */
 export interface Target {
@@ -54,7 +55,7 @@ export async function targetOf({ url, keyFile }: TargetOptions, env: Env): Promi
 }
 
 function checkedUrl(url: string): string {
-  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return url.replace(/\/+$/, '');
+  if (/^https?:\/\//i.test(url) && URL.canParse(url)) return withoutTrailing(url, '/');
   throw new CliUsageError('the URL of wa2ai must begin with http:// or https://');
 }
 

@@ -6,7 +6,7 @@ import type { Conversation } from './settings.ts';
 /** Messages that an answer becomes before it is complete; the rest is one more. */
 const MAX_PARTS = 20;
 
-const FENCE_LINE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
+const FENCE_LINE = /^ {0,3}(`{3,}|~{3,})(.*)/;
 const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
 /** The start of a line that belongs to the paragraph before it, or that may do so when it is complete. */
 const CONTINUES = /^(?:\s|[-*+](?:\s|$)|\d{1,9}(?:[.)](?:\s|$)|$)|$)/;
@@ -25,7 +25,7 @@ export function completeParagraphs(text: string): string[] {
   let at = 0;
   for (const line of text.split(/(?<=\n)/)) {
     // a line break may have arrived in part
-    const shown = line.replace(/\r?\n?$/, '');
+    const shown = withoutLineEnd(line);
     const isBlank = shown.trim() === '';
     const isCut = isAfterBlank && !fence && !isBlank && !CONTINUES.test(shown) && !HEADING.test(lastLine);
     if (isCut && text.slice(start, at).trim() !== '') {
@@ -41,6 +41,11 @@ export function completeParagraphs(text: string): string[] {
     at += line.length;
   }
   return paragraphs;
+}
+
+function withoutLineEnd(line: string): string {
+  const text = line.endsWith('\n') ? line.slice(0, -1) : line;
+  return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
 /** How texts of the running answer are shown. */

@@ -23,13 +23,16 @@ export function sharedRoutes(routes: readonly Route[]): SharedRoute[] {
 }
 
 function slug(name: string): string {
-  return name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replace(/\p{M}/gu, '')
-    .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-+|-+$/g, '')
-    .slice(0, 60);
+  return (
+    name
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(/\p{M}/gu, '')
+      .replace(/[^\p{L}\p{N}]+/gu, '-')
+      // Each run of other characters became one hyphen.
+      .replace(/^-|-$/g, '')
+      .slice(0, 60)
+  );
 }
 
 /** What a program asks for: a skill by its name, or only a text. */

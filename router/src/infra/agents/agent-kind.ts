@@ -7,6 +7,7 @@ import type { AuditLog } from '../../core/ports/audit-log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { TaskPushes } from '../../core/ports/task-pushes.ts';
+import type { TextMatcher } from '../../core/ports/text-matcher.ts';
 import type { AgentTools } from './agent-tools.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
@@ -58,6 +59,8 @@ export interface AgentDeps {
   log: Logger;
   clock: Clock;
   transport: AgentTransport;
+  /** Matches patterns of people. Absent: this program matches none. */
+  matcher?: TextMatcher;
   /** Where commands of people are recorded before they run. Absent: this program records nothing. */
   audit?: Pick<AuditLog, 'append'>;
   /** Notifications of agents. Absent: this program gets none. */

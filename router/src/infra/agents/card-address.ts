@@ -1,4 +1,5 @@
 import { AgentProtocolError } from '../../core/errors.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 
 /**
  * An address that an agent's card names, as wa2ai calls it: relative to the card, and with the card's own host when the card
@@ -23,7 +24,7 @@ function isLoopback(hostname: string): boolean {
 /** Origin and path of an endpoint, without a trailing slash, query or fragment. */
 export function baseOf(agentEndpoint: string): string {
   const { origin, pathname } = new URL(agentEndpoint);
-  return `${origin}${pathname.replace(/\/+$/, '')}`;
+  return `${origin}${withoutTrailing(pathname, '/')}`;
 }
 
 /** The secrets of a route and the addresses that it names. */

@@ -15,7 +15,7 @@ export type JsonTemplate = readonly Node[];
 const MAX_TEMPLATE_CHARS = 10_000;
 /** Maximum number of characters and parts in a rendered text: nested sections over one list multiply. */
 const MAX_WORK = 100_000;
-const TAG = /\{\{\{?\s*([#^/&]?)\s*([^{}]*?)\s*\}?\}\}/g;
+const TAG = /\{\{\{?([^{}]*)\}\}\}?/g;
 
 /**
  * Parses a template in Mustache syntax without escaping, for JSON whose fields are not known before: `{{status}}`,
@@ -32,7 +32,8 @@ export function parseJsonTemplate(text: string): JsonTemplate {
   const open: Array<{ name: string; nodes: Node[] }> = [{ name: '', nodes: root }];
   let at = 0;
   for (const tag of text.matchAll(TAG)) {
-    const [whole, sigil = '', name = ''] = tag;
+    const [whole, inner = ''] = tag;
+    const { sigil, name } = tagOf(inner.trim());
     const here = open.at(-1) as (typeof open)[number];
     if (tag.index > at) here.nodes.push({ text: text.slice(at, tag.index) });
     at = tag.index + whole.length;
@@ -56,6 +57,12 @@ export function parseJsonTemplate(text: string): JsonTemplate {
   if (open.length > 1) throw new JsonTemplateError(`never closes {{#${open.at(-1)?.name}}}`);
   if (at < text.length) root.push({ text: text.slice(at) });
   return root;
+}
+
+function tagOf(words: string): { sigil: string; name: string } {
+  const first = words.charAt(0);
+  const sigil = '#^/&'.includes(first) ? first : '';
+  return { sigil, name: words.slice(sigil.length).trim() };
 }
 
 /** Renders a template; sections over long lists end after a hundred thousand characters and parts. */

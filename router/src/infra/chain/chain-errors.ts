@@ -3,6 +3,7 @@ import { cleanText } from '../../core/clean-text.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import { NpcError, RPC } from '../../core/npc/npc-error.ts';
 import { ChainSettingsError, ChainUnavailableError } from '../../core/ports/npc-chain.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 
 const MAX_REASON_CHARS = 300;
 
@@ -59,7 +60,7 @@ function shortened(text: string): string {
   const line = cleanText(text)
     .replaceAll(/\p{Cc}+/gu, ' ')
     .trim();
-  return line.slice(0, MAX_REASON_CHARS).replace(/\.+$/, '');
+  return withoutTrailing(line.slice(0, MAX_REASON_CHARS), '.');
 }
 
 function causeOf(error: unknown, matches: (cause: unknown) => boolean): unknown {

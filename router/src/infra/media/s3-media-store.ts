@@ -6,6 +6,7 @@ import { withLimit } from '../../core/time-limit.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
 import { checkHash, isLocation, newLocation } from './media-location.ts';
 import { type S3Keys, signedHeaders } from './sign-v4.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
@@ -57,7 +58,7 @@ export class S3MediaStore implements MediaStore {
       url.searchParams.set('prefix', prefix);
       if (after !== undefined) url.searchParams.set('continuation-token', after);
       const page = (await this.#ask('GET', url.href, { maxBytes: MAX_LIST_BYTES })).toString('utf8');
-      for (const [, content = ''] of page.matchAll(/<Contents>([\s\S]*?)<\/Contents>/g)) {
+      for (const content of page.split('<Contents>').slice(1)) {
         const location = (textIn(content, 'Key') ?? '').slice(prefix.length);
         if (!isLocation(location)) continue;
         const storedAtMs = Date.parse(textIn(content, 'LastModified') ?? '');
@@ -106,12 +107,15 @@ export class S3MediaStore implements MediaStore {
 
   #bucketUrl(): string {
     const { endpoint, bucket } = this.#settings;
-    return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
+    return `${withoutTrailing(endpoint, '/')}/${bucket}`;
   }
 }
 
 function textIn(xml: string, name: string): string | undefined {
-  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  const start = xml.indexOf(`<${name}>`);
+  const from = start + name.length + 2;
+  const end = start < 0 ? -1 : xml.indexOf(`</${name}>`, from);
+  const text = end < 0 ? undefined : xml.slice(from, end);
   return text
     ?.replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

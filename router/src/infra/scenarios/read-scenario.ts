@@ -1,6 +1,7 @@
 import type { Document, LineCounter, Node } from 'yaml';
 import type { z } from 'zod';
 import { type Scenario, scenarioSchema } from '../../core/playground/scenario.ts';
+import { parseYaml } from '../parse-yaml.ts';
 
 /** What is wrong with the text of a scenario. */
 export interface ScenarioProblem {
@@ -19,21 +20,14 @@ export const MAX_SCENARIO_BYTES = 8_000_000;
 
 /** Reads the YAML of a scenario. Never throws for a text. */
 export async function readScenario(text: string): Promise<ReadScenario> {
-  // Loaded with its first use: the service starts without it.
-  const { LineCounter, parseDocument } = await import('yaml');
+  const { LineCounter } = await import('yaml');
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, logLevel: 'silent', prettyErrors: false });
-  const broken = document.errors.map(({ message, pos: [at] }) => ({
-    ...{ line: lines.linePos(at).line, field: '' },
-    message: `is not YAML: ${message.split('\n')[0]?.replace(/[.:]$/, '')}`,
-  }));
-  if (broken.length > 0) return { problems: broken };
-  let value: unknown;
-  try {
-    value = document.toJS({ maxAliasCount: 100 });
-  } catch (error) {
-    return { problems: [{ line: 1, field: '', message: `is not YAML: ${(error as Error).message}` }] };
+  const read = await parseYaml(text, MAX_SCENARIO_BYTES, lines);
+  if (!('value' in read)) {
+    const { line } = lines.linePos(read.at);
+    return { problems: [{ line: Math.max(line, 1), field: '', message: `is not YAML: ${read.message}` }] };
   }
+  const { document, value } = read;
   const parsed = scenarioSchema.safeParse(value, { error: sentenceOf });
   if (parsed.success) return { scenario: parsed.data };
   return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, document, lines)) };

@@ -2,6 +2,7 @@ import { AgentProtocolError, AgentUnavailableError } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports/clock.ts';
 import { withLimit } from '../../core/time-limit.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 
 const TIMEOUT_MS = 60_000;
 /** Attempts while the server is unavailable, and the wait between them. */
@@ -49,7 +50,7 @@ export async function askAudioServer(
 /** The address of a request: the path is added unless the URL has it. */
 export function audioUrl(address: string, path: string): string {
   const url = new URL(address);
-  const own = url.pathname.replace(/\/+$/, '');
+  const own = withoutTrailing(url.pathname, '/');
   if (own.endsWith(path)) return address;
   url.pathname = `${/\/v\d/.test(own) ? own : `${own}/v1`}${path}`;
   return url.href;

@@ -1,6 +1,7 @@
 import { AgentProtocolError } from '../../../core/errors.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
 import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 /** Where an ADK server is and what every request to it carries. */
 export interface AdkServer {
@@ -25,7 +26,7 @@ export function adkServer(
   transport: AgentTransport,
 ): AdkServer {
   const url = parseUrl(baseUrl);
-  const path = url.pathname.replace(/\/+$/, '');
+  const path = withoutTrailing(url.pathname, '/');
   const headers = new Headers();
   const secrets: string[] = [];
   if (url.username || url.password) {

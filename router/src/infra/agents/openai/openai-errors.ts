@@ -9,6 +9,7 @@ import { errorText } from '../transport/error-text.ts';
 import { notTakenError } from '../transport/not-taken.ts';
 import type { Redact } from '../transport/redaction.ts';
 import { type ReportedError, reportedErrorIn } from './openai-answer.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 /** What errors need to know about the request. */
 export interface ErrorContext {
@@ -97,7 +98,7 @@ function sentenceOf(
 ): string {
   const said = redact(errorText(reported.message)).replace(/\b(sk|pk|key)-[\w*.-]{6,}/g, '[secret]');
   const words = `${wordsOf(reported)} ${reported.message}`;
-  const reason = `${said && `: ${said}`}${redact(redirect)}`.replace(/[.\s]+$/, '');
+  const reason = withoutTrailing(`${said && `: ${said}`}${redact(redirect)}`, '. \n');
   const start = `The model server at ${server}`;
   const answered = `${start} answered ${status === 200 ? 'with an error' : `status ${status}`}${reason}.`;
   if (status === 401) return `${start} refused the API key (401)${reason}. Set config.openai.apiKey.`;
@@ -107,7 +108,7 @@ function sentenceOf(
   if (status === 402 || isWithoutCredit(reported)) {
     return `${answered} The account of config.openai.apiKey has no credit left.`;
   }
-  if (/model_not_found|unknown_model|model .{0,200}(?:not found|does not exist|not exist)/i.test(words)) {
+  if (isUnknownModel(words)) {
     return `${start} does not have the model "${model}" (${status})${reason}. Correct config.openai.model.`;
   }
   if (status === 404 || status === 405) {
@@ -125,4 +126,11 @@ function parsedJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function isUnknownModel(words: string): boolean {
+  const said = words.toLowerCase();
+  if (said.includes('model_not_found') || said.includes('unknown_model')) return true;
+  const model = said.indexOf('model ');
+  return model >= 0 && /not found|not exist/.test(said.slice(model));
 }

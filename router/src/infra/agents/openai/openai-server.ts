@@ -1,5 +1,6 @@
 import { AgentProtocolError } from '../../../core/errors.ts';
 import type { OpenAiApi, OpenAiSettings } from './openai-settings.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 const PATHS: Record<OpenAiApi, string> = { chat: '/chat/completions', responses: '/responses' };
 
@@ -28,7 +29,7 @@ export function openAiServer(
 ): OpenAiServer {
   if (!URL.canParse(address)) throw new AgentProtocolError("The model server's address is not a URL.");
   const url = new URL(address);
-  const path = url.pathname.replace(/\/+$/, '');
+  const path = withoutTrailing(url.pathname, '/');
   const written = (Object.keys(PATHS) as OpenAiApi[]).find((known) => path.endsWith(PATHS[known]));
   const root = written ? path.slice(0, -PATHS[written].length) : withVersion(path);
   const used = api ?? written ?? 'chat';

@@ -82,7 +82,7 @@ export class ShellAgentClient implements AgentClient {
     }
     const isConfirmed = answer !== undefined && answer !== 'no';
     const confirmed: ShellWish = isConfirmed ? { kind: 'command', command: answer.confirmed } : wish;
-    if (confirmed.kind === 'command' && !isConfirmed && needsYes(confirmed.command, this.#settings.confirm)) {
+    if (confirmed.kind === 'command' && !isConfirmed && (await this.#asksFirst(confirmed.command))) {
       return { success: true, response: await this.#ask(question, confirmed.command, message) };
     }
     const response = await this.#withSession(endpoint, message, options, (session) =>
@@ -129,8 +129,13 @@ export class ShellAgentClient implements AgentClient {
   async preview(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>> {
     const isAllowed = mayUseShell(this.#settings.allow, message);
     const wish = wishOf(message);
-    const asks = wish.kind === 'command' && needsYes(wish.command, this.#settings.confirm);
+    // The patterns are not for the words of others.
+    const asks = isAllowed && wish.kind === 'command' && (await this.#asksFirst(wish.command));
     return { kind: 'shell', url: endpoint, isAllowed, does: wish.kind, asksFirst: asks };
+  }
+
+  #asksFirst(command: string): Promise<boolean> {
+    return needsYes(this.#deps.matcher, command, this.#settings.confirm);
   }
 
   async #do(

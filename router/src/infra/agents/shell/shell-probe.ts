@@ -1,6 +1,7 @@
 import type { ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 const MAX_BYTES = 64 * 1024;
 
@@ -20,7 +21,7 @@ export async function probeShell(
   token: string | undefined,
   { transport, signal }: { transport: AgentTransport; signal: AbortSignal },
 ): Promise<ShellProbe> {
-  const fetched = await transport.fetch(`${url.replace(/\/+$/, '')}/is_alive`, {
+  const fetched = await transport.fetch(`${withoutTrailing(url, '/')}/is_alive`, {
     ...{ method: 'GET', signal, maxBytes: MAX_BYTES },
     headers: new Headers(token === undefined ? {} : { 'x-api-key': token }),
   });

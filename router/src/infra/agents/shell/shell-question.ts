@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { AttemptStore } from '../../../core/agent-client.ts';
+import type { TextMatcher } from '../../../core/ports/text-matcher.ts';
 import { DEFAULT_CONFIRM } from './shell-settings.ts';
 
 /** A question that nobody answered is void after this. */
 const MAX_AGE_MS = 10 * 60_000;
-/** Longer commands are always asked about: matching patterns against them could take long. */
+/** Longer commands are always asked about. */
 const MAX_MATCHED_CHARS = 4_000;
 
 const stateSchema = z.object({
@@ -20,11 +21,16 @@ const stateSchema = z.object({
 type State = z.output<typeof stateSchema>;
 type Store = Pick<AttemptStore, 'session' | 'saveSession'>;
 
-/** Whether a command runs only after a yes. */
-export function needsYes(command: string, patterns: readonly string[] = DEFAULT_CONFIRM): boolean {
+/** Whether a command runs only after a yes: a pattern matches it, or takes too long. Without a matcher every command does. */
+export async function needsYes(
+  matcher: TextMatcher | undefined,
+  command: string,
+  patterns: readonly string[] = DEFAULT_CONFIRM,
+): Promise<boolean> {
   if (patterns.length === 0) return false;
-  if (command.length > MAX_MATCHED_CHARS) return true;
-  return patterns.some((pattern) => new RegExp(pattern).test(command));
+  if (!matcher || command.length > MAX_MATCHED_CHARS) return true;
+  for (const pattern of patterns) if ((await matcher.test(pattern, command)) !== 'no-match') return true;
+  return false;
 }
 
 /** The question of a chat whether a command may run. It is stored, so it survives a restart. */

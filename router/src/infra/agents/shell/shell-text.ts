@@ -18,7 +18,7 @@ export function resultResponse(
   ending: string | undefined,
   maxChars: number,
 ): Pick<AgentResponse, 'response' | 'files'> {
-  const text = printable(output).replace(/\s+$/, '');
+  const text = printable(output).trimEnd();
   const lines = [...(text === '' ? [] : [monospace(text)]), ...(ending === undefined ? [] : [ending])];
   if (text === '' && ending === undefined) return { response: '(no output)' };
   if (text.length <= maxChars) return { response: lines.join('\n') };
@@ -40,10 +40,17 @@ function printable(text: string): string {
   return (
     text
       .replaceAll('\r\n', '\n')
-      .replace(/^.*\r(?!$)/gm, '')
+      .split('\n')
+      .map(lastForm)
+      .join('\n')
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed
       .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, '')
   );
+}
+
+function lastForm(line: string): string {
+  const end = line.endsWith('\r') ? line.length - 2 : line.length;
+  return line.slice(line.lastIndexOf('\r', end) + 1);
 }
 
 function cutAtLine(text: string, chars: number): string {

@@ -231,7 +231,7 @@ function carriedIpv4(address: string): { ipv4: string; isTranslated: boolean } |
 /** The eight groups of an IPv6 address, in hexadecimal without leading zeros. */
 function groupsOf(address: string): string[] {
   // The platform's parser writes every spelling in one form; a zone such as %eth0 is not part of the address.
-  const written = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
+  const written = new URL(`http://[${address.split('%', 1)[0]}]`).hostname.slice(1, -1);
   const [head = '', tail] = written.split('::');
   const first = head === '' ? [] : head.split(':');
   if (tail === undefined) return first;

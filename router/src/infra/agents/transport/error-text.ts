@@ -20,7 +20,7 @@ function textOfPage(html: string): string {
     .replace(/&quot;/g, '"');
   return (
     text
-      .split(/\n\s*at\s/)[0]
+      .split(/\n[ \t]*at\s/)[0]
       ?.replace(/\s+/g, ' ')
       .trim() ?? ''
   );

@@ -37,13 +37,16 @@ const SHOWN_HEADERS = new Set([
 /** Shorter values are not replaced in a text: they would be parts of ordinary words. */
 const MIN_SECRET_CHARS = 8;
 /** A file in base64, such as a picture: only its length is shown. */
-const ENCODED_FILE = /[A-Za-z\d+/_-]{512,}={0,2}/g;
+const ENCODED = /[A-Za-z\d+/_-]+={0,2}/g;
+const MIN_FILE_CHARS = 512;
 /** The call of an ABI agent. */
 const CALL_DATA = /^0x[\da-f]+$/i;
 /** Addresses that contain the right to load a file, to answer later, or to say that a task has changed. */
 const SECRET_LINK = /(\/(?:api\/media|api\/replies|task-pushes)\/)[\w-]{20,}/g;
-const SECRET_FIELD =
-  /("[^"\\]{0,60}(?:token|secret|passw(?:or)?d|passphrase|api_?-?key|authorization|credential|private_?-?key|cookie)s?"\s*:\s*")(?:[^"\\]|\\.)*/gi;
+/** A field of JSON with a text; the text ends at a quote without a backslash. */
+const TEXT_FIELD = /"([^"\\]{1,80})"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"/g;
+const SECRET_NAMES =
+  /(?:token|secret|passwo?r?d|passphrase|api_?-?key|authorization|credential|private_?-?key|cookie)s?$/i;
 /** Calls of ABI agents and their answers, shown in hexadecimal. */
 const BYTES_TYPE = /^application\/octet-stream\b/i;
 /** Only these are text; of all others the size is shown. */
@@ -112,10 +115,26 @@ export function maskedContent(
 /** A text without these secrets, without what looks like a secret, and without files in base64. */
 export function maskedText(text: string, secrets: readonly string[]): string {
   const shown = withoutKnown(text, secrets)
-    .replace(ENCODED_FILE, (run) => (CALL_DATA.test(run) ? run : `[${run.length} characters of a file]`))
-    .replace(SECRET_LINK, `$1${MASKED}`)
-    .replace(SECRET_FIELD, `$1${MASKED}`);
-  return withoutSecrets(shown).replaceAll(REMOVED, MASKED);
+    .replace(ENCODED, (run) => (isFile(run) ? `[${run.length} characters of a file]` : run))
+    .replace(SECRET_LINK, `$1${MASKED}`);
+  return withoutSecrets(withoutSecretFields(shown)).replaceAll(REMOVED, MASKED);
+}
+
+function isFile(run: string): boolean {
+  return run.length >= MIN_FILE_CHARS && !CALL_DATA.test(run);
+}
+
+function withoutSecretFields(text: string): string {
+  let shown = '';
+  let at = 0;
+  for (const field of text.matchAll(TEXT_FIELD)) {
+    const start = field.index + field[0].length;
+    if (field.index < at || !SECRET_NAMES.test(field[1] ?? '')) continue;
+    shown += `${text.slice(at, start)}${MASKED}`;
+    at = start;
+    while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  }
+  return shown + text.slice(at);
 }
 
 function maskedBytes(bytes: Uint8Array, secrets: readonly string[]): string {

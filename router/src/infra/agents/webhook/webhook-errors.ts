@@ -8,6 +8,7 @@ import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { errorText } from '../transport/error-text.ts';
 import { notTakenError } from '../transport/not-taken.ts';
 import type { Redact } from '../transport/redaction.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 /** What errors need to know about the request. */
 export interface ErrorContext {
@@ -46,7 +47,7 @@ export function refusalError(
   { status, headers, body }: Fetched & { kind: 'answer' },
   { nowMs, redact }: ErrorContext,
 ): Wa2aiError {
-  const said = redact(errorText(messageIn(body.toString('utf8')))).replace(/[.\s]+$/, '');
+  const said = withoutTrailing(redact(errorText(messageIn(body.toString('utf8')))), '. \n');
   const hint = redact(redirectHint({ status, headers }));
   const advice =
     status === 401 || status === 403 ? ' Check config.webhook.headers and config.webhook.secret.' : '';

@@ -17,7 +17,7 @@ import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './stranger-bodies.ts';
 import { validate } from './validate.ts';
-import { isYaml, readYaml } from './yaml.ts';
+import { isYaml, MAX_YAML_BYTES, readYaml } from './yaml.ts';
 
 /** Of a path or a method that does not exist. */
 const KNOWN_CALLER: Admission = { scopes: 'any-key', honours: RESTRICTIONS };
@@ -87,7 +87,7 @@ function parserOf({ body, bodyType, admit, form, takesYaml, ...definition }: End
   const plain = bodyType
     ? urlencoded({ limit, extended: false })
     : jsonBody({ limit, strict: false, type: () => true });
-  const usual = takesYaml ? yamlOr(plain, limit) : plain;
+  const usual = takesYaml ? yamlOr(plain, Math.min(limit, MAX_YAML_BYTES)) : plain;
   return [...(admit ? [admission] : []), form ? formOr(usual, form) : usual];
 }
 

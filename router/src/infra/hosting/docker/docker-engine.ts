@@ -93,7 +93,10 @@ export class DockerEngine implements ContainerEngine {
       try {
         const abortSignal = AbortSignal.any([signal, stalled.signal]);
         // Without a tag the engine pulls every tag of the repository.
-        const named = /@|:[^/]*$/.test(image) ? image : `${image}:latest`;
+        const named =
+          image.includes('@') || image.slice(image.lastIndexOf('/') + 1).includes(':')
+            ? image
+            : `${image}:latest`;
         const stream = await docker.pull(named, { abortSignal });
         let text = '';
         for await (const chunk of stream) {
@@ -316,7 +319,7 @@ export class DockerEngine implements ContainerEngine {
         return;
       } catch (error) {
         const failure = failureOf(error);
-        if (/network .*already exists|name .*already used/i.test(failure.said)) return;
+        if (/already (?:exists|used)/i.test(failure.said)) return;
         if (attempt >= SUBNET_ATTEMPTS || !isSubnetTaken(failure)) throw error;
       }
     }

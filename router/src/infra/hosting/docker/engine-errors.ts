@@ -42,14 +42,15 @@ export function engineError(error: unknown, what: string, address: string): Wa2a
 
 /** Whether a name is taken: Docker answers 409, podman 500. */
 export function isNameTaken({ status, said }: EngineFailure): boolean {
-  return (
-    (status === 409 || status === 500) && /name .*already in use|already in use by container/i.test(said)
-  );
+  return (status === 409 || status === 500) && isInOrder(said, 'name ', 'already in use');
 }
 
 /** Whether an image is missing: both answer 404, and so they do for a missing network. */
 export function isImageMissing({ status, said }: EngineFailure): boolean {
-  return status === 404 && /no such image|image not known|unable to find .*image/i.test(said);
+  return (
+    status === 404 &&
+    (/no such image|image not known/i.test(said) || isInOrder(said, 'unable to find ', 'image'))
+  );
 }
 
 /** Whether the addresses of a network are taken by another network or an interface of the machine. */
@@ -57,4 +58,10 @@ export function isSubnetTaken({ status, said }: EngineFailure): boolean {
   return (
     status !== undefined && status >= 400 && /overlap|already used|conflicts with|being used/i.test(said)
   );
+}
+
+function isInOrder(said: string, first: string, second: string): boolean {
+  const words = said.toLowerCase();
+  const at = words.indexOf(first);
+  return at >= 0 && words.includes(second, at);
 }

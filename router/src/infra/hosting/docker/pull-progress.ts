@@ -17,7 +17,7 @@ export class PullProgress {
 
   /** The share that is done after this line, from 0 to 1; it may go back when the engine finds another layer. */
   shareAfter({ id, status = '', progressDetail }: PullLine): number {
-    if (id !== undefined && !/^(?:latest|.*[./:].*)$/.test(id)) {
+    if (id !== undefined && id !== 'latest' && !/[./:]/.test(id)) {
       const { current = 0, total = 0 } = progressDetail ?? {};
       const isDone = /^(?:pull complete|already exists|download complete)$/i.test(status);
       const part = total > 0 ? Math.min(current / total, 1) : 0;

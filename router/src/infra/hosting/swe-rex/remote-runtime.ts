@@ -8,6 +8,7 @@ import type { AgentTransport } from '../../agents/transport/agent-transport.ts';
 import type { Fetched } from '../../agents/transport/bounded-fetch.ts';
 import { exchangeError } from '../../agents/transport/exchange-error.ts';
 import { errorAnswer, executed, observation } from './wire.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 /** Largest answers, in bytes: the output of a command, or a file in base64; and all others. */
 const MAX_OUTPUT_BYTES = 48 * 1024 * 1024;
@@ -144,7 +145,7 @@ export class RemoteRuntime implements ShellRuntime {
       ...options.headers,
     });
     const fetched = await withLimit(clock, options.timeoutMs + GRACE_MS, options.signal, (signal) =>
-      transport.fetch(`${url.replace(/\/+$/, '')}/${path}`, {
+      transport.fetch(`${withoutTrailing(url, '/')}/${path}`, {
         method: 'POST',
         body: body instanceof Uint8Array ? body : JSON.stringify(body),
         ...{ headers, signal, maxBytes: options.maxBytes ?? MAX_BYTES },

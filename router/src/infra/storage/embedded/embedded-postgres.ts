@@ -25,7 +25,7 @@ const SILENT_PROCESS_TIMEOUT_MS = 15_000;
  * killed server still use its shared memory.
  */
 const TRANSIENT_FAILURE =
-  /could not bind|could not create any TCP|lock file .* already exists|shared memory block/;
+  /could not bind|could not create any TCP|lock file "[^"\n]*" already exists|shared memory block/;
 const MAX_LAUNCHES = 20;
 
 /** Limit of a fast shutdown; then the server is stopped immediately and recovers at its next start. */

@@ -132,11 +132,8 @@ function messagesIn(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
   const messages = lines.flatMap((line) => MESSAGE.exec(line)?.[0] ?? []);
   const quoted = messages.length > 0 ? messages : lines.slice(-1);
-  return quoted
-    .join('; ')
-    .replace(/\s+/g, ' ')
-    .replace(/\.?\s*$/, '')
-    .slice(-LOG_TAIL_CHARS);
+  const words = quoted.join('; ').replace(/\s+/g, ' ').trimEnd();
+  return (words.endsWith('.') ? words.slice(0, -1) : words).slice(-LOG_TAIL_CHARS);
 }
 
 /** A PostgreSQL that this process started. It survives this process: the next start takes it over. */

@@ -173,7 +173,9 @@ export function chatJidOf(messageKey: string): string {
 }
 
 function bareJid(jid: string | null | undefined): string {
-  return jid ? jid.replace(/[:_][^@]*(?=@)/, '') : '';
+  if (!jid) return '';
+  const at = jid.indexOf('@');
+  return at < 0 ? jid : `${jid.slice(0, at).split(/[:_]/, 1)[0]}${jid.slice(at)}`;
 }
 
 /** The chat's JID, and the number and LID that a stanza names for the chat of a person. */

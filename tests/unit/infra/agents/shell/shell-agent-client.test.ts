@@ -12,6 +12,7 @@ import { AgentTransport } from '../../../../../router/src/infra/agents/transport
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
+import { directMatcher } from '../../../../doubles/direct-matcher.ts';
 
 mockNetwork();
 
@@ -80,7 +81,15 @@ function setup(
   };
   const transports = { transport: new AgentTransport() };
   const client = new ShellAgentClient(
-    { defaultTimeoutMs: 30_000, log: quietLog, clock, audit, ...transports, ...(hosting && { hosting }) },
+    {
+      defaultTimeoutMs: 30_000,
+      matcher: directMatcher,
+      log: quietLog,
+      clock,
+      audit,
+      ...transports,
+      ...(hosting && { hosting }),
+    },
     { allow: [PERSON], ...settings },
     { id: 'AB12-route', accountId: 'default' },
   );
@@ -284,6 +293,12 @@ describe('ShellAgentClient', () => {
       ...{ kind: 'shell', url, isAllowed: true, does: 'command', asksFirst: true },
     });
     expect(requests).toEqual([]);
+  });
+
+  it('says that a person may not use the shell before a pattern reads the words', async () => {
+    const { url, client, message } = setup({ confirm: ['(\\w+\\s*)+--force$'] });
+    const stranger = message('a'.repeat(42), { from: '1@s.whatsapp.net', channelId: '1' });
+    expect(await client.preview(stranger, url)).toMatchObject({ isAllowed: false, asksFirst: false });
   });
 
   it('uses a container for each person and chat, and stops it with /reset', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentSession } from '../../../../../router/src/core/ports/remote-tasks.ts';
 import { needsYes, ShellQuestion } from '../../../../../router/src/infra/agents/shell/shell-question.ts';
+import { directMatcher } from '../../../../doubles/direct-matcher.ts';
 
 function setup() {
   let stored: AgentSession | undefined;
@@ -64,19 +65,25 @@ describe('needsYes', () => {
     'kill -9 1',
     ':(){ :|:& };:',
     `echo ${'x'.repeat(5_000)}`,
-  ])('asks before %j', (command) => {
-    expect(needsYes(command)).toBe(true);
+  ])('asks before %j', async (command) => {
+    expect(await needsYes(directMatcher, command)).toBe(true);
   });
 
   it.each(['ls', 'rm file.txt', 'git push', 'echo reset --hard', 'grep -r rm .', 'cat /etc/passwd'])(
     'does not ask before %j',
-    (command) => {
-      expect(needsYes(command)).toBe(false);
+    async (command) => {
+      expect(await needsYes(directMatcher, command)).toBe(false);
     },
   );
 
-  it('follows the patterns of the route', () => {
-    expect(needsYes('rm -rf /', [])).toBe(false);
-    expect(needsYes('deploy now', ['^deploy\\b'])).toBe(true);
+  it('follows the patterns of the route', async () => {
+    expect(await needsYes(directMatcher, 'rm -rf /', [])).toBe(false);
+    expect(await needsYes(directMatcher, 'deploy now', ['^deploy\\b'])).toBe(true);
+  });
+
+  it('asks when a pattern takes too long, and when there is no matcher', async () => {
+    const matcher = { test: async () => 'timeout' as const };
+    expect(await needsYes(matcher, 'ls', ['(\\w+\\s*)+--force$'])).toBe(true);
+    expect(await needsYes(undefined, 'ls')).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../../core/errors.ts';
+import { withoutTrailing } from '../../../../core/without-trailing.ts';
 
 /** Form of the request body: `raw` calldata, or JSON with the calldata in hex. */
 export type Envelope = 'raw' | 'json';
@@ -69,5 +70,5 @@ export function callUrl(endpoint: string, path: string | undefined): string {
     throw new AgentProtocolError("The ABI agent's endpoint is not an http:// or https:// address.");
   }
   if (path === undefined) return url.href;
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}${url.search}`;
+  return `${url.origin}${withoutTrailing(url.pathname, '/')}/${path.replace(/^\/+/, '')}${url.search}`;
 }

@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../../../../core/without-trailing.ts';
+
 /** Text without surrounding spaces and without invisible format characters, which copied text may contain. */
 export function bare(text: string): string {
   return text.replace(/\p{Cf}/gu, '').trim();
@@ -43,5 +45,5 @@ function base64Bytes(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9+/]*$/.test(base64)) return undefined;
   const bytes = Buffer.from(base64, 'base64');
   // Node ignores invalid characters, so the text was base64 only when encoding the bytes gives it again.
-  return bytes.toString('base64').replace(/=+$/, '') === base64 ? bytes : undefined;
+  return withoutTrailing(bytes.toString('base64'), '=') === base64 ? bytes : undefined;
 }

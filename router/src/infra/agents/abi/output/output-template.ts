@@ -30,7 +30,6 @@ const MAX_TEMPLATE_CHARS = 10_000;
 const MAX_WORK = 1_000_000;
 /** `{{name}}`, `{{#name}}`, `{{^name}}`, `{{/name}}`, or Mustache's forms without escaping, `{{{name}}}` and `{{&name}}`. */
 const TAG = /\{\{\{([^{}]*)\}\}\}|\{\{([^{}]*)\}\}/g;
-const COMMENT = /\{\{![\s\S]*?\}\}/g;
 
 /**
  * Parses a template in Mustache syntax, without escaping: `{{sum}}`, `{{user.name}}`, `{{numbers.0}}`, `{{0}}` for
@@ -42,7 +41,7 @@ export function parseOutputTemplate(written: string, outputs: readonly AbiParam[
   if (written.length > MAX_TEMPLATE_CHARS) {
     throw new AbiDefinitionError(`must have at most ${MAX_TEMPLATE_CHARS} characters`);
   }
-  const text = written.replace(COMMENT, '');
+  const text = withoutComments(written);
   const half = /\{\{[\s\S]*/.exec(text.replace(TAG, ''))?.[0];
   if (half !== undefined) throw new AbiDefinitionError(`has '${shortened(half)}' without }}`);
   const root: Node[] = [];
@@ -220,4 +219,16 @@ function child({ type, value }: Typed, key: string): Typed | undefined {
   if (!inner || !Array.isArray(value)) return undefined;
   const item = value[type.kind === 'tuple' ? indexOf(type.fields, key) : Number(key)];
   return item === undefined ? undefined : { type: inner, value: item };
+}
+
+function withoutComments(text: string): string {
+  let kept = '';
+  let at = 0;
+  for (;;) {
+    const start = text.indexOf('{{!', at);
+    const end = start < 0 ? -1 : text.indexOf('}}', start + 3);
+    if (end < 0) return kept + text.slice(at);
+    kept += text.slice(at, start);
+    at = end + 2;
+  }
 }

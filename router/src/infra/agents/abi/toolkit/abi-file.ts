@@ -32,7 +32,7 @@ export async function readAbiFile(path: string): Promise<AbiFile> {
 
 function entriesIn(text: string): unknown[] {
   if (!/^\s*[[{]/.test(text)) {
-    const lines = text.split(/\r?\n/).map((line) => line.replace(/(?:#|\/\/).*$/, '').trim());
+    const lines = text.split(/\r?\n/).map((line) => line.split(/#|\/\//, 1)[0]?.trim() ?? '');
     return lines.filter((line) => line !== '');
   }
   const entries = abiEntriesOf(parse(text));

@@ -128,9 +128,9 @@ function secretOf({ options }: ToolInput): string | undefined {
 
 function headersOf({ options }: ToolInput): Record<string, string> {
   if (options.header === undefined) return {};
-  const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.*)$/.exec(options.header) ?? [];
+  const [, name = '', value = ''] = /^([!#$%&'*+.^_`|~\w-]+):(.*)$/.exec(options.header) ?? [];
   if (name === '') throw new ToolUsageError("--header must be written as 'Name: value'");
-  return { [name]: value };
+  return { [name]: value.trimStart() };
 }
 
 function probe(input: ToolInput): Promise<WebhookProbe> {

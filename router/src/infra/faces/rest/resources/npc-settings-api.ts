@@ -12,6 +12,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse } from '../fields.ts';
 import { invalid } from '../validate.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-fields.ts';
+import { withoutTrailing } from '../../../../core/without-trailing.ts';
 
 export interface NpcSettingsApiDeps {
   /** The settings in use: the stored ones, else the default. */
@@ -50,7 +51,7 @@ const settingsBody = z
     url: z
       .string()
       .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, 'must be a URL such as https://npc.example.com')
-      .transform((url) => url.replace(/\/+$/, ''))
+      .transform((url) => withoutTrailing(url, '/'))
       .optional()
       .describe(
         'Where callers reach wa2ai, for the card behind a proxy. Default: the `Host` of each request.',

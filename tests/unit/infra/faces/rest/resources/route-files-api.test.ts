@@ -36,7 +36,7 @@ async function apply(file: unknown, query = '', headers: Record<string, string> 
   const response = await fetch(`${api.url}/api/routes/apply${query}`, {
     method: 'POST',
     headers: { 'content-type': 'application/yaml', ...headers },
-    body: typeof file === 'string' ? file : stringify(file),
+    body: typeof file === 'string' ? file : stringify(file, { aliasDuplicateObjects: false }),
   });
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
   return { status: response.status, body: (await response.json()) as any };
