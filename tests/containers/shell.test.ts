@@ -13,10 +13,10 @@ import { DockerRuntime } from '../../router/src/infra/hosting/docker/docker-runt
 import { AgentFolders } from '../../router/src/infra/hosting/files/agent-folders.ts';
 import { HttpAgentProbe } from '../../router/src/infra/hosting/http-agent-probe.ts';
 import { DockerDeployment } from '../../router/src/infra/hosting/swe-rex/docker-deployment.ts';
+import { directMatcher } from '../doubles/direct-matcher.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { engineUnderTest } from './engine-under-test.ts';
-import { directMatcher } from '../doubles/direct-matcher.ts';
 
 const IMAGE = 'wa2ai-shell:test';
 const IDLE_MS = 1_800_000;

@@ -19,11 +19,11 @@ import { AgentTransport } from '../../router/src/infra/agents/transport/agent-tr
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { TransportRecorder } from '../../router/src/infra/agents/transport/transport-recorder.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
+import { directMatcher } from '../doubles/direct-matcher.ts';
 import { MISBEHAVIOURS, type Misbehaviour, type StandInServer } from '../doubles/stand-in-server.ts';
 import { AGENT_KIND_SUBJECTS, SECRET } from '../support/agent-kind-subjects.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { aRoute } from '../support/routes.ts';
-import { directMatcher } from '../doubles/direct-matcher.ts';
 
 const PERSON = '5493777239922';
 const message: IncomingMessage = {

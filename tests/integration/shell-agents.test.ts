@@ -10,9 +10,9 @@ import { ShellAgentClient } from '../../router/src/infra/agents/shell/shell-agen
 import type { ShellSettings } from '../../router/src/infra/agents/shell/shell-settings.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
+import { directMatcher } from '../doubles/direct-matcher.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { type RunningRuntime, startRuntime } from '../support/shell-runtime.ts';
-import { directMatcher } from '../doubles/direct-matcher.ts';
 
 const PERSON = '5493777239922';
 

@@ -78,7 +78,7 @@ describe('a text of somebody else does not stop the process', () => {
       status: 400,
       details: [{ message: expect.stringMatching(`^is not YAML: .*(?:${reason})`) }],
     });
-    expect(await readScenario(yaml)).toHaveProperty("problems");
+    expect(await readScenario(yaml)).toHaveProperty('problems');
     expect(performance.now() - beganMs).toBeLessThan(MAX_MS);
   });
 });

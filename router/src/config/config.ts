@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Wa2aiError } from '../core/errors.ts';
+import { withoutTrailing } from '../core/without-trailing.ts';
 import {
   databaseUrl,
   faultPoint,
@@ -16,7 +17,6 @@ import { listSettings, type Setting } from './list-settings.ts';
 import { mediaFields, mediaOf, mediaProblems } from './media-settings.ts';
 import { walletKeyOf, withSecretFiles } from './secret-files.ts';
 import { localSocketOf } from './socket-path.ts';
-import { withoutTrailing } from '../core/without-trailing.ts';
 
 /** A setting is wrong; the start must stop. The message has one sentence for each wrong variable, one per line. */
 export class ConfigError extends Wa2aiError {

@@ -3,10 +3,10 @@ import { MAX_MEDIA_BYTES } from '../../core/models.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { ListedFile, MediaStore } from '../../core/ports/media-store.ts';
 import { withLimit } from '../../core/time-limit.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
 import { checkHash, isLocation, newLocation } from './media-location.ts';
 import { type S3Keys, signedHeaders } from './sign-v4.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_LIST_BYTES = 4 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import { AgentProtocolError, AgentUnavailableError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { withLimit } from '../../core/time-limit.ts';
-import type { AgentTransport } from '../agents/transport/agent-transport.ts';
 import { withoutTrailing } from '../../core/without-trailing.ts';
+import type { AgentTransport } from '../agents/transport/agent-transport.ts';
 
 const TIMEOUT_MS = 60_000;
 /** Attempts while the server is unavailable, and the wait between them. */

@@ -1,7 +1,7 @@
 import { AgentProtocolError } from '../../../core/errors.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
 import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
-import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 /** Where an ADK server is and what every request to it carries. */
 export interface AdkServer {

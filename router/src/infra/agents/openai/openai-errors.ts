@@ -4,12 +4,12 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { errorText } from '../transport/error-text.ts';
 import { notTakenError } from '../transport/not-taken.ts';
 import type { Redact } from '../transport/redaction.ts';
 import { type ReportedError, reportedErrorIn } from './openai-answer.ts';
-import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 /** What errors need to know about the request. */
 export interface ErrorContext {

@@ -1,6 +1,6 @@
 import { AgentProtocolError } from '../../../core/errors.ts';
-import type { OpenAiApi, OpenAiSettings } from './openai-settings.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
+import type { OpenAiApi, OpenAiSettings } from './openai-settings.ts';
 
 const PATHS: Record<OpenAiApi, string> = { chat: '/chat/completions', responses: '/responses' };
 

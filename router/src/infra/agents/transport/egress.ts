@@ -186,7 +186,7 @@ export class Egress {
 /** Whether a connection to this address arrives at a server of this machine that listens at `listening`. */
 function leadsTo(listening: string, address: string): boolean {
   const carried = carriedIpv4(address);
-  const to = carried?.isTranslated ? carried.ipv4 : address.split('%', 1)[0];
+  const to = carried?.isTranslated ? carried.ipv4 : (address.split('%', 1)[0] as string);
   // The system connects "any address" to itself.
   if (to === listening || isAnyAddress(to)) return true;
   if (!isAnyAddress(listening)) return false;

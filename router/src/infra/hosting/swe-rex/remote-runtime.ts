@@ -4,11 +4,11 @@ import { ShellError, type ShellFault } from '../../../core/hosting/hosting-error
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { RunOptions, ShellResult, ShellRuntime } from '../../../core/ports/shell-runtime.ts';
 import { withLimit } from '../../../core/time-limit.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 import type { AgentTransport } from '../../agents/transport/agent-transport.ts';
 import type { Fetched } from '../../agents/transport/bounded-fetch.ts';
 import { exchangeError } from '../../agents/transport/exchange-error.ts';
 import { errorAnswer, executed, observation } from './wire.ts';
-import { withoutTrailing } from '../../../core/without-trailing.ts';
 
 /** Largest answers, in bytes: the output of a command, or a file in base64; and all others. */
 const MAX_OUTPUT_BYTES = 48 * 1024 * 1024;

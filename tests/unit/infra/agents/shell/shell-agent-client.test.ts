@@ -9,10 +9,10 @@ import type { AgentSession } from '../../../../../router/src/core/ports/remote-t
 import { ShellAgentClient } from '../../../../../router/src/infra/agents/shell/shell-agent-client.ts';
 import type { ShellSettings } from '../../../../../router/src/infra/agents/shell/shell-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { directMatcher } from '../../../../doubles/direct-matcher.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
-import { directMatcher } from '../../../../doubles/direct-matcher.ts';
 
 mockNetwork();
 

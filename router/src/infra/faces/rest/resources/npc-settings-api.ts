@@ -7,12 +7,12 @@ import {
 } from '../../../../core/npc/npc-settings.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { RouteStore } from '../../../../core/ports/route-store.ts';
+import { withoutTrailing } from '../../../../core/without-trailing.ts';
 import { MASK } from '../../../agents/secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse } from '../fields.ts';
 import { invalid } from '../validate.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-fields.ts';
-import { withoutTrailing } from '../../../../core/without-trailing.ts';
 
 export interface NpcSettingsApiDeps {
   /** The settings in use: the stored ones, else the default. */
