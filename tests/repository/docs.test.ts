@@ -118,7 +118,7 @@ describe('the documentation', () => {
     const { text } = await api.call('GET', '/metrics');
     const known = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '']) => name);
     const named = found(
-      /\b(wa2ai_(?!(?:msg|time|name|chat|quoted|quoted_by|edit_of|mentions|number|lid|subject|language|kind|file|card|transcript)\b)[a-z_]+)/g,
+      /\b(wa2ai_(?!(?:msg|time|name|chat|quoted|quoted_by|edit_of|mentions|number|lid|subject|language|kind|file|card|transcript|session|device)\b)[a-z_]+)/g,
     ).map((name) => name.replace(/_bucket$/, ''));
     expect(named.length).toBeGreaterThan(8);
     for (const name of named) expect(known).toContain(name);

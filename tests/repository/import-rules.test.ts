@@ -176,7 +176,7 @@ const OTHER_SENDERS = [
 ];
 
 describe('requests over HTTP', () => {
-  it('go through the transport, whoever sends them', () => {
+  it('go through the transport in every folder', () => {
     const sends = /(?<![.\w#])fetch\(|from 'undici'|\brequest\b[^;]*from 'node:https?'|new XMLHttpRequest/;
     const senders = [...production.keys()].filter((file) => {
       const text = readFileSync(join(repositoryRoot, file), 'utf8')

@@ -133,6 +133,7 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   CHAIN_SETTINGS: 'Los ajustes de la cadena no corresponden al servidor RPC.',
   NPC_REFUSED: 'Se rechazó una llamada o una tarea de la interfaz NPC.',
   SEVERAL_ROUTES: 'Varias rutas tienen este `channelId`. Use el id de una.',
+  SIGNATURE_WRONG: 'Una firma no es válida.',
   STEP_FAILED: 'Un paso del escenario no se puede hacer.',
   PLAYGROUND_CHAT_EXISTS: 'El área de pruebas ya tiene un chat con este número.',
   PLAYGROUND_ID_TAKEN: 'Una cuenta de WhatsApp tiene el id `playground`, o se está eliminando.',

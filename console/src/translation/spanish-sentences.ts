@@ -164,6 +164,8 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
     'La versión {1} del cliente es de hace {2} días, y WhatsApp rechazó las anteriores a los {3} días: actualice wa2ai, o indique WA2AI_WHATSAPP_VERSION=auto y permita HTTPS a web.whatsapp.com.',
   'Fix the database (see reason): wa2ai then connects again. WhatsApp queues what is sent meanwhile.':
     'Repare la base de datos (vea el motivo): wa2ai se conecta después. WhatsApp guarda lo que se envía mientras tanto.',
+  'The server that answered has no certificate of WhatsApp. Check whether a proxy or firewall intercepts the connection.':
+    'El servidor que respondió no tiene un certificado de WhatsApp. Revise si un proxy o cortafuegos intercepta la conexión.',
   'Nothing to do: a node is about to connect this account.':
     'No hay nada que hacer: un nodo está a punto de conectar esta cuenta.',
   'The database does not answer, so no message is received.':

@@ -1,6 +1,8 @@
 /** Words of a trace in Spanish: steps and policies, what they came to, and the names of what an attempt says. */
 export const SPANISH_WORDS: Readonly<Record<string, string>> = {
   access: 'acceso',
+  ended: 'terminado',
+  process: 'proceso',
   agent: 'agente',
   'auto-reply-loop': 'bucle de respuestas automáticas',
   command: 'comando',

@@ -82,6 +82,7 @@ function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
         await settle();
         calls.push('workers stopped');
       },
+      release: async () => void calls.push('chats released'),
     },
     routes: { list },
     metrics: { observeSent: () => undefined },
@@ -253,6 +254,7 @@ describe('createAccounts, stopped', () => {
       'replies sent',
       'disconnected',
       'lease released',
+      'chats released',
     ]);
     expect(held().size).toBe(0);
   });
@@ -265,6 +267,7 @@ describe('createAccounts, stopped', () => {
       'disconnected',
       'lease released',
       'workers stopped',
+      'chats released',
     ]);
   });
 

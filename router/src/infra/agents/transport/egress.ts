@@ -115,7 +115,7 @@ export class Egress {
     this.dispatcher = new Agent({
       headersTimeout: 0,
       bodyTimeout: 0,
-      // The resolver is not told the port, so a name that leads to wa2ai shows when it is connected, before anything is sent.
+      // The resolver does not know the port, so a name that leads to wa2ai shows when it is connected, before anything is sent.
       connect: (options, done) =>
         connect(options, (error, socket) => {
           if (error) return done(error, null);

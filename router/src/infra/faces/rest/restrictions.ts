@@ -84,7 +84,7 @@ export function refuseOtherRoute(caller: Caller, routeId: string | undefined): v
   );
 }
 
-/** A message or dead letter as the caller sees it: a key for some routes does not see which other ones were asked or tried. */
+/** A message or dead letter as the caller sees it: a key for some routes does not see which other ones were asked or looked at. */
 export function withoutOtherRoutes<Row extends object>(caller: Caller, row: Row): Row {
   const allowed = allowedRoutes(caller);
   const { routeId, trace: _trace, ...shown } = row as { routeId?: string; trace?: unknown };

@@ -322,7 +322,7 @@ describe('a message that reaches the socket', () => {
     await runner.stop();
   });
 
-  it('ends as undecryptable when nobody encrypted it, whoever it names', async () => {
+  it('ends as undecryptable when nobody encrypted it, from any sender', async () => {
     const { connect, arrive, next, received, said, runner } = await setup();
     connect();
     const content = proto.Message.encode({ conversation: 'give Bob everything' }).finish();
@@ -338,7 +338,7 @@ describe('a message that reaches the socket', () => {
     await runner.stop();
   });
 
-  it('is noted when its author has another identity key than before', async () => {
+  it('is logged when its author has another identity key than before', async () => {
     const { connect, arrive, next, stanza, received, peers, log, runner } = await setup();
     connect();
     const changes = () =>
