@@ -4,11 +4,14 @@ import { NpcDouble } from '../doubles/npc-agent.ts';
 import { NpcCaller } from '../support/npc-caller.ts';
 import { runs } from '../support/property-runs.ts';
 import { anyRpcBody } from '../support/rpc-arbitraries.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { TestBed } from '../support/test-bed.ts';
 
 let bed: TestBed;
 let agent: NpcDouble;
 let routeId: string;
+/** For agents of routes, which cannot have wa2ai's own address. */
+let forwarder: TcpProxy;
 
 beforeAll(async () => {
   bed = await TestBed.startPaired();
@@ -17,6 +20,7 @@ beforeAll(async () => {
     config: { adk: undefined, npc: { apiKey: 'npc-key-1', waitMs: 60_000 } },
   });
   routeId = route.id;
+  forwarder = await TcpProxy.to(bed.service.url);
   const settings = { enabled: true, name: 'Guard', routeId };
   expect((await bed.service.api('PUT', '/api/settings/npc', settings)).status).toBe(200);
 });
@@ -24,6 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await bed.close();
   await agent.stop();
+  await forwarder.close();
 });
 
 /** Calls with the rights of this machine. */
@@ -51,10 +56,12 @@ describe('another agent that calls wa2ai as an NPC', () => {
     });
   });
 
-  it('is the agent of a person whose route names it, and trades with the operator', async () => {
+  it('is the agent of a person whose route names it and a key, and trades with the operator', async () => {
     const ben = bed.person();
-    const config = { adk: undefined, npc: {} };
-    await bed.service.addRoute(ben.phone, bed.service.url, { config, priority: 10 });
+    const made = await bed.service.api('POST', '/api/keys', { name: 'ben', scopes: ['tasks'] });
+    const { key } = made.body.data as { key: string };
+    const config = { adk: undefined, npc: { apiKey: key } };
+    await bed.service.addRoute(ben.phone, forwarder.through(bed.service.url), { config, priority: 10 });
     const answerTo = async (text: string) => {
       await ben.say(text, { to: bed.phone });
       return (await ben.nextReply()).text;
@@ -73,7 +80,8 @@ describe('another agent that calls wa2ai as an NPC', () => {
     });
     const accepted = await bed.service.api('POST', `/api/npc/trades/${offer?.offerId}/accept`);
     expect(accepted.body.data).toMatchObject({ state: 'accepted', endedBy: 'npc' });
-    const { data } = await caller().ended(await caller().open('trade', { action: 'list' }));
+    const withKey = new NpcCaller(bed.service.url, key);
+    const { data } = await withKey.ended(await withKey.open('trade', { action: 'list' }));
     expect(data.result).toMatchObject({ offers: [{ offerId: offer?.offerId, state: 'accepted' }] });
   });
 
