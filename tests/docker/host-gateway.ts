@@ -9,12 +9,14 @@ import {
 } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import { repositoryRoot } from '../support/repository.ts';
 import { run } from './command.ts';
 
 /** This machine's name in containers, from docker-compose.yml. */
 const HOST = 'host.docker.internal';
 /** The one image of docker-compose.yml that is not built. */
-const IMAGE_WITH_GETENT = 'postgres:18-bookworm';
+const IMAGE_WITH_GETENT =
+  /image: (postgres:\S+)/.exec(readFileSync(join(repositoryRoot, 'docker-compose.yml'), 'utf8'))?.[1] ?? '';
 
 /** A certificate for `host.docker.internal`, made for one test run. */
 export interface Certificate {

@@ -101,9 +101,9 @@ make_image() {
   tar -C "$root" -c . | curl -sS --fail-with-body --unix-socket "$socket" -X POST -T - \
     -H 'Content-Type: application/x-tar' "http://engine/images/create?fromSrc=-&repo=$name$query" >/dev/null
 }
-make_image node:20-bookworm-slim 'ENV NPM_CONFIG_REGISTRY=http://172.17.0.1:4873/' \
+make_image "$(sed -n 's/^FROM \(node:[^ ]*\)$/\1/p' "$here/../../Dockerfile")" 'ENV NPM_CONFIG_REGISTRY=http://172.17.0.1:4873/' \
   'ENV NPM_CONFIG_REPLACE_REGISTRY_HOST=always'
-make_image postgres:18-bookworm 'ENTRYPOINT ["docker-entrypoint.sh"]' 'VOLUME /var/lib/postgresql' \
+make_image "$(sed -n 's/^ *image: \(postgres:.*\)$/\1/p' "$here/../../docker-compose.yml")" 'ENTRYPOINT ["docker-entrypoint.sh"]' 'VOLUME /var/lib/postgresql' \
   'ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 rm -rf "$root"
 
