@@ -8,7 +8,7 @@ import type { NpcEmotions, NpcScope } from '../../router/src/core/ports/npc-emot
 import type { NpcMemories } from '../../router/src/core/ports/npc-memories.ts';
 import type { NpcTasks } from '../../router/src/core/ports/npc-tasks.ts';
 import type { NpcTrades } from '../../router/src/core/ports/npc-trades.ts';
-import type { NpcTransactions } from '../../router/src/core/ports/npc-transactions.ts';
+import type { NpcTransactions, TransactionSpending } from '../../router/src/core/ports/npc-transactions.ts';
 import { PostgresFaceSettings } from '../../router/src/infra/storage/stores/postgres-face-settings.ts';
 import { PostgresNpcChainEvents } from '../../router/src/infra/storage/stores/postgres-npc-chain-events.ts';
 import { PostgresNpcEmotions } from '../../router/src/infra/storage/stores/postgres-npc-emotions.ts';
@@ -24,6 +24,7 @@ import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../doubles/memory-npc-trades.ts';
 import { MemoryNpcTransactions } from '../doubles/memory-npc-transactions.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { SPENDING } from '../support/npc-tasks.ts';
 
 interface NpcStores {
   transactions: NpcTransactions;
@@ -339,7 +340,7 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
       raw: `0xr${nonce}`,
     });
     const add = (minNonce: number, wallet = owner, taskId = anId()) =>
-      stores.transactions.addOnce({ taskId, chainId, wallet, minNonce }, signed(taskId));
+      stores.transactions.addOnce({ taskId, chainId, wallet, minNonce, spends: SPENDING }, signed(taskId));
 
     it('gives out each nonce once, without a gap, to many at a time', async () => {
       const all = await Promise.all(Array.from({ length: 12 }, () => add(5)));
@@ -358,10 +359,36 @@ describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
       expect(await add(9, owner, first.taskId)).toEqual(first);
       expect(await stores.transactions.ofTask(first.taskId)).toEqual(first);
       expect(await stores.transactions.ofTask('task_none')).toBeUndefined();
-      const given = { taskId: anId(), chainId, wallet: owner, minNonce: 5 };
+      const given = { taskId: anId(), chainId, wallet: owner, minNonce: 5, spends: SPENDING };
       const failing = stores.transactions.addOnce(given, () => Promise.reject(new Error('no key')));
       await expect(failing).rejects.toThrow();
       expect((await add(5)).nonce).toBe(6);
+    });
+
+    it('says what an owner has spent before, by type, to one transaction after the other', async () => {
+      const wallet = anId();
+      const large = 2n ** 200n;
+      const spent: Array<[bigint, bigint]> = [];
+      const spend = (spends: TransactionSpending, taskId = anId()) =>
+        stores.transactions.addOnce({ taskId, chainId, wallet, minNonce: 0, spends }, (nonce, before) => {
+          spent.push([before.amount, before.gas]);
+          return signed(taskId)(nonce);
+        });
+      const duel = { owner, type: 'duel' as const, amount: large, gas: 7n };
+      const once = anId();
+      await spend(duel, once);
+      await spend(duel, once);
+      await spend({ ...duel, type: 'quest', amount: 5n });
+      await spend({ ...duel, owner: `${owner}2` });
+      await stores.transactions.settle(once, 'reverted');
+      await Promise.all([spend(duel), spend(duel)]);
+      expect(spent).toEqual([
+        [0n, 0n],
+        [0n, 7n],
+        [0n, 0n],
+        [large, 14n],
+        [2n * large, 21n],
+      ]);
     });
 
     it('replaces the newest version only, until the end', async () => {

@@ -1,9 +1,15 @@
 import type { SignedTransaction, WalletTransaction } from '../../router/src/core/ports/npc-chain.ts';
-import type { NpcTransactions, TransactionEnd } from '../../router/src/core/ports/npc-transactions.ts';
+import type {
+  NpcTransactions,
+  Spent,
+  TransactionEnd,
+  TransactionSpending,
+} from '../../router/src/core/ports/npc-transactions.ts';
 
 interface Row extends WalletTransaction {
   end?: TransactionEnd;
   storedAtMs: number;
+  spends: TransactionSpending;
 }
 
 /** Transactions of wallets in memory. */
@@ -21,10 +27,10 @@ export class MemoryNpcTransactions implements NpcTransactions {
   }
 
   addOnce(
-    given: { taskId: string; chainId: number; wallet: string; minNonce: number },
-    sign: (nonce: number) => Promise<SignedTransaction>,
+    given: { taskId: string; chainId: number; wallet: string; minNonce: number; spends: TransactionSpending },
+    sign: (nonce: number, spent: Spent) => Promise<SignedTransaction>,
   ): Promise<WalletTransaction> {
-    const { taskId, chainId, wallet, minNonce } = given;
+    const { taskId, chainId, wallet, minNonce, spends } = given;
     const added = this.#last.then(async () => {
       const known = await this.ofTask(taskId);
       if (known) return known;
@@ -32,9 +38,9 @@ export class MemoryNpcTransactions implements NpcTransactions {
         this.#rows.some((row) => row.chainId === chainId && row.wallet === wallet && row.nonce === nonce);
       let nonce = minNonce;
       while (isUsed(nonce)) nonce += 1;
-      const { hash, raw } = await sign(nonce);
+      const { hash, raw } = await sign(nonce, this.#spent(given));
       const row = { taskId, chainId, wallet, nonce, hash, raw, earlierHashes: [] };
-      this.#rows.push({ ...row, storedAtMs: this.#now() });
+      this.#rows.push({ ...row, storedAtMs: this.#now(), spends });
       return row;
     });
     this.#last = added.catch(() => undefined);
@@ -65,7 +71,32 @@ export class MemoryNpcTransactions implements NpcTransactions {
       .slice(0, limit);
   }
 
+  #spent({
+    chainId,
+    wallet,
+    spends,
+  }: {
+    chainId: number;
+    wallet: string;
+    spends: TransactionSpending;
+  }): Spent {
+    const own = this.#rows.filter(
+      (row) =>
+        row.chainId === chainId &&
+        row.wallet === wallet &&
+        row.spends.owner === spends.owner &&
+        this.#now() - row.storedAtMs < 86_400_000,
+    );
+    const sum = (amounts: bigint[]) => amounts.reduce((all, amount) => all + amount, 0n);
+    return {
+      amount: sum(own.filter((row) => row.spends.type === spends.type).map((row) => row.spends.amount)),
+      gas: sum(own.map((row) => row.spends.gas)),
+    };
+  }
+
   #views(isWanted: (row: Row) => boolean): WalletTransaction[] {
-    return this.#rows.filter(isWanted).map(({ end: _end, storedAtMs: _at, ...row }) => structuredClone(row));
+    return this.#rows
+      .filter(isWanted)
+      .map(({ end: _end, storedAtMs: _at, spends: _spends, ...row }) => structuredClone(row));
   }
 }

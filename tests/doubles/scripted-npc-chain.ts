@@ -25,6 +25,8 @@ export class ScriptedNpcChain implements NpcChain {
   states: TransactionState[] = [{ state: 'waiting' }];
   /** The fee that the chain takes now. */
   fee = 1;
+  /** The most that a transaction may use. */
+  gas = 1n;
   head: bigint | undefined = 10n;
   chainEvents: ChainEvent[] = [];
   /** Bytes that were sent, in order. */
@@ -36,7 +38,7 @@ export class ScriptedNpcChain implements NpcChain {
     this.#fail();
     if (this.refusal) throw this.refusal;
     this.prepared.push(call);
-    return { to: '0x', data: '0x', gas: 1n, fees: { gasPrice: BigInt(this.fee) } };
+    return { to: '0x', data: '0x', gas: this.gas, fees: { gasPrice: BigInt(this.fee) } };
   }
 
   async pendingNonce(): Promise<number> {

@@ -16,7 +16,7 @@ import { PostgresNpcTransactions } from '../../router/src/infra/storage/stores/p
 import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type NpcChainBed, npcChainBed, TOKENS } from '../support/npc-chain.ts';
-import { anNpcTask } from '../support/npc-tasks.ts';
+import { anNpcTask, SPENDING } from '../support/npc-tasks.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
 const CONFIRMATIONS = 2;
@@ -181,7 +181,9 @@ describe('a duel and a quest on a chain', () => {
   it('refuses a call that the wallet cannot pay gas for with -32010', async () => {
     bed.chain.baseFee = 10n ** 18n;
     await bed.chain.mine();
-    expect(await errorOf(sign(node(), duel()))).toMatchObject({
+    expect(
+      await errorOf(sign(node({ limits: { wager: '5000', feePerGas: `1${'0'.repeat(20)}` } }), duel())),
+    ).toMatchObject({
       code: -32010,
       data: { reason: expect.stringContaining('pay for gas') },
     });
@@ -228,6 +230,13 @@ describe('a duel and a quest on a chain', () => {
     expect(await errorOf(sign(cheap, duel()))).toMatchObject({ code: -32011 });
     const thrifty = node({ limits: { wager: '5000', feePerGas: '5' } });
     expect(await errorOf(sign(thrifty, duel()))).toMatchObject({ code: -32011 });
+    // without a limit of the settings: twice this fee is above 200 gwei
+    bed.chain.baseFee = 101_000_000_000n;
+    await bed.chain.mine();
+    expect(await errorOf(sign(on, duel()))).toMatchObject({
+      code: -32011,
+      data: { reason: expect.stringContaining('fees of the chain are above the limit') },
+    });
   });
 
   it('gives out one sequence of nonces when two nodes use one wallet at once', async () => {
@@ -245,7 +254,7 @@ describe('a duel and a quest on a chain', () => {
 
   it('gives a nonce again when a transaction could not be signed', async () => {
     const on = node();
-    const given = { chainId: bed.chain.chainId, wallet: bed.wallet, minNonce: 100 };
+    const given = { chainId: bed.chain.chainId, wallet: bed.wallet, minNonce: 100, spends: SPENDING };
     const broken = on.transactions.addOnce({ ...given, taskId: 'a' }, () => Promise.reject(new Error('no')));
     await expect(broken).rejects.toThrow();
     const signed = async (nonce: number) => ({ hash: `0x${nonce}`, raw: '0x' });

@@ -1,4 +1,8 @@
 import type { NpcTask } from '../../router/src/core/npc/npc-task.ts';
+import type { TransactionSpending } from '../../router/src/core/ports/npc-transactions.ts';
+
+/** What a transaction spends that is about something else. */
+export const SPENDING: TransactionSpending = { owner: 'key:1', type: 'duel', amount: 1n, gas: 1n };
 
 /** A task of the NPC face that nobody has begun. */
 export function anNpcTask(change: Partial<NpcTask> = {}): NpcTask {

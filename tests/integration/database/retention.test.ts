@@ -22,6 +22,7 @@ import { Retention } from '../../../router/src/infra/storage/upkeep/retention.ts
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
 import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
+import { SPENDING } from '../../support/npc-tasks.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
 const DAY_MS = 86_400_000;
@@ -291,7 +292,7 @@ describe('retention', () => {
     const chainEvents = new PostgresNpcChainEvents(postgres);
     const signed = async (nonce: number) => ({ hash: `0x${nonce}`, raw: '0x' });
     for (const [minNonce, taskId] of ['ended', 'waiting'].entries()) {
-      await transactions.addOnce({ taskId, chainId: 1, wallet: '0xw', minNonce }, signed);
+      await transactions.addOnce({ taskId, chainId: 1, wallet: '0xw', minNonce, spends: SPENDING }, signed);
     }
     await transactions.settle('ended', 'succeeded');
     const place = { blockNumber: 1n, transactionHash: '0x0', logIndex: 0 };

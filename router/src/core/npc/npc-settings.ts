@@ -17,6 +17,8 @@ export const npcChainSettings = z.object({
     reward: z.string().optional(),
     gas: z.int().optional(),
     feePerGas: z.string().optional(),
+    /** The tasks of a caller pay at most so many times the limits of one task in 24 hours. */
+    perDay: z.int().optional(),
   }),
   /** Blocks on top of a block before it counts. */
   confirmations: z.int().optional(),
@@ -25,6 +27,9 @@ export const npcChainSettings = z.object({
   /** Time limit of one request to the RPC server. */
   timeoutMs: z.int().optional(),
 });
+
+/** Limits that the settings leave out: 200 gwei is above the usual fees of public chains. */
+export const DEFAULT_CHAIN_LIMITS = { gas: 1_000_000, feePerGas: '200000000000', perDay: 20 };
 
 export type NpcChainSettings = z.output<typeof npcChainSettings>;
 

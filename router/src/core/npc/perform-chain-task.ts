@@ -9,10 +9,10 @@ import {
   type WalletTransaction,
 } from '../ports/npc-chain.ts';
 import type { NpcTasks } from '../ports/npc-tasks.ts';
-import type { NpcTransactions } from '../ports/npc-transactions.ts';
+import type { NpcTransactions, Spent, TransactionSpending } from '../ports/npc-transactions.ts';
 import { chainCallOf } from './chain-task.ts';
 import { invalidParam, NpcError, RPC } from './npc-error.ts';
-import type { NpcFaceSettings } from './npc-settings.ts';
+import { DEFAULT_CHAIN_LIMITS, type NpcChainSettings, type NpcFaceSettings } from './npc-settings.ts';
 import type { NpcTask } from './npc-task.ts';
 import { settleTransaction } from './settle-transaction.ts';
 
@@ -84,8 +84,32 @@ async function sign(deps: ChainTaskDeps, task: NpcTask): Promise<WalletTransacti
     throw invalidParam('opponent', 'opponent must not be the wallet of this NPC.');
   }
   const prepared = await chain.prepare(call);
-  const given = { taskId: task.taskId, chainId, wallet, minNonce: await chain.pendingNonce() };
-  return await deps.transactions.addOnce(given, (nonce) => chain.sign(prepared, nonce));
+  const { kind: type } = call;
+  const amount = call.kind === 'duel' ? call.wager : call.reward;
+  const spends = { owner: task.owner, type, amount, gas: prepared.gas };
+  const given = { taskId: task.taskId, chainId, wallet, minNonce: await chain.pendingNonce(), spends };
+  return await deps.transactions.addOnce(given, async (nonce, spent) => {
+    refuseMoreThanPerDay(settings.limits, spends, spent);
+    return await chain.sign(prepared, nonce);
+  });
+}
+
+/** @throws {NpcError} -32010: with this transaction the owner would spend more than in 24 hours is allowed */
+function refuseMoreThanPerDay(
+  limits: NpcChainSettings['limits'],
+  spends: TransactionSpending,
+  spent: Spent,
+): void {
+  const { gas, perDay, wager, reward } = { ...DEFAULT_CHAIN_LIMITS, ...limits };
+  const most = (limit: string | number = 0) => BigInt(limit) * BigInt(perDay);
+  const isAllowed =
+    spent.amount + spends.amount <= most(spends.type === 'duel' ? wager : reward) &&
+    spent.gas + spends.gas <= most(gas);
+  if (isAllowed) return;
+  throw new NpcError(RPC.insufficientFunds, {
+    reason:
+      'The tasks of this caller have spent what they may in 24 hours (limits.perDay). Nothing was sent.',
+  });
 }
 
 /**

@@ -11,7 +11,7 @@ import {
 } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { NpcError, RPC } from '../../core/npc/npc-error.ts';
-import type { NpcChainSettings } from '../../core/npc/npc-settings.ts';
+import { DEFAULT_CHAIN_LIMITS, type NpcChainSettings } from '../../core/npc/npc-settings.ts';
 import {
   type ChainCall,
   type ChainEvent,
@@ -35,7 +35,6 @@ import { rpcClient } from './rpc-client.ts';
 const DEFAULT_CONFIRMATIONS = 5;
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Gas that one task may use, unless the settings say otherwise. */
-const DEFAULT_GAS_LIMIT = 1_000_000;
 /** What servers answer about a transaction that they have, or that is executed. */
 const HAS_IT =
   /already (?:known|exists|imported|in mempool)|known transaction|nonce (?:is )?too low|same hash/i;
@@ -98,17 +97,20 @@ export class ViemNpcChain implements NpcChain {
       await simulate();
       const used = await this.#client.estimateGas({ account: this.wallet, to, data });
       const gas = (used * 6n) / 5n;
-      const limit = BigInt(this.#settings.limits.gas ?? DEFAULT_GAS_LIMIT);
+      const limit = BigInt(this.#limits.gas);
       if (gas > limit) throw failed(`The call needs more gas than the limit of ${limit}.`);
       const fees = await this.#fees();
       const fee = feePerGasOf(fees);
-      const { feePerGas } = this.#settings.limits;
-      if (feePerGas !== undefined && fee > BigInt(feePerGas)) {
+      if (fee > BigInt(this.#limits.feePerGas)) {
         throw failed(`The fees of the chain are above the limit of this NPC now.`);
       }
       if ((await this.#client.getBalance({ address: this.wallet })) < gas * fee) throw noGas();
       return { to, data, gas, fees };
     });
+  }
+
+  get #limits() {
+    return { ...DEFAULT_CHAIN_LIMITS, ...this.#settings.limits };
   }
 
   pendingNonce(): Promise<number> {
@@ -162,8 +164,7 @@ export class ViemNpcChain implements NpcChain {
       if (wallet !== this.wallet) return undefined;
       const old = parseTransaction(raw as Hex);
       const fees = higherFees(old, await this.#fees());
-      const { feePerGas } = this.#settings.limits;
-      if (!fees || (feePerGas !== undefined && feePerGasOf(fees) > BigInt(feePerGas))) return undefined;
+      if (!fees || feePerGasOf(fees) > BigInt(this.#limits.feePerGas)) return undefined;
       const { to, data = '0x', gas = 0n, nonce = 0 } = old;
       return await this.sign({ to: String(to), data, gas, fees }, nonce);
     });

@@ -4,6 +4,7 @@ import { type ChainEvent, ChainUnavailableError } from '../../../../router/src/c
 import { MemoryNpcChainEvents } from '../../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcTransactions } from '../../../doubles/memory-npc-transactions.ts';
 import { ScriptedNpcChain } from '../../../doubles/scripted-npc-chain.ts';
+import { SPENDING } from '../../../support/npc-tasks.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 function setup() {
@@ -75,7 +76,7 @@ describe('ChainFollower', () => {
   it('ends transactions whose tasks no longer do, once a minute', async () => {
     const { chain, transactions, time, follower } = setup();
     const { chainId, wallet } = chain;
-    await transactions.addOnce({ taskId: 't', chainId, wallet, minNonce: 0 }, (nonce) =>
+    await transactions.addOnce({ taskId: 't', chainId, wallet, minNonce: 0, spends: SPENDING }, (nonce) =>
       chain.sign({ to: '0x', data: '0x', gas: 1n, fees: { gasPrice: 1n } }, nonce),
     );
     await follower.sweep();

@@ -32,12 +32,13 @@ function setup(...states: TransactionState[]) {
   const sleeps: number[] = [];
   const log = recordingLog();
   let nowMs = 0;
+  let storedAtMs = 0;
   const current: { chain: ScriptedNpcChain | undefined } = { chain };
   const stopping = new AbortController();
   const deps: ChainTaskDeps = {
     settings: async () => ({ enabled: true, name: 'Guard', chain: settings }),
     chain: async () => current.chain,
-    transactions: new MemoryNpcTransactions(() => 0),
+    transactions: new MemoryNpcTransactions(() => storedAtMs),
     npcTasks: new MemoryNpcTasks(),
     clock: {
       now: () => nowMs,
@@ -52,7 +53,10 @@ function setup(...states: TransactionState[]) {
   };
   const sign = (given = task) => signForTask(deps, given, stopping.signal);
   const confirm = () => confirmForTask(deps, task, stopping.signal);
-  return { chain, deps, current, sleeps, log, stopping, sign, confirm };
+  const startOfDay = () => {
+    storedAtMs += 86_400_000;
+  };
+  return { chain, deps, current, sleeps, log, stopping, sign, confirm, startOfDay };
 }
 
 const executed: TransactionState = {
@@ -83,6 +87,34 @@ describe('signForTask', () => {
     const { chain, sign } = setup();
     const self = { ...task, params: { ...task.params, opponent: chain.wallet } };
     expect(await bodyOf(sign(self))).toMatchObject({ code: -32602, data: { field: 'opponent' } });
+  });
+
+  it('spends for a caller at most the limits of a task times perDay in 24 hours', async () => {
+    const { deps, sign, startOfDay } = setup();
+    const another = (taskId: string, change = {}) => sign({ ...task, taskId, ...change });
+    for (let count = 1; count <= 20; count += 1) await another(`task_${count}`);
+    const over = await bodyOf(another('over'));
+    expect(over).toMatchObject({
+      code: RPC.insufficientFunds,
+      data: { reason: expect.stringContaining('perDay') },
+    });
+    expect(await deps.transactions.ofTask('over')).toBeUndefined();
+    // a repeat spends nothing, other callers have their own sum, and a task of nothing needs gas only
+    expect(await another('task_1')).toMatchObject({ nonce: 7 });
+    expect(await another('of another caller', { owner: 'key:2' })).toMatchObject({ nonce: 27 });
+    expect(await another('of nothing', { params: { ...task.params, wager: '0' } })).toMatchObject({
+      nonce: 28,
+    });
+    startOfDay();
+    expect(await another('over')).toMatchObject({ nonce: 29 });
+  });
+
+  it('uses for a caller at most the gas of perDay tasks in 24 hours', async () => {
+    const { chain, sign } = setup();
+    chain.gas = 999_999n;
+    const free = { ...task, params: { ...task.params, wager: '0' } };
+    for (let count = 1; count <= 20; count += 1) await sign({ ...free, taskId: `task_${count}` });
+    expect(await bodyOf(sign({ ...free, taskId: 'over' }))).toMatchObject({ code: RPC.insufficientFunds });
   });
 
   it('waits for a chain that does not answer, for a minute at most', async () => {

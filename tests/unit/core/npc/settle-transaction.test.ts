@@ -3,6 +3,7 @@ import { settleTransaction } from '../../../../router/src/core/npc/settle-transa
 import type { TransactionState } from '../../../../router/src/core/ports/npc-chain.ts';
 import { MemoryNpcTransactions } from '../../../doubles/memory-npc-transactions.ts';
 import { ScriptedNpcChain } from '../../../doubles/scripted-npc-chain.ts';
+import { SPENDING } from '../../../support/npc-tasks.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 async function setup(...states: TransactionState[]) {
@@ -10,8 +11,9 @@ async function setup(...states: TransactionState[]) {
   chain.states = states;
   const transactions = new MemoryNpcTransactions(() => 0);
   const { chainId, wallet } = chain;
-  let transaction = await transactions.addOnce({ taskId: 't', chainId, wallet, minNonce: 7 }, (nonce) =>
-    chain.sign({ to: '0x', data: '0x', gas: 1n, fees: { gasPrice: 1n } }, nonce),
+  let transaction = await transactions.addOnce(
+    { taskId: 't', chainId, wallet, minNonce: 7, spends: SPENDING },
+    (nonce) => chain.sign({ to: '0x', data: '0x', gas: 1n, fees: { gasPrice: 1n } }, nonce),
   );
   const looks = new Map<string, number>();
   const settle = async (mayRaise = false) => {

@@ -1,6 +1,11 @@
 import sql, { type Sql } from 'sql-template-tag';
 import type { SignedTransaction, WalletTransaction } from '../../../core/ports/npc-chain.ts';
-import type { NpcTransactions, TransactionEnd } from '../../../core/ports/npc-transactions.ts';
+import type {
+  NpcTransactions,
+  Spent,
+  TransactionEnd,
+  TransactionSpending,
+} from '../../../core/ports/npc-transactions.ts';
 import type { Postgres, Statements } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
@@ -29,10 +34,10 @@ export class PostgresNpcTransactions implements NpcTransactions {
   }
 
   async addOnce(
-    given: { taskId: string; chainId: number; wallet: string; minNonce: number },
-    sign: (nonce: number) => Promise<SignedTransaction>,
+    given: { taskId: string; chainId: number; wallet: string; minNonce: number; spends: TransactionSpending },
+    sign: (nonce: number, spent: Spent) => Promise<SignedTransaction>,
   ): Promise<WalletTransaction> {
-    const { taskId, chainId, wallet } = given;
+    const { taskId, chainId, wallet, spends } = given;
     return await withStorage('storing a transaction', () =>
       this.#postgres.transaction(async (transaction) => {
         const lock = `wa2ai npc wallet ${chainId} ${wallet}`;
@@ -40,10 +45,11 @@ export class PostgresNpcTransactions implements NpcTransactions {
         const [known] = await this.#read(transaction, sql`WHERE task_id = ${taskId}`);
         if (known) return known;
         const nonce = await freeNonce(transaction, given);
-        const { hash, raw } = await sign(nonce);
+        const { hash, raw } = await sign(nonce, await spentBefore(transaction, given));
         await transaction.execute(sql`
-          INSERT INTO npc_transaction (task_id, chain_id, wallet, nonce, hash, raw)
-          VALUES (${taskId}, ${chainId}::bigint, ${wallet}, ${nonce}::bigint, ${hash}, ${raw})`);
+          INSERT INTO npc_transaction (task_id, chain_id, wallet, nonce, hash, raw, owner, type, amount, gas)
+          VALUES (${taskId}, ${chainId}::bigint, ${wallet}, ${nonce}::bigint, ${hash}, ${raw},
+            ${spends.owner}, ${spends.type}, ${String(spends.amount)}::numeric, ${String(spends.gas)}::bigint)`);
         return { taskId, chainId, wallet, nonce, hash, raw, earlierHashes: [] };
       }),
     );
@@ -88,6 +94,19 @@ export class PostgresNpcTransactions implements NpcTransactions {
       nonce: Number(nonce),
     }));
   }
+}
+
+/** What the owner has spent in 24 hours, while the wallet is locked. */
+async function spentBefore(
+  transaction: Pick<Statements, 'query'>,
+  { chainId, wallet, spends }: { chainId: number; wallet: string; spends: TransactionSpending },
+): Promise<Spent> {
+  const [row] = await transaction.query<{ amount: string; gas: string }>(sql`
+    SELECT coalesce(sum(amount) FILTER (WHERE type = ${spends.type}), 0)::text AS amount, coalesce(sum(gas), 0)::text AS gas
+    FROM npc_transaction
+    WHERE owner = ${spends.owner} AND created_at > now() - interval '24 hours'
+      AND chain_id = ${chainId}::bigint AND wallet = ${wallet}`);
+  return { amount: BigInt(row?.amount ?? 0), gas: BigInt(row?.gas ?? 0) };
 }
 
 /** The smallest nonce from `minNonce` on that no stored transaction of the wallet has. */

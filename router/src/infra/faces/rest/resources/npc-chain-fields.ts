@@ -15,7 +15,17 @@ const limitsBody = z
     wager: amountField.optional().describe('Largest wager of a duel, in the smallest unit of the token.'),
     reward: amountField.optional().describe('Largest reward of a quest, in the smallest unit of the token.'),
     gas: z.int().min(21_000).max(30_000_000).optional().describe('Gas of one task. Default: 1000000.'),
-    feePerGas: amountField.optional().describe('Highest fee of a unit of gas, in wei. Default: no limit.'),
+    feePerGas: amountField
+      .optional()
+      .describe('Highest fee of a unit of gas, in wei. Default: 200000000000 (200 gwei).'),
+    perDay: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .describe(
+        'In 24 hours the tasks of one caller pay at most so many times `wager`, `reward` and `gas`. Default: 20.',
+      ),
   })
   .describe('The most of one task.');
 

@@ -5,6 +5,7 @@ import {
 } from '../../../../../../router/src/core/ports/npc-chain.ts';
 import { ScriptedNpcChain } from '../../../../../doubles/scripted-npc-chain.ts';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
+import { SPENDING } from '../../../../../support/npc-tasks.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -21,7 +22,10 @@ describe('/api/npc/chain', () => {
     await api.npc.chainEvents.store('test', [], { from: undefined, to: 9n });
     const { chainId, wallet } = chain;
     const signed = async () => ({ hash: '0xh', raw: '0xr' });
-    await api.npc.transactions.addOnce({ taskId: 't', chainId, wallet, minNonce: 3 }, signed);
+    await api.npc.transactions.addOnce(
+      { taskId: 't', chainId, wallet, minNonce: 3, spends: SPENDING },
+      signed,
+    );
     const { status, body } = await get('/api/npc/chain');
     expect([status, body.data]).toEqual([
       200,
