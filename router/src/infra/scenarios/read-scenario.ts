@@ -1,7 +1,7 @@
 import type { Document, LineCounter, Node } from 'yaml';
 import type { z } from 'zod';
 import { type Scenario, scenarioSchema } from '../../core/playground/scenario.ts';
-import { parseYaml } from '../parse-yaml.ts';
+import { parseYaml } from './parse-yaml.ts';
 
 /** What is wrong with the text of a scenario. */
 export interface ScenarioProblem {

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { parseYaml } from '../../parse-yaml.ts';
+import { parseYaml } from '../../scenarios/parse-yaml.ts';
 import { invalid } from './validate.ts';
 
 /** Whether the body of a request is YAML. */
