@@ -8,6 +8,7 @@ import { connectExternalPostgres } from '../../../router/src/infra/storage/conne
 import type { RunningPostgres } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { withForeignLock } from '../../support/foreign-lock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TransactionPooler } from '../../support/transaction-pooler.ts';
 
@@ -48,6 +49,19 @@ describe('connectExternalPostgres', () => {
     });
     await first.stop();
     await open();
+  });
+
+  it('names another role that has the lock of its name, which is no wa2ai', async () => {
+    await (await open(undefined, 'n3')).stop();
+    await withForeignLock(database, 'external', `node n3`, 0x77613261, async (role) => {
+      await expect(open(undefined, 'n3')).rejects.toMatchObject({
+        code: 'DATABASE_RIGHTS',
+        message: expect.stringContaining(
+          `The role "${role}" has the lock of this database under the node name "n3"`,
+        ),
+      });
+    });
+    await open(undefined, 'n3');
   });
 
   it('takes its name again after the server ended the connection', async () => {

@@ -6,6 +6,7 @@ import { NodeCalls } from '../../../router/src/core/cluster/node-calls.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { withForeignLock } from '../../support/foreign-lock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 
@@ -18,6 +19,20 @@ afterAll(() => database.drop());
 function connection(nodeId: string, onMessage: (message: unknown) => void = () => undefined): NodeConnection {
   return new NodeConnection({ databaseUrl: database.url, nodeId, log: quietLog, onMessage });
 }
+
+it('names another role that has the lock of the node, instead of waiting without an end', async () => {
+  await withForeignLock(database, 'node', 'node n9', 0x7761326e, async (role) => {
+    const node = connection('n9');
+    await expect(node.start()).rejects.toMatchObject({
+      code: 'DATABASE_RIGHTS',
+      message: expect.stringContaining(`The role "${role}" has the lock of the node "n9"`),
+    });
+    await node.close();
+  });
+  const node = connection('n9');
+  await node.start();
+  await node.close();
+});
 
 describe('messages between nodes', () => {
   it('arrive in order and completely after a burst, with few statements', async () => {

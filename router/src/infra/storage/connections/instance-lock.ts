@@ -15,7 +15,8 @@ const PAUSE_MS = 50;
  * killed, so a running process and a dead one are never confused.
  * @param name what is locked; two locks of one name exclude each other within one database
  * @param resource what it is for the operator: "the data folder /srv/wa2ai"
- * @throws {DatabaseError} DATABASE_ALREADY_RUNNING: another process has the lock, also after a second
+ * @throws {DatabaseError} another process has the lock, also after a second: DATABASE_ALREADY_RUNNING, or DATABASE_RIGHTS
+ *   when it is one of another role, which is no wa2ai
  */
 export async function takeInstanceLock(client: pg.Client, name: string, resource: string): Promise<void> {
   const key = createHash('sha256').update(name).digest().readInt32BE(0);
@@ -27,20 +28,42 @@ export async function takeInstanceLock(client: pg.Client, name: string, resource
     if (result.rows[0]?.taken) return;
     await wait(PAUSE_MS);
   }
-  const owner = await readOwner(client, key);
+  const { role, process } = (await holderOf(client, LOCK_CLASS, key)) ?? {};
+  if (role !== undefined) throw lockedByRole(role, resource);
   throw new DatabaseError(
     'DATABASE_ALREADY_RUNNING',
-    `wa2ai is already running on ${resource}${owner}. Use that one, or stop it first.`,
+    `wa2ai is already running on ${resource}${process === undefined ? '' : ` (process ${process})`}. Use that one, or stop it first.`,
   );
 }
 
-/** wa2ai's connections contain the process id in their names: "wa2ai 4711 lock". */
-async function readOwner(client: pg.Client, key: number): Promise<string> {
-  const result = await client.query<{ name: string }>(
-    `SELECT application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid)
-      WHERE locktype = 'advisory' AND classid = $1::bigint::oid AND objid = ($2::bigint & 4294967295)::oid AND granted`,
-    [LOCK_CLASS, key],
+/**
+ * Who has an advisory lock of this database.
+ * @returns `role`: another one than that of `client`, so it is no wa2ai of this database; `process`: wa2ai's connections
+ *   contain the process id in their names, "wa2ai 4711 lock". Undefined: nobody has it now
+ */
+export async function holderOf(
+  client: Pick<pg.Client, 'query'>,
+  lockClass: number,
+  key: number,
+): Promise<{ role?: string; process?: string } | undefined> {
+  const result = await client.query<{ name: string | null; role: string; isOwn: boolean }>(
+    `SELECT application_name AS name, usename AS role, usename = session_user AS "isOwn"
+      FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+      WHERE locktype = 'advisory' AND classid = $1::bigint::oid AND objid = ($2::bigint & 4294967295)::oid AND granted
+        AND l.database = a.datid AND a.datname = current_database()`,
+    [lockClass, key],
   );
-  const process = /^wa2ai (\d+)/.exec(result.rows[0]?.name ?? '')?.[1];
-  return process === undefined ? '' : ` (process ${process})`;
+  const [holder] = result.rows;
+  if (!holder) return undefined;
+  if (!holder.isOwn) return { role: holder.role };
+  const process = /^wa2ai (\d+)/.exec(holder.name ?? '')?.[1];
+  return process === undefined ? {} : { process };
+}
+
+/** A role that may connect can take any advisory lock, and wa2ai cannot end its connections. */
+export function lockedByRole(role: string, resource: string): DatabaseError {
+  return new DatabaseError(
+    'DATABASE_RIGHTS',
+    `The role "${role}" has the lock of ${resource}. End its connections (pg_terminate_backend), and let only wa2ai's role connect: REVOKE CONNECT ON DATABASE … FROM PUBLIC and from that role.`,
+  );
 }

@@ -4,6 +4,8 @@ import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { within } from '../../../core/time-limit.ts';
 import { systemClock } from '../../clock/system-clock.ts';
+import { DatabaseError } from '../database-errors.ts';
+import { holderOf, lockedByRole } from './instance-lock.ts';
 import { TimedClient } from './timed-client.ts';
 
 /** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` (prisma/functions/leases.sql) has it too. */
@@ -18,6 +20,8 @@ const MAX_QUEUED = 10_000;
 /** How long `close` waits for the last messages. */
 const FLUSH_MS = 1_000;
 const RETRY_MS = 100;
+/** How often the holder of a lock that is taken is looked up: once a second. */
+const ATTEMPTS_PER_LOOK = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Less than a lease: to the others, a node whose connection is lost counts as dead. */
 const RESPONSE_TIMEOUT_MS = 10_000;
@@ -73,7 +77,11 @@ export class NodeConnection {
     return this.#upSinceMs;
   }
 
-  /** Connects and locks; reconnects whenever the connection breaks. @throws {Error} the first connection failed */
+  /**
+   * Connects and locks; reconnects whenever the connection breaks.
+   * @throws {Error} the first connection failed
+   * @throws {DatabaseError} DATABASE_RIGHTS: another role has the lock
+   */
   async start(): Promise<void> {
     const connection = await this.#connect();
     this.#loop = this.#keep(connection);
@@ -177,14 +185,21 @@ export class NodeConnection {
     return { ended };
   }
 
-  /** A lost connection of this process may keep the lock until the server notices. */
+  /**
+   * A lost connection of this process may keep the lock until the server notices.
+   * @throws {DatabaseError} DATABASE_RIGHTS: another role has it
+   */
   async #lock(client: pg.Client, key: number): Promise<void> {
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       const { rows } = await client.query<{ taken: boolean }>(
         'SELECT pg_try_advisory_lock($1, $2) AS taken',
         [LOCK_CLASS, key],
       );
       if (rows[0]?.taken) return;
+      if (attempt % ATTEMPTS_PER_LOOK === 0) {
+        const role = (await holderOf(client, LOCK_CLASS, key))?.role;
+        if (role !== undefined) throw lockedByRole(role, `the node "${this.#options.nodeId}"`);
+      }
       await wait(RETRY_MS, undefined, { signal: this.#stopping.signal });
     }
   }
@@ -207,7 +222,8 @@ export class NodeConnection {
     while (!signal.aborted) {
       try {
         return await this.#connect();
-      } catch {
+      } catch (error) {
+        if (error instanceof DatabaseError) this.#options.log.error({ err: error }, 'cannot lock this node');
         await wait(RETRY_MS, undefined, { signal }).catch(() => undefined);
       }
     }
