@@ -28,7 +28,7 @@ export async function takeInstanceLock(client: pg.Client, name: string, resource
     if (result.rows[0]?.taken) return;
     await wait(PAUSE_MS);
   }
-  const { role, process } = (await holderOf(client, LOCK_CLASS, key)) ?? {};
+  const { role, process } = (await lockOwner(client, LOCK_CLASS, key)) ?? {};
   if (role !== undefined) throw lockedByRole(role, resource);
   throw new DatabaseError(
     'DATABASE_ALREADY_RUNNING',
@@ -41,7 +41,7 @@ export async function takeInstanceLock(client: pg.Client, name: string, resource
  * @returns `role`: another one than that of `client`, so it is no wa2ai of this database; `process`: wa2ai's connections
  *   contain the process id in their names, "wa2ai 4711 lock". Undefined: nobody has it now
  */
-export async function holderOf(
+export async function lockOwner(
   client: Pick<pg.Client, 'query'>,
   lockClass: number,
   key: number,
@@ -53,10 +53,10 @@ export async function holderOf(
         AND l.database = a.datid AND a.datname = current_database()`,
     [lockClass, key],
   );
-  const [holder] = result.rows;
-  if (!holder) return undefined;
-  if (!holder.isOwn) return { role: holder.role };
-  const process = /^wa2ai (\d+)/.exec(holder.name ?? '')?.[1];
+  const [owner] = result.rows;
+  if (!owner) return undefined;
+  if (!owner.isOwn) return { role: owner.role };
+  const process = /^wa2ai (\d+)/.exec(owner.name ?? '')?.[1];
   return process === undefined ? {} : { process };
 }
 

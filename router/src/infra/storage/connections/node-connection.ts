@@ -5,7 +5,7 @@ import type { Logger } from '../../../core/ports/logger.ts';
 import { within } from '../../../core/time-limit.ts';
 import { systemClock } from '../../clock/system-clock.ts';
 import { DatabaseError } from '../database-errors.ts';
-import { holderOf, lockedByRole } from './instance-lock.ts';
+import { lockedByRole, lockOwner } from './instance-lock.ts';
 import { TimedClient } from './timed-client.ts';
 
 /** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` (prisma/functions/leases.sql) has it too. */
@@ -20,7 +20,7 @@ const MAX_QUEUED = 10_000;
 /** How long `close` waits for the last messages. */
 const FLUSH_MS = 1_000;
 const RETRY_MS = 100;
-/** How often the holder of a lock that is taken is looked up: once a second. */
+/** How often the owner of a lock that is taken is looked up: once a second. */
 const ATTEMPTS_PER_LOOK = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Less than a lease: to the others, a node whose connection is lost counts as dead. */
@@ -197,7 +197,7 @@ export class NodeConnection {
       );
       if (rows[0]?.taken) return;
       if (attempt % ATTEMPTS_PER_LOOK === 0) {
-        const role = (await holderOf(client, LOCK_CLASS, key))?.role;
+        const role = (await lockOwner(client, LOCK_CLASS, key))?.role;
         if (role !== undefined) throw lockedByRole(role, `the node "${this.#options.nodeId}"`);
       }
       await wait(RETRY_MS, undefined, { signal: this.#stopping.signal });
