@@ -91,9 +91,9 @@ describe('At the start', () => {
     await expectAnAnswer(bo, 'after');
     const { problems, state } = await account();
     expect(state).toBe('open');
-    expect(problems).toEqual([
+    expect(problems).toContainEqual(
       expect.stringMatching(/journal has messages of unknown chats that cannot be read: NOISE, NOISE2/),
-    ]);
+    );
     expect((await bed.service.api('GET', '/health/ready')).status).toBe(200);
   });
 
@@ -108,7 +108,7 @@ describe('At the start', () => {
     await expectAnAnswer(bo, 'after');
     // a new contact uses one of the one-time keys
     await expectAnAnswer(bed.person(), 'I am new');
-    expect((await account()).problems).toEqual([expect.stringMatching(/keys cannot be read.*session/)]);
+    expect((await account()).problems).toContainEqual(expect.stringMatching(/keys cannot be read.*session/));
   });
 
   it('unreadable credentials lead to a state that asks to link again, and log in once restored', async () => {
