@@ -265,7 +265,7 @@ function parsed<T>(schema: z.ZodType<T>, text: string): T | undefined {
 }
 
 const fromBase64url = (text: string) => Buffer.from(text, 'base64url').toString();
-const unpadded = (text: string) => text.replace(/=+$/, '');
+const unpadded = (text: string) => text.replace(/={1,2}$/, '');
 
 export interface PasskeyCeremonyOptions {
   socket: Pick<WASocket, 'query'>;
