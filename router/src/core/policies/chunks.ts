@@ -18,8 +18,8 @@ export function chunksOf(text: string, maxChars: number): string[] {
   const chunks: string[] = [];
   let start = 0;
   while (text.length - start > maxChars) {
-    const fence = fences.find(({ from, to }) => from <= start && start < to);
-    if (fence && fence.to - start > maxChars) {
+    const fence = lastBefore(fences, start + 1);
+    if (fence && start < fence.to && fence.to - start > maxChars) {
       const rest = splitFence(text.slice(start, fence.to), fence.mark, maxChars);
       chunks.push(...rest);
       start = fence.to;
@@ -55,19 +55,30 @@ function fencesOf(text: string): Fence[] {
   return open ? [...fences, { ...open, to: text.length }] : fences;
 }
 
+/** The last code block that begins before a place. */
+function lastBefore(fences: readonly Fence[], at: number): Fence | undefined {
+  let low = 0;
+  let high = fences.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((fences[middle] as Fence).from < at) low = middle + 1;
+    else high = middle;
+  }
+  return fences[low - 1];
+}
+
 /** Where a chunk that begins at `start` ends, at most at `limit`, and not inside a fence unless it begins there. */
 function cutBetween(text: string, start: number, limit: number, fences: readonly Fence[]): number {
-  const fence = fences.find(({ from, to }) => from > start && from < limit && to > limit);
-  const end = fence ? fence.from : limit;
-  const isAllowed = (at: number) => !fences.some(({ from, to }) => from < at && at < to);
-  if (fence) return end;
-  const window = text.slice(start, end);
+  const fence = lastBefore(fences, limit);
+  if (fence && fence.from > start && fence.to > limit) return fence.from;
+  const isAllowed = (at: number) => at >= (lastBefore(fences, at)?.to ?? 0);
+  const window = text.slice(start, limit);
   const least = Math.floor(window.length * MIN_SHARE);
   for (const boundary of BOUNDARIES) {
     const at = lastMatch(window, boundary, (found) => found > least && isAllowed(start + found));
     if (at !== undefined) return start + at;
   }
-  return start + graphemeStart(text.slice(start, end + GRAPHEME_WINDOW), window.length);
+  return start + graphemeStart(text.slice(start, limit + GRAPHEME_WINDOW), window.length);
 }
 
 /** From the best; each matches up to the place where the next chunk begins. */

@@ -5,6 +5,8 @@ import { Lexer, type Token, type Tokens, type TokensList } from 'marked';
 const MAX_CHARS = 200_000;
 /** Lists and quotes that begin in one line, each inside the one before: the lexer's time grows with the square of them. */
 const MAX_NESTING = 11;
+/** Of all lines, the marks after the first one. */
+const MAX_NESTED = 1_000;
 /** Lines that begin with neither a letter nor a digit: items, quotes, headings, rows of tables, fences. */
 const MAX_MARKED_LINES = 3_000;
 /** A longer run of one character that is not a letter or a digit is no writing of a person or a model. */
@@ -62,12 +64,14 @@ function isTooNested(text: string): boolean {
   let run = 0;
   let nesting = 0;
   let lines = 0;
+  let nested = 0;
   let isStart = true;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     run = code === text.charCodeAt(at - 1) && !isLetterOrDigit(code) ? run + 1 : 1;
     if (run > MAX_RUN_CHARS) return true;
-    if (code === LINE_BREAK) {
+    // marked reads a return as a line break.
+    if (code === LINE_BREAK || code === RETURN) {
       nesting = 0;
       isStart = true;
     } else if (isStart && code !== SPACE && code !== TAB) {
@@ -77,7 +81,8 @@ function isTooNested(text: string): boolean {
       isStart = end > at;
       if (!isStart) continue;
       nesting += 1;
-      if (nesting > MAX_NESTING) return true;
+      if (nesting > 1) nested += 1;
+      if (nesting > MAX_NESTING || nested > MAX_NESTED) return true;
       at = end - 1;
     }
   }
@@ -85,6 +90,7 @@ function isTooNested(text: string): boolean {
 }
 
 const LINE_BREAK = 10;
+const RETURN = 13;
 const TAB = 9;
 const SPACE = 32;
 
