@@ -7,8 +7,10 @@ const MAX_CHARS = 200_000;
 const MAX_NESTING = 11;
 /** Of all lines, the marks after the first one. */
 const MAX_NESTED = 1_000;
-/** Lines that begin with neither a letter nor a digit: items, quotes, headings, rows of tables, fences. */
-const MAX_MARKED_LINES = 3_000;
+/** Lines that begin an item or a quote. */
+const MAX_ITEMS = 3_000;
+/** Other lines that begin with neither a letter nor a digit: headings, rows of tables, fences. */
+const MAX_MARKED_LINES = 4_500;
 /** A longer run of one character that is not a letter or a digit is no writing of a person or a model. */
 const MAX_RUN_CHARS = 400;
 /** What the lexer may read of blocks: each level of lists and quotes reads its part once more. */
@@ -63,6 +65,7 @@ function inTime<Result>(work: () => Result): Result {
 function isTooNested(text: string): boolean {
   let run = 0;
   let nesting = 0;
+  let items = 0;
   let lines = 0;
   let nested = 0;
   let isStart = true;
@@ -76,8 +79,9 @@ function isTooNested(text: string): boolean {
       isStart = true;
     } else if (isStart && code !== SPACE && code !== TAB) {
       const end = containerEnd(text, at);
-      if (nesting === 0 && (end > at || !isLetterOrDigit(code))) lines += 1;
-      if (lines > MAX_MARKED_LINES) return true;
+      if (nesting === 0 && end > at) items += 1;
+      else if (nesting === 0 && !isLetterOrDigit(code)) lines += 1;
+      if (items > MAX_ITEMS || lines > MAX_MARKED_LINES) return true;
       isStart = end > at;
       if (!isStart) continue;
       nesting += 1;

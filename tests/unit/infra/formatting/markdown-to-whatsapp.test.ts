@@ -84,6 +84,14 @@ describe('markdownToWhatsApp', () => {
     expect(toWhatsApp(text)).toBe(`*one*\n\n${'*a_'.repeat(2_000)}\n\n*two*`);
   });
 
+  it('converts 100 kB of headings, lists, tables, quotes and code', () => {
+    const block =
+      '## Title\n\nSome **bold** and a [link](https://e.com/a).\n\n- one\n- two\n- three\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\n> a quote\n\n```js\nx = 1\n```\n\nAnd a paragraph of words that go on for a while, so that it has some length, as in the answers of models.\n\n';
+    const converted = toWhatsApp(block.repeat(400));
+    expect(converted.startsWith('*Title*\n\nSome *bold* and a link (https://e.com/a).')).toBe(true);
+    expect(converted).not.toContain('**');
+  });
+
   it('removes all marks for the plain format', () => {
     const markdown = '# Title\n\n**bold** *it* ~~no~~ `code` [site](https://e.com)\n\n```js\nx\n```';
     expect(toPlain(markdown)).toBe('Title\n\nbold it no code site (https://e.com)\n\nx');
