@@ -524,8 +524,10 @@ export const SPANISH_HINTS: Readonly<Record<string, string>> = {
   'Largest reward of a quest, in the smallest unit of the token.':
     'Recompensa máxima de una misión, en la unidad más pequeña del token.',
   'Gas of one task. Default: 1000000.': 'Gas de una tarea. Por defecto: 1000000.',
-  'Highest fee of a unit of gas, in wei. Default: no limit.':
-    'Tarifa máxima de una unidad de gas, en wei. Por defecto: sin límite.',
+  'Highest fee of a unit of gas, in wei. Default: 200000000000 (200 gwei).':
+    'Tarifa máxima de una unidad de gas, en wei. Por defecto: 200000000000 (200 gwei).',
+  'In 24 hours the tasks of one caller pay at most so many times `wager`, `reward` and `gas`. Default: 20.':
+    'En 24 horas, las tareas de quien llama pagan como máximo tantas veces `wager`, `reward` y `gas`. Por defecto: 20.',
   'Blocks on top of a block before it counts: longer reorganisations are not handled. Default: 5.':
     'Bloques encima de un bloque antes de que cuente: no se tratan reorganizaciones más largas. Por defecto: 5.',
   'First block whose events are stored. Default: the newest one when following begins.':
