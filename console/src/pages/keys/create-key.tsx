@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useQuery } from '../../api/use-query.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, Form, TextField } from '../../components/form.tsx';
@@ -13,9 +14,21 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
   const text = useText();
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<Scope[]>(['messages:read']);
+  const [accounts, setAccounts] = useState<string[]>([]);
+  const [routes, setRoutes] = useState<string[]>([]);
+  const [chats, setChats] = useState('');
+  const knownAccounts = useQuery('GET /api/accounts', {}, []);
+  const knownRoutes = useQuery('GET /api/routes', {}, []);
   const [created, setCreated] = useState<string>();
   const create = useAction(async () => {
-    const { data } = await call('POST /api/keys', { body: { name, scopes } });
+    const { data } = await call('POST /api/keys', {
+      body: {
+        ...{ name, scopes },
+        ...(accounts.length > 0 && { accounts }),
+        ...(routes.length > 0 && { routes }),
+        ...(chats.trim() !== '' && { chats: chats.split(',').map((chat) => chat.trim()) }),
+      },
+    });
     setCreated(data.key);
     reload();
   });
@@ -60,7 +73,56 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
             ))}
           </div>
         </fieldset>
+        <details>
+          <summary>{text.only}</summary>
+          <p class="hint">{text.onlyHint}</p>
+          <Choices
+            title={text.accounts}
+            options={(knownAccounts.data?.data ?? []).map(({ accountId }) => [accountId, accountId])}
+            chosen={accounts}
+            onChange={setAccounts}
+          />
+          <Choices
+            title={text.routes}
+            options={(knownRoutes.data?.data ?? []).map(({ id, name: called, channelId }) => [
+              id,
+              called ?? channelId,
+            ])}
+            chosen={routes}
+            onChange={setRoutes}
+          />
+          <TextField label={text.chats} hint={text.chatsHint} value={chats} onInput={setChats} />
+        </details>
       </Form>
     </Dialog>
+  );
+}
+
+/** Boxes of which none means: all. */
+function Choices(props: {
+  title: string;
+  /** Id and label. */
+  options: ReadonlyArray<readonly [string, string]>;
+  chosen: readonly string[];
+  onChange: (ids: string[]) => void;
+}) {
+  const { title, options, chosen, onChange } = props;
+  if (options.length === 0) return null;
+  return (
+    <fieldset>
+      <legend>{title}</legend>
+      <div class="fields">
+        {options.map(([id, label]) => (
+          <CheckField
+            key={id}
+            label={label}
+            value={chosen.includes(id)}
+            onInput={(isChosen) =>
+              onChange(isChosen ? [...chosen, id] : chosen.filter((each) => each !== id))
+            }
+          />
+        ))}
+      </div>
+    </fieldset>
   );
 }

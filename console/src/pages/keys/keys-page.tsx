@@ -61,6 +61,11 @@ export function KeysPage() {
                     ),
                   },
                   {
+                    title: text.restricted,
+                    cell: ({ accounts = [], chats = [], routes = [] }) =>
+                      [...accounts, ...chats, ...routes].join(', '),
+                  },
+                  {
                     title: text.used,
                     cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : text.never),
                   },

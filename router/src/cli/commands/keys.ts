@@ -3,6 +3,13 @@ import type { Cli } from '../cli.ts';
 import { relativeTime } from '../output/times.ts';
 import { change, part, showList, textOf } from './show-list.ts';
 
+interface NewKeyOptions {
+  chat?: readonly string[];
+  route?: readonly string[];
+  account?: readonly string[];
+  expires?: string;
+}
+
 /** `wa2ai keys`: keys of the API. */
 export function addKeys(parent: Command, cli: Cli): void {
   const keys = parent.command('keys').description('list, add and revoke keys of the API');
@@ -18,6 +25,7 @@ export function addKeys(parent: Command, cli: Cli): void {
           ID: ({ id }) => textOf(id),
           NAME: ({ name }) => textOf(name),
           SCOPES: ({ scopes }) => (scopes as readonly string[]).join(' '),
+          ONLY: restrictionsOf,
           CREATED: ({ createdAt }) => relativeTime(String(createdAt), cli.host.now()),
         },
       ),
@@ -27,8 +35,13 @@ export function addKeys(parent: Command, cli: Cli): void {
     .description('add a key and print it; it is shown only once')
     .argument('<name>', 'what the key is for')
     .argument('<scopes...>', 'scopes such as routes:read')
-    .action(async (name: string, scopes: readonly string[]) => {
-      const body = { name, scopes };
+    .option('--chat <chat...>', 'only these chats: phone numbers, JIDs or group ids')
+    .option('--route <route...>', 'only these routes, by id')
+    .option('--account <account...>', 'only these accounts')
+    .option('--expires <time>', 'refuse the key from this time on, such as 2027-01-31T12:00:00Z')
+    .action(async (name: string, scopes: readonly string[], only: NewKeyOptions) => {
+      const { chat: chats, route: routes, account: accounts, expires: expiresAt } = only;
+      const body = { name, scopes, chats, routes, accounts, expiresAt };
       const answer = await (await cli.api()).call<{ data: { key: string } }>('POST', '/api/keys', { body });
       cli.show(answer, () => answer.data.key);
     });
@@ -37,4 +50,11 @@ export function addKeys(parent: Command, cli: Cli): void {
     .description('revoke a key')
     .argument('<key>', 'id of the key')
     .action((id: string) => change(cli, 'DELETE', `/api/keys/${part(id)}`));
+}
+
+/** What a key is restricted to: `account default, chat 5493777239922`. */
+function restrictionsOf(key: Record<string, unknown>): string {
+  return (['accounts', 'chats', 'routes'] as const)
+    .flatMap((each) => ((key[each] ?? []) as string[]).map((id) => `${each.slice(0, -1)} ${id}`))
+    .join(', ');
 }

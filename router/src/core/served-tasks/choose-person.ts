@@ -1,4 +1,4 @@
-import { type AliasesOf, type Caller, mayUseChat } from '../access/caller.ts';
+import { type AliasesOf, type Caller, mayUseAccount, mayUseChat } from '../access/caller.ts';
 import { canonicalChannelId, parseJid } from '../chat-id.ts';
 import type { AccountControl } from '../ports/account-control.ts';
 
@@ -25,6 +25,8 @@ export async function choosePerson(
   caller: Caller,
 ): Promise<PersonChoice> {
   const accountId = given.accountId ?? deps.accountId;
+  // First: a key does not learn which other accounts exist.
+  if (!mayUseAccount(caller, accountId)) return { refusal: 'The key may not use this account.' };
   if (accountId !== deps.accountId && !deps.accounts.get(accountId)) {
     return { problem: 'accountId is not a WhatsApp account of this service.' };
   }

@@ -135,6 +135,18 @@ describe('the commands of wa2ai', () => {
     expect((await wa2ai('keys', 'revoke', key.id)).code).toBe(0);
   });
 
+  it('adds a key for some chats and accounts until a time, and lists what it is restricted to', async () => {
+    const only = ['--chat', '+54 9 3777 239922', '15550001111', '--account', 'default'];
+    const expires = ['--expires', '2126-01-01T00:00:00Z'];
+    expect((await wa2ai('keys', 'add', 'orders', 'messages:read', ...only, ...expires)).code).toBe(0);
+    const [key] = JSON.parse((await wa2ai('keys', 'list', '--json')).output).data;
+    expect(key).toMatchObject({
+      ...{ chats: ['5493777239922', '15550001111'], accounts: ['default'] },
+      expiresAt: '2126-01-01T00:00:00.000Z',
+    });
+    expect((await wa2ai('keys', 'list')).output).toContain('account default, chat 5493777239922');
+  });
+
   it('needs either a dead letter or --all for a replay', async () => {
     expect((await wa2ai('dead-letters', 'replay')).code).toBe(2);
     expect((await wa2ai('dead-letters', 'replay', '4', '--all')).code).toBe(2);

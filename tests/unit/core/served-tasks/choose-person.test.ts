@@ -37,4 +37,14 @@ describe('choosePerson', () => {
       refusal: 'The key may not use this chat.',
     });
   });
+
+  it('refuses an account that the key may not use in the same way whether it exists or not', async () => {
+    const caller = { kind: 'key', key: { accounts: ['main'] } } as unknown as Caller;
+    const known = { ...deps, accounts: { get: () => ({}) as never } };
+    for (const each of [deps, known]) {
+      expect(await choosePerson(each, 'ask-person', { to, accountId: 'other' }, caller)).toEqual({
+        refusal: 'The key may not use this account.',
+      });
+    }
+  });
 });

@@ -9,6 +9,13 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
+/** Each restriction of a key. */
+const RESTRICTED = {
+  chats: ['15550001111'],
+  routes: ['00000000-0000-4000-8000-000000000001'],
+  accounts: ['default'],
+};
+
 const create = (body: unknown, headers: Record<string, string> = admin) =>
   api.call('POST', '/api/keys', body, headers);
 
@@ -60,7 +67,15 @@ describe('POST /api/keys', () => {
     ['a route that is no id', { name: 'k', scopes: ['tasks'], routes: ['5493777239922'] }, 'routes.0'],
     ['a limit of 0', { name: 'k', scopes: ['tasks'], limits: { perMinute: 0 } }, 'limits.perMinute'],
     ['a past expiry', { name: 'k', scopes: ['tasks'], expiresAt: '2026-01-02T03:04:05Z' }, 'expiresAt'],
-    ['a restricted admin', { name: 'k', scopes: ['admin'], chats: ['15550001111'] }, 'chats'],
+    ['no account', { name: 'k', scopes: ['tasks'], accounts: [] }, 'accounts'],
+    ['an account that is no id', { name: 'k', scopes: ['tasks'], accounts: ['no id!'] }, 'accounts.0'],
+    ...(['admin', 'playground', 'webhooks:manage'] as const).flatMap((scope) =>
+      Object.entries(RESTRICTED).map(([field, only]): [string, object, string] => [
+        `${scope} for some ${field}`,
+        { name: 'k', scopes: ['tasks', scope], [field]: only },
+        field,
+      ]),
+    ),
     ['a key to store', { name: 'k', scopes: ['tasks'], key: 'mine' }, 'key'],
   ])('refuses %s', async (_what, body, field) => {
     const answer = await create(body);
@@ -68,6 +83,16 @@ describe('POST /api/keys', () => {
     expect(answer.body.details.map((detail: { field: string }) => detail.field)).toContain(field);
     expect(await api.keys.all()).toEqual([]);
   });
+});
+
+it('stores and shows each restriction of a key whose scopes can honour it', async () => {
+  const { status, body } = await create({
+    name: 'k',
+    scopes: ['messages:read', 'routes:read'],
+    ...RESTRICTED,
+  });
+  expect(status).toBe(201);
+  expect(body.data).toMatchObject(RESTRICTED);
 });
 
 describe('DELETE /api/keys/{id}', () => {
