@@ -27,7 +27,7 @@ BEGIN
     RETURN 0;
   END IF;
   FOREACH v_table IN ARRAY ARRAY['auth_key', 'journal', 'remote_task', 'agent_session', 'person_question', 'person_session', 'served_task', 'dead_letter',
-                                 'outbox', 'message', 'playground_input', 'playground_file', 'playground_event', 'playground_chat', 'chat', 'webhook', 'webhook_delivery', 'lid_mapping', 'account_limit', 'account_state_change', 'route', 'route_version_change', 'stat'] LOOP
+                                 'outbox', 'message', 'playground_input', 'playground_file', 'playground_event', 'playground_chat', 'chat', 'webhook', 'webhook_delivery', 'lid_mapping', 'number_check', 'account_limit', 'account_state_change', 'route', 'route_version_change', 'stat'] LOOP
     IF v_table = 'message' THEN
       WITH gone AS (
         DELETE FROM message WHERE ctid = ANY (ARRAY(SELECT ctid FROM message WHERE account_id = p_account LIMIT p_limit))

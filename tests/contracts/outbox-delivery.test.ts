@@ -261,6 +261,38 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       expect(await stores.outbox.firstContact(second.id)).toBeUndefined();
     });
 
+    it('names the number that WhatsApp must be asked about, and what it said', async () => {
+      const { phone } = aPerson();
+      const to = `${phone}@s.whatsapp.net`;
+      const row = await direct(to);
+      const number = async () => (await stores.outbox.firstContact(row.id))?.number;
+      expect(await number()).toEqual({ phone });
+      expect(await stores.outbox.numberToCheck(accountId, to)).toEqual({ phone });
+      for (const isOnWhatsApp of [false, true]) {
+        await stores.outbox.keepNumberCheck(accountId, phone, isOnWhatsApp);
+        expect(await number()).toEqual({ phone, isOnWhatsApp });
+        expect(await stores.outbox.numberToCheck(accountId, to)).toEqual({ phone, isOnWhatsApp });
+      }
+      expect(await stores.outbox.numberToCheck(anAccount(), to)).toEqual({ phone });
+    });
+
+    it('needs no question for a LID, a group, somebody who wrote, and a repeat', async () => {
+      const { phone, lid } = aPerson();
+      const to = `${phone}@s.whatsapp.net`;
+      const ask = (jid: string, key?: string) => stores.outbox.numberToCheck(accountId, jid, key);
+      expect(await ask(`${lid}@lid`)).toBeUndefined();
+      expect(await ask('120363043211234567@g.us')).toBeUndefined();
+      expect((await stores.outbox.firstContact((await direct(`${lid}@lid`)).id))?.number).toBeUndefined();
+      await stores.outbox.addDirect(aReply(accountId, to), { idempotencyKey: 'key' });
+      expect(await ask(to, 'other')).toEqual({ phone });
+      expect(await ask(to, 'key')).toBeUndefined();
+      await stores.inbox.add(aMessage(accountId, { phone, lid }, { ignoredReason: 'own-message' }), NODE);
+      expect(await ask(to)).toBeUndefined();
+      const other = aPerson();
+      await stores.inbox.add(aMessage(accountId, { phone: other.phone }), NODE);
+      expect(await ask(`${other.phone}@s.whatsapp.net`)).toBeUndefined();
+    });
+
     it('is not the only message that answers nobody', async () => {
       const person = aPerson();
       const to = `${person.phone}@s.whatsapp.net`;

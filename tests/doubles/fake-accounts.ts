@@ -54,6 +54,12 @@ export class FakeAccounts implements AccountControl {
     return this.#called('usePasskey', accountId, input);
   }
 
+  /** What WhatsApp says about numbers; it says nothing about others. */
+  readonly numbers = new Map<string, boolean>();
+  async isOnWhatsApp(_accountId: string, phone: string) {
+    return this.numbers.get(phone);
+  }
+
   async restart(accountId: string) {
     return this.#called('restart', accountId);
   }

@@ -10,6 +10,7 @@ import {
   type DeadReplyReason,
   type DirectOptions,
   MAX_REFUSALS,
+  type NumberToCheck,
   type Outbox,
   type OutboxRow,
   type OutboxState,
@@ -157,13 +158,10 @@ export class MemoryOutbox implements Outbox {
   async isCold(outboxId: string): Promise<boolean> {
     const row = this.#state.outbox.get(outboxId);
     const chat = row && this.#state.chats.get(Number(row.chatId));
-    if (!chat || chat.groupId) return false;
-    return this.#state
-      .messagesOf(chat.id)
-      .every(({ reason }) => reason === 'own-message' || reason === 'owner-message');
+    return chat !== undefined && !chat.groupId && this.#hasOnlyOwn(chat.id);
   }
 
-  async firstContact(outboxId: string): Promise<FirstContact | undefined> {
+  async firstContact(outboxId: string): Promise<(FirstContact & { number?: NumberToCheck }) | undefined> {
     const row = this.#state.outbox.get(outboxId);
     if (!row || row.messageId !== undefined || row.firstContactMs !== undefined) return undefined;
     if (!(await this.isCold(outboxId))) return undefined;
@@ -171,7 +169,46 @@ export class MemoryOutbox implements Outbox {
     const earlierMs = [...this.#state.outbox.values()].flatMap(({ accountId, firstContactMs }) =>
       accountId === row.accountId && firstContactMs !== undefined ? [nowMs - firstContactMs] : [],
     );
-    return { accountAgeMs: 0, earlierMs: earlierMs.filter((ms) => ms < 86_400_000) };
+    const chat = this.#state.chats.get(Number(row.chatId));
+    const number = this.#numberOf(row.accountId, chat?.lid ? undefined : chat?.phone);
+    return {
+      accountAgeMs: 0,
+      earlierMs: earlierMs.filter((ms) => ms < 86_400_000),
+      ...(number && { number }),
+    };
+  }
+
+  async numberToCheck(
+    accountId: string,
+    to: string,
+    idempotencyKey?: string,
+  ): Promise<NumberToCheck | undefined> {
+    const address = addressOf(to);
+    if (address.kind !== 'person' || address.phone === undefined) return undefined;
+    if (idempotencyKey !== undefined && (await this.hasDirect(accountId, idempotencyKey))) return undefined;
+    const { phone } = address;
+    const chat = [...this.#state.chats.values()].find(
+      (each) => each.accountId === accountId && each.phone === phone,
+    );
+    const isKnown = chat && (chat.lid || !this.#hasOnlyOwn(chat.id));
+    return isKnown ? undefined : this.#numberOf(accountId, phone);
+  }
+
+  async keepNumberCheck(accountId: string, phone: string, isOnWhatsApp: boolean): Promise<void> {
+    this.#state.numbers.set(`${accountId} ${phone}`, { isOnWhatsApp, atMs: this.#state.now() });
+  }
+
+  #numberOf(accountId: string, phone: string | undefined): NumberToCheck | undefined {
+    if (phone === undefined) return undefined;
+    const known = this.#state.numbers.get(`${accountId} ${phone}`);
+    const isFresh = known && this.#state.now() - known.atMs < (known.isOnWhatsApp ? 30 : 1) * 86_400_000;
+    return { phone, ...(isFresh && { isOnWhatsApp: known.isOnWhatsApp }) };
+  }
+
+  #hasOnlyOwn(chatId: number): boolean {
+    return this.#state
+      .messagesOf(chatId)
+      .every(({ reason }) => reason === 'own-message' || reason === 'owner-message');
   }
 
   async isUnasked(outboxId: string): Promise<boolean> {

@@ -140,6 +140,8 @@ export interface MemoryQuestion {
 export class MemoryState {
   readonly chats = new Map<number, MemoryChat>();
   readonly messages = new Map<number, MemoryMessage>();
+  /** What WhatsApp said about numbers, by account and number. */
+  readonly numbers = new Map<string, { isOnWhatsApp: boolean; atMs: number }>();
   readonly outbox = new Map<string, MemoryReply>();
   /** By `account person`. */
   readonly personSessions = new Map<string, MemoryPersonSession>();

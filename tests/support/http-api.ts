@@ -4,7 +4,7 @@ import { loadConfig } from '../../router/src/config/config.ts';
 import type { Role } from '../../router/src/core/access/roles.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
-import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
+import { refuseUnknownNumber, sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
 import { Changes } from '../../router/src/core/live/changes.ts';
 import { LiveFeed } from '../../router/src/core/live/live-feed.ts';
@@ -386,6 +386,7 @@ export async function startHttpApi(
     previewRoutes: (tables, messages) =>
       previewRoutes({ ...explainDeps, clock: apiClock }, tables, messages, 5_000),
     sendMessage: sendToChat,
+    refuseUnknownNumber: (message) => refuseUnknownNumber({ outbox, accounts }, message),
     playground,
     playgroundChanges: { until: async (_chatId, _limitMs, read) => read() },
     scenarios: new MemoryPlaygroundScenarios(),

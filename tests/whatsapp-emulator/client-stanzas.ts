@@ -8,10 +8,13 @@ import { streamError } from './faults.ts';
 import { changeOf } from './message-content.ts';
 import { childBytes, children, isGroupJid, node, SERVER, seconds, uintOf, userJid } from './nodes.ts';
 import { answerQuery, answerTo } from './queries.ts';
+import { lookedUpNumbers } from './usync.ts';
 
 /** Handles stanzas of logged-in clients. Each actor gets its messages one at a time, in order of arrival. */
 export class ClientStanzas {
   readonly #context: EmulatorContext;
+  /** The numbers of which clients asked whether they have an account. */
+  readonly lookUps: string[] = [];
   readonly #queues = new Map<Actor, Promise<void>>();
 
   constructor(context: EmulatorContext) {
@@ -63,6 +66,9 @@ export class ClientStanzas {
       this.unlink(device);
       return;
     }
+    const numbers = lookedUpNumbers(iq);
+    this.lookUps.push(...numbers);
+    if (faults.isIgnoringLookUps && numbers.length > 0) return;
     const answer = answerQuery(iq, { device, directory, mediaHost });
     if (!answer) events.emit('unknown-query', { device: device.pn, stanza: iq });
     device.connection?.send(answerTo(iq, answer ?? { code: 501, text: 'feature-not-implemented' }));

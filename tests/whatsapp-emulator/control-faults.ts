@@ -48,6 +48,9 @@ export function applyFault(emulator: WhatsAppEmulator, fault: FaultRequest): voi
     case 'current-version':
       emulator.versionPage.revision = fault.revision;
       return;
+    case 'ignore-look-ups':
+      faults.isIgnoringLookUps = fault.isOn;
+      return;
     case 'ignore-pings':
       faults.isIgnoringPings = fault.isOn;
   }

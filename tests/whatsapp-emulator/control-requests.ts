@@ -72,6 +72,7 @@ export const requests = {
     z.strictObject({ kind: z.literal('corrupt'), count }),
     z.strictObject({ kind: z.literal('endless-offline'), isOn: z.boolean().default(true) }),
     z.strictObject({ kind: z.literal('ignore-pings'), isOn: z.boolean().default(true) }),
+    z.strictObject({ kind: z.literal('ignore-look-ups'), isOn: z.boolean().default(true) }),
     z.strictObject({ kind: z.literal('refuse-versions'), below: z.number().int().min(0) }),
     z.strictObject({ kind: z.literal('current-version'), revision: z.number().int().min(0) }),
     z.strictObject({ kind: z.literal('clear') }),

@@ -136,6 +136,11 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     return this.#context.transcript.stanzas();
   }
 
+  /** The numbers, in order, of which clients asked whether they have an account. */
+  lookUps(): string[] {
+    return [...this.#stanzas.lookUps];
+  }
+
   /** The bubbles of a chat, one per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
   bubbles(chat: string): Bubble[] {
     return this.#context.transcript.bubbles(this.#context.directory.actor(chat)?.pn ?? chat);

@@ -37,6 +37,8 @@ export class Faults {
   refusedBelow = 0;
   /** Leave keep-alive pings unanswered. */
   isIgnoringPings = false;
+  /** Leave questions whether a number has an account unanswered. */
+  isIgnoringLookUps = false;
 
   /** Uses one of a counted fault. */
   take(

@@ -22,6 +22,16 @@ export function answerUsync(iq: BinaryNode, directory: Directory): BinaryNode[] 
   return [node('usync', attrs, [node('result', {}, []), node('list', {}, users)])];
 }
 
+/** The numbers that a query asks about: whether they have an account. */
+export function lookedUpNumbers(stanza: BinaryNode): string[] {
+  if (stanza.attrs.xmlns !== 'usync') return [];
+  const list = getBinaryNodeChild(getBinaryNodeChild(stanza, 'usync'), 'list');
+  return children(list).flatMap((user) => {
+    const phone = bytesOf(getBinaryNodeChild(user, 'contact'))?.toString('utf8');
+    return phone === undefined ? [] : [phone.replace(/\D/g, '')];
+  });
+}
+
 /** Users are given by JID, or by a `+number` inside `<contact>`. */
 function askedJid(user: BinaryNode): string {
   const phone = bytesOf(getBinaryNodeChild(user, 'contact'))?.toString('utf8');

@@ -80,6 +80,7 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   // Dead letters of replies
   'send-failed': 'La respuesta no se pudo enviar en varios intentos.',
   'send-refused': 'WhatsApp rechazó la respuesta.',
+  'not-on-whatsapp': 'WhatsApp no tiene ninguna cuenta con este número; no se envió nada.',
   'never-acknowledged': 'WhatsApp aceptó la respuesta varias veces y nunca la confirmó.',
   damaged: 'La respuesta guardada no se puede leer.',
 
@@ -147,6 +148,8 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   ALREADY_REPLAYED: 'El mensaje fallido ya se repitió y no ha vuelto a fallar.',
   IDEMPOTENCY_CONFLICT: 'Esta `Idempotency-Key` se usó para otro chat o mensaje.',
   FILE_REFUSED: 'El archivo no se puede cargar, es demasiado grande o tiene un formato que no sirve.',
+  LOOK_UP_FAILED: 'WhatsApp no dijo si un número tiene una cuenta. Se preguntará otra vez.',
+  NOT_ON_WHATSAPP: 'WhatsApp no tiene ninguna cuenta con este número; no se envió nada.',
   BODY_TOO_LARGE: 'El cuerpo es demasiado grande.',
   UNSUPPORTED_MEDIA_TYPE: 'El tipo o la codificación del cuerpo no se acepta.',
   INTERNAL: 'Un fallo interno de wa2ai. El registro tiene la causa.',

@@ -91,6 +91,10 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
     'El mensaje responde a una pregunta que un programa hizo a la persona; la recibió su tarea.',
   'Its person did not write in the last 24 hours, and it is the quiet hours.':
     'Su persona no escribió en las últimas 24 horas, y es el horario de silencio.',
+  'It is a first contact, and WhatsApp is asked about at most 10 new numbers a minute.':
+    'Es un primer contacto, y a WhatsApp se le pregunta por 10 números nuevos por minuto como máximo.',
+  'It is a first contact, and WhatsApp did not say whether the number has an account.':
+    'Es un primer contacto, y WhatsApp no dijo si el número tiene una cuenta.',
   'It is a first contact, and the account may send {} in an hour and {} in 24 hours now.':
     'Es un primer contacto, y la cuenta puede enviar ahora {1} en una hora y {2} en 24 horas.',
 

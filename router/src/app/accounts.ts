@@ -3,6 +3,7 @@ import { AccountEvents } from '../core/cluster/account-events.ts';
 import { type ConnectedAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
 import { deliverReplies, ReplyDelivery } from '../core/delivery/deliver-reply.ts';
 import { ContactGovernor } from '../core/delivery/govern-contacts.ts';
+import { NumberLookUps } from '../core/delivery/number-look-ups.ts';
 import { SendPace } from '../core/delivery/pace-sends.ts';
 import { lastGovernorOf } from '../core/policies/governor.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
@@ -179,6 +180,8 @@ async function connectAccount(
     clock: systemClock,
     random: Math.random,
   };
+  const deliveryLog = deps.log.child({ mod: 'delivery', accountId });
+  const numbers = new NumberLookUps({ provider, outbox, clock: systemClock, log: deliveryLog });
   const delivery = new ReplyDelivery({
     outbox,
     provider: observedProvider(provider, (sender) => {
@@ -189,15 +192,16 @@ async function connectAccount(
     governor: new ContactGovernor({
       ...governor,
       outbox,
+      numbers,
       onDelayed: (reason) => deps.metrics.observeGovernorDelay(accountId, reason),
     }),
     fence,
     current: deps.current,
-    log: deps.log.child({ mod: 'delivery', accountId }),
+    log: deliveryLog,
     ackTimeoutMs: config.ackTimeoutMs,
     clock: systemClock,
   });
-  const account = { provider, delivery };
+  const account = { provider, delivery, numbers };
   registry.add(account);
   try {
     await provider.start();

@@ -216,6 +216,7 @@ export async function openApi(
         PREVIEW_LIMIT_MS,
       ),
     sendMessage: parts.sendMessage,
+    refuseUnknownNumber: parts.refuseUnknownNumber,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
     receivePush: (token) => parts.taskPushes.receive(token),
     loadReceived: (message, signal) => parts.media.load(message, signal),

@@ -1,5 +1,5 @@
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
-import { type SendMessageInput, sendMessage } from '../core/delivery/send-message.ts';
+import { refuseUnknownNumber, type SendMessageInput, sendMessage } from '../core/delivery/send-message.ts';
 import type { QueuedReply } from '../core/turns/turn.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -11,6 +11,8 @@ export interface DeliveryParts {
   deliver(replies: readonly QueuedReply[]): void;
   /** Stores a message to a chat, and starts its delivery. */
   sendMessage(input: SendMessageInput): ReturnType<typeof sendMessage>;
+  /** As core's function of this name. */
+  refuseUnknownNumber(message: Parameters<typeof refuseUnknownNumber>[1]): Promise<void>;
   /** The bytes of the file of a message sent; undefined: they are not stored. */
   sentFile(messageId: string): Promise<Uint8Array | undefined>;
 }
@@ -18,6 +20,7 @@ export interface DeliveryParts {
 /** What is sent without a turn: by programs, tasks and admins. */
 export function createDelivery({
   postgres,
+  accounts,
   registry,
   bus,
   mintId,
@@ -27,6 +30,7 @@ export function createDelivery({
   return {
     deliver,
     sendMessage: (input) => sendMessage({ outbox, mintId, deliver: (reply) => deliver([reply]) }, input),
+    refuseUnknownNumber: (message) => refuseUnknownNumber({ outbox, accounts }, message),
     sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
   };
 }

@@ -165,6 +165,20 @@ export class UploadFailedError extends errorOf('UPLOAD_FAILED', 'retry') {}
 /** WhatsApp refused a message; no repeat helps (an error ack, an address that does not exist). */
 export class SendRefusedError extends errorOf('SEND_REFUSED', 'dead') {}
 
+/** WhatsApp did not say whether a number has an account; a retry may help. */
+export class LookUpFailedError extends errorOf('LOOK_UP_FAILED', 'retry') {}
+
+/** WhatsApp has no account with this number; nothing was sent. */
+export class NotOnWhatsAppError extends Wa2aiError {
+  constructor() {
+    super(
+      'NOT_ON_WHATSAPP',
+      'dead',
+      'WhatsApp has no account with this number, and nothing was sent: messages to such numbers make WhatsApp lock accounts. Check the number, with its country code. WhatsApp is asked again after 24 hours.',
+    );
+  }
+}
+
 /** A file that a program wants to send cannot be sent: not loaded, too large, or not of its kind. Nothing was stored. */
 export class FileRefusedError extends errorOf('FILE_REFUSED', 'dead') {}
 

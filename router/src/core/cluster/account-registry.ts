@@ -1,10 +1,13 @@
 import type { ReplyDelivery } from '../delivery/deliver-reply.ts';
+import type { NumberLookUps } from '../delivery/number-look-ups.ts';
 import type { AccountStatus, ChatProvider } from '../ports/chat-provider.ts';
 
 /** An account that this node runs: its connection, and the delivery of its replies. */
 export interface RegisteredAccount {
   provider: ChatProvider;
   delivery: ReplyDelivery;
+  /** Absent: WhatsApp is asked about nobody. */
+  numbers?: Pick<NumberLookUps, 'lookUp'>;
 }
 
 /** The accounts that this node runs, by account id. */
@@ -27,6 +30,10 @@ export class AccountRegistry {
 
   delivery(accountId: string): ReplyDelivery | undefined {
     return this.#accounts.get(accountId)?.delivery;
+  }
+
+  numbers(accountId: string): RegisteredAccount['numbers'] | undefined {
+    return this.#accounts.get(accountId)?.numbers;
   }
 
   /** Deliveries of all accounts. */

@@ -4,6 +4,7 @@ import type { AccountControl, PairBy } from '../ports/account-control.ts';
 import type { AccountStatus, PasskeyInput } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
+import { within } from '../time-limit.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import { nextActionOf } from './account-state.ts';
 import type { NodeBus } from './node-bus.ts';
@@ -36,6 +37,11 @@ const command = z.object({
 });
 type Command = z.infer<typeof command>;
 
+const numberQuestion = z.object({ accountId: z.string(), phone: z.string() });
+type NumberQuestion = z.infer<typeof numberQuestion>;
+
+/** A caller waits so long for WhatsApp's answer about a number. */
+const NUMBER_WAIT_MS = 5_000;
 /** A little longer than WhatsApp needs for a pairing code. */
 const RESULT_WAIT_MS = 25_000;
 
@@ -64,6 +70,7 @@ export class ClusterAccounts implements AccountControl {
       for (const status of registry.list()) bus.publish({ kind: 'status', status });
     });
     deps.calls.serve('account', (args) => this.#run(command.parse(args)));
+    deps.calls.serve('number', (args) => this.#askAbout(numberQuestion.parse(args)));
   }
 
   /** The latest view of nodes and accounts. */
@@ -152,6 +159,23 @@ export class ClusterAccounts implements AccountControl {
 
   restart(accountId: string): Promise<AccountStatus | undefined> {
     return this.#command({ accountId, action: 'restart' });
+  }
+
+  async isOnWhatsApp(accountId: string, phone: string): Promise<boolean | undefined> {
+    const { registry, calls } = this.#deps;
+    const question = { accountId, phone };
+    if (registry.numbers(accountId)) return this.#askAbout(question);
+    const node = this.get(accountId)?.node;
+    const result =
+      node === undefined ? undefined : await calls.call(node, 'number', question, NUMBER_WAIT_MS);
+    return typeof result?.value === 'boolean' ? result.value : undefined;
+  }
+
+  async #askAbout({ accountId, phone }: NumberQuestion): Promise<boolean | undefined> {
+    const { registry, clock } = this.#deps;
+    const asked = registry.numbers(accountId)?.lookUp(phone);
+    const found = asked && (await within(clock, NUMBER_WAIT_MS, asked));
+    return found?.kind === 'known' ? found.isOnWhatsApp : undefined;
   }
 
   /** The status of an account whose node published none: the stored status, as far as it can still be true. */

@@ -1,5 +1,7 @@
 import { jidOfChannelId } from '../chat-id.ts';
+import { NotOnWhatsAppError } from '../errors.ts';
 import type { MediaKind, Quote, ReplyFile, ReplyMedia } from '../models.ts';
+import type { AccountControl } from '../ports/account-control.ts';
 import type { Outbox, OutboxRow } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { SpecialMessage } from './special-message.ts';
@@ -72,6 +74,24 @@ export async function sendMessage(
     deps.deliver({ outboxId: id, chatId, message: row });
   }
   return stored;
+}
+
+/**
+ * Says before a message is stored that it would go to a number without an account. Waits a few seconds for WhatsApp; without an answer
+ * the message can be stored, and the governor asks again before it is sent.
+ * @throws {NotOnWhatsAppError} · {StorageUnavailableError}
+ */
+export async function refuseUnknownNumber(
+  {
+    outbox,
+    accounts,
+  }: { outbox: Pick<Outbox, 'numberToCheck'>; accounts: Pick<AccountControl, 'isOnWhatsApp'> },
+  { accountId, to, idempotencyKey }: Pick<SendMessageInput, 'accountId' | 'to' | 'idempotencyKey'>,
+): Promise<void> {
+  const number = await outbox.numberToCheck(accountId, jidOfChannelId(to) ?? to, idempotencyKey);
+  if (!number) return;
+  const isOnWhatsApp = number.isOnWhatsApp ?? (await accounts.isOnWhatsApp(accountId, number.phone));
+  if (isOnWhatsApp === false) throw new NotOnWhatsAppError();
 }
 
 function mediaOf({ kind, mimeType, fileName, bytes }: ReplyFile): ReplyMedia {

@@ -21,4 +21,10 @@ export interface AccountControl {
   /** Like `logout`, without pairing again: for an account that is being deleted. */
   unlink(accountId: string): Promise<AccountStatus | undefined>;
   restart(accountId: string): Promise<AccountStatus | undefined>;
+  /**
+   * Asks WhatsApp about a number, within a few seconds. Undefined: it did not say, such as while the account is not connected or
+   * after many questions.
+   * @param phone digits
+   */
+  isOnWhatsApp(accountId: string, phone: string): Promise<boolean | undefined>;
 }

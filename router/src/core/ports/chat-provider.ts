@@ -120,6 +120,12 @@ export interface ChatProvider {
    * the socket is closed. Resolves when all work that was running has ended.
    */
   abandon(): Promise<void>;
+  /**
+   * Asks WhatsApp whether a number has an account. Absent: every number has one.
+   * @param phone digits
+   * @throws {NotConnectedError} · {LookUpFailedError} WhatsApp gave no answer
+   */
+  isOnWhatsApp?(phone: string): Promise<boolean>;
   /** Shows or hides "typing..." in a chat; failures are ignored. */
   setTyping(to: string, isTyping: boolean): Promise<void>;
   /** Shows the person that their message was read, as the account's privacy settings allow; failures are ignored. */

@@ -10,8 +10,24 @@ import type { MessageReceipt } from './chat-provider.ts';
  */
 export type OutboxState = 'draft' | 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';
 
-/** Why a reply is dead: sending failed, WhatsApp refused it, WhatsApp never acknowledged it, or its row is unreadable. */
-export type DeadReplyReason = 'send-failed' | 'send-refused' | 'never-acknowledged' | 'damaged';
+/**
+ * Why a reply is dead: sending failed, WhatsApp refused it, WhatsApp has no account with the number, WhatsApp never
+ * acknowledged it, or its row is unreadable.
+ */
+export type DeadReplyReason =
+  | 'send-failed'
+  | 'send-refused'
+  | 'not-on-whatsapp'
+  | 'never-acknowledged'
+  | 'damaged';
+
+/** A number of which only WhatsApp can say whether it has an account. */
+export interface NumberToCheck {
+  /** Digits. */
+  phone: string;
+  /** What WhatsApp said at most 30 days ago, or a day for a number without an account; absent: it must be asked. */
+  isOnWhatsApp?: boolean;
+}
 
 /** Sends of a message that WhatsApp refused for a time before it is dead. */
 export const MAX_REFUSALS = 5;
@@ -87,9 +103,17 @@ export interface Outbox {
   isCold(outboxId: string): Promise<boolean>;
   /**
    * What the governor decides about a row with: undefined when it answers a message, goes to a group or to a person who wrote
-   * to the account, or is counted already.
+   * to the account, or is counted already. `number` is absent when WhatsApp knows the person: it named a LID for the number.
    */
-  firstContact(outboxId: string): Promise<FirstContact | undefined>;
+  firstContact(outboxId: string): Promise<(FirstContact & { number?: NumberToCheck }) | undefined>;
+  /**
+   * The number of a person who would be written to first, as `firstContact` has it, before the message is stored. Undefined also
+   * when a message was added under this key.
+   * @param to JID
+   */
+  numberToCheck(accountId: string, to: string, idempotencyKey?: string): Promise<NumberToCheck | undefined>;
+  /** Keeps WhatsApp's answer about a number. */
+  keepNumberCheck(accountId: string, phone: string, isOnWhatsApp: boolean): Promise<void>;
   /**
    * Whether it answers nobody: it goes to a chat in which nobody but the account wrote in the last 24 hours. False for a reply, a message
    * written by hand, and the account's own chat.

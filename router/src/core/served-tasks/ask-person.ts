@@ -1,7 +1,7 @@
 import { jidOfChannelId } from '../chat-id.ts';
 import type { Question } from '../ports/questions.ts';
 import type { ServedTask } from '../ports/served-tasks.ts';
-import { type PersonRequest, sendOnce } from './message-person.ts';
+import { type PersonRequest, sendOnce, whyDead } from './message-person.ts';
 import type { SkillDeps } from './skill-deps.ts';
 
 /** Longest wait between two looks at a question; a change of the question ends the wait. */
@@ -79,7 +79,7 @@ async function askOpen(
   const row = await messageLog.sentMessage(id);
   if (!row || row.state === 'dead') {
     await questions.close(task.id);
-    await update({ key: 'end', state: 'failed', text: 'The question could not be sent.' });
+    await update({ key: 'end', state: 'failed', text: whyDead(row, 'The question could not be sent.') });
     return 'dead';
   }
   await update({ key: 'asked', state: 'working', text: 'The question waits for the answer of the person.' });

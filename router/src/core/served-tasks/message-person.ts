@@ -1,4 +1,4 @@
-import { StorageUnavailableError } from '../errors.ts';
+import { NotOnWhatsAppError, StorageUnavailableError } from '../errors.ts';
 import type { SentMessageRow } from '../ports/message-log.ts';
 import type { OutboxState } from '../ports/outbox.ts';
 import type { ServedRequest, ServedTask } from '../ports/served-tasks.ts';
@@ -55,6 +55,12 @@ export async function sendOnce(
   return row.id;
 }
 
+/** The sentence for the end of a task whose message is dead: that its number has no account, else the given one. */
+export function whyDead(row: SentMessageRow | undefined, sentence: string): string {
+  const { message } = new NotOnWhatsAppError();
+  return row?.error === message ? message : sentence;
+}
+
 /** @returns whether the task has ended */
 async function reportState(
   { update }: SkillDeps,
@@ -69,7 +75,7 @@ async function reportState(
   const artifact = { name: 'delivery', text: SENTENCES[state], data: { messageId: id, state } };
   const isDelivered = state === 'delivered' || state === 'read';
   if (state === 'dead') {
-    await update({ key: 'end', state: 'failed', text: SENTENCES.dead });
+    await update({ key: 'end', state: 'failed', text: whyDead(row, SENTENCES.dead) });
   } else if (isDelivered || (isLate && state === 'acked')) {
     await update({ key: 'end', state: 'completed', text: SENTENCES[state], artifact });
   } else if (isLate) {

@@ -16,6 +16,7 @@ import { WhatsAppTime } from './connection/whatsapp-time.ts';
 import { InboundRunner } from './inbound/inbound-runner.ts';
 import { reloadFile } from './media/media-reload.ts';
 import { uploadFile } from './media/media-upload.ts';
+import { askAboutNumber } from './outbound/number-query.ts';
 import type { BaileysProviderOptions } from './provider-options.ts';
 
 /** One WhatsApp account on an unmodified Baileys socket. */
@@ -138,6 +139,17 @@ class BaileysProvider implements ChatProvider {
   async reloadMedia(reference: string): Promise<string> {
     const options = { clock: this.#options.clock, ownJid: this.#account.jids().id };
     return reloadFile(reference, this.#connection.openSocket(), options);
+  }
+
+  async isOnWhatsApp(phone: string): Promise<boolean> {
+    const socket = this.#connection.openSocket();
+    try {
+      return await askAboutNumber(phone, socket, this.#options.clock);
+    } catch (error) {
+      // Its end is the reason then.
+      this.#connection.openSocket();
+      throw error;
+    }
   }
 
   async setTyping(to: string, isTyping: boolean): Promise<void> {

@@ -77,6 +77,7 @@ describe('the Spanish texts of the service', () => {
         'router/src/providers/baileys/connection/client-versions.ts',
         `${CORE}/client-version.ts`,
       ]),
+      ...sentencesIn([`${CORE}/delivery/number-look-ups.ts`]),
       ...sentencesIn(['router/src/providers/baileys/account/account-problems.ts']),
       ...sentencesIn(['router/src/providers/baileys/account/passkey-ceremony.ts']),
       ...sentencesIn([`${CORE}/cluster/cluster-view.ts`]),

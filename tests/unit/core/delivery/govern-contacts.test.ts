@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ContactGovernor } from '../../../../router/src/core/delivery/govern-contacts.ts';
+import type { LookUp } from '../../../../router/src/core/delivery/number-look-ups.ts';
 import { governorOf } from '../../../../router/src/core/policies/governor.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
@@ -21,8 +22,15 @@ function setup(perDay = 4, settings: object = {}) {
   const state = new MemoryState(() => clock.now());
   const outbox = new MemoryOutbox(state);
   const delayed: string[] = [];
+  const asked: string[] = [];
+  const answers: { next: LookUp } = { next: { kind: 'known', isOnWhatsApp: true } };
+  const lookUp = async (phone: string) => {
+    asked.push(phone);
+    return answers.next;
+  };
   const governor = new ContactGovernor({
     outbox,
+    numbers: { lookUp },
     settings: async () => governorOf({ firstContacts: { perDay, warmUpDays: 0 }, ...settings }),
     clock,
     random: () => 0,
@@ -37,7 +45,18 @@ function setup(perDay = 4, settings: object = {}) {
     return { outboxId: row.id, chatId: row.chatId, message };
   };
   const log = recordingLog();
-  return { clock, state, governor, delayed, add, maySend: governor.maySend.bind(governor), log };
+  return {
+    clock,
+    state,
+    outbox,
+    asked,
+    answers,
+    governor,
+    delayed,
+    add,
+    maySend: governor.maySend.bind(governor),
+    log,
+  };
 }
 
 describe('ContactGovernor', () => {
@@ -76,6 +95,48 @@ describe('ContactGovernor', () => {
     expect(delayed).toEqual(['quiet-hours']);
     expect(state.outbox.get(quiet.outboxId)?.delayedUntil).toEqual(new Date(Date.UTC(2026, 0, 2, 8)));
     expect(await maySend({ ...quiet, messageId: '7' }, log)).toBe(true);
+  });
+
+  it('asks WhatsApp before the first message to a number, and stores what it said', async () => {
+    const { add, maySend, asked, outbox, log } = setup();
+    const row = await add();
+    expect(await maySend(row, log)).toBe(true);
+    expect(asked).toEqual(['34600000001']);
+    await outbox.keepNumberCheck('a', '34600000002', true);
+    expect(await maySend(await add(), log)).toBe(true);
+    expect(asked).toEqual(['34600000001']);
+  });
+
+  it.each([
+    ['WhatsApp says so', false],
+    ['it said so less than a day ago', true],
+  ])('ends a message to a number without an account when %s, and counts no contact', async (_, isKept) => {
+    const { add, maySend, answers, outbox, state, asked, log } = setup(1);
+    answers.next = { kind: 'known', isOnWhatsApp: false };
+    if (isKept) await outbox.keepNumberCheck('a', '34600000001', false);
+    const row = await add();
+    expect(await maySend(row, log)).toBe(false);
+    expect(asked).toHaveLength(isKept ? 0 : 1);
+    expect(state.outbox.get(row.outboxId)).toMatchObject({
+      state: 'dead',
+      error: expect.stringContaining('no account with this number'),
+    });
+    expect(state.deadLetters).toMatchObject([{ reason: 'not-on-whatsapp' }]);
+    answers.next = { kind: 'known', isOnWhatsApp: true };
+    expect(await maySend(await add(), log)).toBe(true);
+  });
+
+  it('delays the message while WhatsApp cannot be asked, and leaves it queued while the account is offline', async () => {
+    const { add, maySend, answers, delayed, state, log } = setup();
+    const row = await add();
+    answers.next = { kind: 'offline' };
+    expect(await maySend(row, log)).toBe(false);
+    expect(state.outbox.get(row.outboxId)).toMatchObject({ state: 'queued' });
+    expect(state.outbox.get(row.outboxId)?.delayedUntil).toBeUndefined();
+    answers.next = { kind: 'wait', forMs: 6_000, why: 'Later.' };
+    expect(await maySend(row, log)).toBe(false);
+    expect(delayed).toEqual(['number-check']);
+    expect(state.outbox.get(row.outboxId)).toMatchObject({ state: 'queued', error: 'Later.' });
   });
 
   it('lets replies pass without a look', async () => {

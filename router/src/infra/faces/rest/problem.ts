@@ -30,6 +30,7 @@ export const PROBLEM_CODES = [
   'METHOD_NOT_ALLOWED',
   'NOT_DEAD',
   'NOT_FOUND',
+  'NOT_ON_WHATSAPP',
   'NO_CHAIN',
   'NO_QR',
   'OVERLOADED',
@@ -186,7 +187,7 @@ export function problemOf(error: unknown): ProblemResponse {
   if (error instanceof Wa2aiError) {
     const { code, message, disposition } = error;
     if (code === 'STORAGE_DAMAGED') return problem(500, code, message);
-    if (code === 'FILE_REFUSED') return problem(422, code, message);
+    if (code === 'FILE_REFUSED' || code === 'NOT_ON_WHATSAPP') return problem(422, code, message);
     // Another node must be called.
     if (code === 'AGENT_ELSEWHERE') return problem(409, code, message);
     if (disposition === 'retry') return { ...problem(503, code, message), headers: { 'retry-after': '5' } };

@@ -14,6 +14,7 @@ import {
   type DeadReplyReason,
   type DirectOptions,
   MAX_REFUSALS,
+  type NumberToCheck,
   type Outbox,
   type OutboxRow,
   type OutboxState,
@@ -53,6 +54,15 @@ const IS_COLD = sql`(c.group_id IS NULL AND NOT EXISTS (
           SELECT 1 FROM message m WHERE m.chat_id = c.id
             AND (m.reason IS NULL OR m.reason NOT IN ('own-message', 'owner-message'))))`;
 
+/** WhatsApp named a LID for the number: it has an account. */
+const hasLid = (accountId: Sql, phone: Sql) => sql`EXISTS (
+          SELECT 1 FROM lid_mapping l WHERE l.account_id = ${accountId} AND l.phone = ${phone})`;
+
+/** What WhatsApp said about the number; null: nothing, or too long ago. */
+const numberCheck = (accountId: Sql, phone: Sql) => sql`(
+          SELECT n.is_on_whatsapp FROM number_check n WHERE n.account_id = ${accountId} AND n.phone = ${phone}
+            AND n.checked_at > now() - CASE WHEN n.is_on_whatsapp THEN interval '30 days' ELSE interval '1 day' END)`;
+
 /** Id, chat, account and new state of each row that moved, for live events. */
 type Moved = Array<[id: string, chatId: string, accountId: string, state: OutboxState]>;
 
@@ -69,6 +79,11 @@ interface FileRow {
 interface OverdueRow extends ReplyRow {
   attempts: number;
   open_for_ms: number;
+}
+
+interface CheckRow {
+  phone: string | null;
+  isOnWhatsApp: boolean | null;
 }
 
 const RECEIPT_RANK: Record<MessageReceipt['state'], number> = { acked: 1, delivered: 2, read: 3 };
@@ -256,10 +271,12 @@ export class PostgresOutbox implements Outbox {
     return row?.is_cold ?? false;
   }
 
-  async firstContact(outboxId: string): Promise<FirstContact | undefined> {
+  async firstContact(outboxId: string): Promise<(FirstContact & { number?: NumberToCheck }) | undefined> {
     const [row] = await withStorage('reading the first contacts of an account', () =>
-      this.#postgres.query<FirstContact>(sql`
-        SELECT coalesce(extract(epoch FROM now() - a.created_at) * 1000, 0)::float8 AS "accountAgeMs",
+      this.#postgres.query<FirstContact & CheckRow>(sql`
+        SELECT CASE WHEN c.lid IS NULL AND NOT ${hasLid(sql`c.account_id`, sql`c.phone`)} THEN c.phone END AS phone,
+          ${numberCheck(sql`c.account_id`, sql`c.phone`)} AS "isOnWhatsApp",
+          coalesce(extract(epoch FROM now() - a.created_at) * 1000, 0)::float8 AS "accountAgeMs",
           ARRAY(
             SELECT (extract(epoch FROM now() - p.first_contact_at) * 1000)::float8 FROM outbox p
             WHERE p.account_id = o.account_id AND p.first_contact_at > now() - interval '1 day'
@@ -269,7 +286,44 @@ export class PostgresOutbox implements Outbox {
           -- The account itself ("message yourself") is nobody new.
           AND coalesce(c.phone <> a.phone, true) AND coalesce(c.lid <> a.lid, true)`),
     );
-    return row;
+    if (!row) return undefined;
+    const { accountAgeMs, earlierMs } = row;
+    const number = numberToCheck(row);
+    return { accountAgeMs, earlierMs, ...(number && { number }) };
+  }
+
+  async numberToCheck(
+    accountId: string,
+    to: string,
+    idempotencyKey?: string,
+  ): Promise<NumberToCheck | undefined> {
+    const { phone } = addressColumns(addressOf(to));
+    if (phone === null) return undefined;
+    const key = idempotencyKey === undefined ? null : storableId(idempotencyKey);
+    const [row] = await withStorage('reading what is known of a number', () =>
+      this.#postgres.query<CheckRow>(sql`
+        SELECT ${phone}::text AS phone, ${numberCheck(sql`${accountId}::text`, sql`${phone}::text`)} AS "isOnWhatsApp"
+        WHERE NOT ${hasLid(sql`${accountId}::text`, sql`${phone}::text`)}
+          AND NOT EXISTS (SELECT 1 FROM account a WHERE a.id = ${accountId} AND a.phone = ${phone})
+          AND NOT EXISTS (
+            SELECT 1 FROM chat c WHERE c.account_id = ${accountId} AND c.phone = ${phone}
+              AND (c.lid IS NOT NULL OR NOT ${IS_COLD}))
+          AND NOT EXISTS (
+            SELECT 1 FROM outbox o WHERE o.account_id = ${accountId} AND o.idempotency_key = ${key})`),
+    );
+    return row && numberToCheck(row);
+  }
+
+  async keepNumberCheck(accountId: string, phone: string, isOnWhatsApp: boolean): Promise<void> {
+    await this.#write(
+      'storing whether a number has an account',
+      sql`kept AS (
+          INSERT INTO number_check (account_id, phone, is_on_whatsapp, checked_at)
+          SELECT ${accountId}, ${phone}, ${isOnWhatsApp}::boolean, now() FROM held
+          ON CONFLICT (account_id, phone) DO UPDATE SET is_on_whatsapp = excluded.is_on_whatsapp,
+            checked_at = excluded.checked_at
+        )`,
+    );
   }
 
   async isUnasked(outboxId: string): Promise<boolean> {
@@ -535,4 +589,15 @@ function addressOf(jid: string): ChatAddress {
     default:
       throw new StorageRejectedError('A message can be stored for a person or a group only.');
   }
+}
+
+function numberToCheck({ phone, isOnWhatsApp }: CheckRow): NumberToCheck | undefined {
+  return phone === null ? undefined : { phone, ...(isOnWhatsApp !== null && { isOnWhatsApp }) };
+}
+
+/** Deletes answers about numbers that are too old to be used. */
+export async function forgetNumberChecks(postgres: Pick<Statements, 'execute'>): Promise<void> {
+  await withStorage('removing old answers about numbers', () =>
+    postgres.execute(sql`DELETE FROM number_check WHERE checked_at < now() - interval '30 days'`),
+  );
 }

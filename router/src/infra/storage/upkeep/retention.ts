@@ -6,6 +6,7 @@ import type { Postgres } from '../postgres.ts';
 import { forgetOldStateChanges } from '../stores/postgres-account-store.ts';
 import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
 import { forgetLoginAttempts } from '../stores/postgres-login-attempts.ts';
+import { forgetNumberChecks } from '../stores/postgres-outbox.ts';
 import { forgetReplyTokens } from '../stores/postgres-reply-tokens.ts';
 import { forgetOldStats } from '../stores/postgres-stats.ts';
 import { withStorage } from '../stores/storage-errors.ts';
@@ -196,9 +197,9 @@ export class Retention {
 
   /**
    * One run over every kind that has a limit, the list of nodes, reply tokens that expired a week ago, attempts to sign in that no
-   * longer count, old counts, and old states of accounts.
+   * longer count, old counts, old states of accounts, and old answers about numbers.
    * @returns rows removed (texts emptied) by kind, without kinds that failed or that another node works on
-   * @throws {StorageUnavailableError} ended nodes, tokens, attempts, counts or states could not be removed; the other rows are removed
+   * @throws {StorageUnavailableError} ended nodes, tokens, attempts, counts, states or answers could not be removed; the other rows are removed
    */
   async runOnce(): Promise<Partial<Record<RetentionKind, number>>> {
     const removed: Partial<Record<RetentionKind, number>> = {};
@@ -221,6 +222,7 @@ export class Retention {
     await forgetOldStats(this.#deps.postgres);
     await this.#deps.fileUpkeep?.run(this.#stopping.signal);
     await forgetOldStateChanges(this.#deps.postgres);
+    await forgetNumberChecks(this.#deps.postgres);
     return removed;
   }
 

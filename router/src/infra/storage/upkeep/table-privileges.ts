@@ -34,6 +34,7 @@ export const TABLES = [
   'npc_trade_end',
   'npc_trade_offer',
   'npc_transaction',
+  'number_check',
   'outbox',
   'outbox_file',
   'person_question',

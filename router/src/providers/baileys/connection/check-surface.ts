@@ -77,6 +77,7 @@ export const SOCKET_FUNCTIONS = [
   'sendNode',
   'waUploadToServer',
   'query',
+  'generateMessageTag',
   'requestPairingCode',
   'logout',
   'end',

@@ -28,6 +28,8 @@ export interface MessagesApiDeps {
   accounts: AccountControl;
   /** Stores a message to send; the same idempotencyKey returns the first row. */
   sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
+  /** @throws {NotOnWhatsAppError} the message would go to a number without an account */
+  refuseUnknownNumber(message: Pick<SendMessageInput, 'accountId' | 'to' | 'idempotencyKey'>): Promise<void>;
   /** Makes a file ready to be sent; nothing is loaded before its `load`. */
   prepareFile(kind: MediaKind, wanted: WantedFile): FileToSend;
   policyOfChat: ChatsApiDeps['policyOfChat'];
@@ -68,8 +70,7 @@ const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
 
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
-  const { messageLog, accounts, sendMessage, prepareFile, policyOfChat, aliasesOf, config, clock, log } =
-    deps;
+  const { messageLog, accounts, prepareFile, policyOfChat, aliasesOf, config, clock, log } = deps;
   const common = { tag: 'Messages' as const };
 
   return [
@@ -168,7 +169,7 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
         },
         422: {
           description:
-            'The file cannot be loaded, is too large, or has another format than its kind needs. Nothing was stored.',
+            'WhatsApp has no account with this number, or the file cannot be loaded, is too large, or has another format than its kind needs. Nothing was stored.',
           schema: problemSchema,
         },
       },
@@ -186,7 +187,8 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
           clock.now(),
         );
         const attached = fileOf(body);
-        const { outcome, row } = await sendMessage({
+        await deps.refuseUnknownNumber({ accountId, to: body.to, idempotencyKey });
+        const { outcome, row } = await deps.sendMessage({
           accountId,
           to: body.to,
           ...message,

@@ -274,6 +274,18 @@ describe('POST /api/messages with a file', () => {
     expect(api.state.outbox.size).toBe(0);
   });
 
+  it('refuses a number without an account, and stores nothing', async () => {
+    api.accounts.numbers.set('5493777239922', false);
+    const { status, body } = await api.call('POST', '/api/messages', { to: '5493777239922', text: 'hi' });
+    expect(status).toBe(422);
+    expect(body).toMatchObject({ code: 'NOT_ON_WHATSAPP', error: expect.stringContaining('country code') });
+    expect(api.state.outbox.size).toBe(0);
+  });
+
+  it('accepts a message while WhatsApp does not say whether the number has an account', async () => {
+    expect((await api.call('POST', '/api/messages', { to: '5493777239922', text: 'hi' })).status).toBe(202);
+  });
+
   it('refuses a form that is none, one that is too large, and one with a wrong field', async () => {
     const type = { 'content-type': 'multipart/form-data; boundary=x' };
     expect((await api.call('POST', '/api/messages', 'no form', type)).status).toBe(400);
