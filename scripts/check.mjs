@@ -1,4 +1,4 @@
-// `npm run check`: format, lint with import rules, build, types, regular expressions, dead code. Every one runs, one line each.
+// `npm run check`: format, lint, build, types, regular expressions, dead code. Every one runs, one line each.
 
 import { join } from 'node:path';
 import { ensureDeps } from './ensure-deps.mjs';
@@ -10,7 +10,7 @@ await ensureDeps();
 const biome = tool('@biomejs', 'biome', 'bin', 'biome');
 const checks = [
   { name: 'format', script: biome, args: ['format', '.'] },
-  { name: 'lint and import rules', script: biome, args: ['lint', '--error-on-warnings', '.'] },
+  { name: 'lint', script: biome, args: ['lint', '--error-on-warnings', '.'] },
   // First: it writes the types of the API, which the console and its tests use.
   { name: 'build', script: join(root, 'scripts', 'build.mjs'), args: [] },
   { name: 'types', script: tool('typescript-compiler', 'bin', 'tsc'), args: ['--noEmit'] },

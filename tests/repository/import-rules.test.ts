@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { repositoryRoot } from '../support/repository.ts';
 
 const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"](\.[^'"]+)['"]|import\(\s*['"](\.[^'"]+)['"]\s*\)/g;
+  /(?:^|\n)\s*(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/g;
 
-/** The files of router/src and tests with the files that each imports, types included. Paths from the repository. */
+/** The files of router/src and tests with what each imports, types included: paths from the repository, names of packages. */
 function importGraph(): Map<string, string[]> {
   const files = ['router/src', 'tests'].flatMap((folder) =>
     readdirSync(join(repositoryRoot, folder), { recursive: true, withFileTypes: true })
@@ -18,7 +18,9 @@ function importGraph(): Map<string, string[]> {
     files.map((file) => {
       const text = readFileSync(join(repositoryRoot, file), 'utf8');
       const imports = [...text.matchAll(IMPORT)].map(([, from, dynamic]) => from ?? dynamic ?? '');
-      return [file, imports.map((path) => posix.join(posix.dirname(file), path))];
+      const fromHere = (path: string) =>
+        path.startsWith('.') ? posix.join(posix.dirname(file), path) : path;
+      return [file, imports.map(fromHere)];
     }),
   );
 }
@@ -85,6 +87,17 @@ const ALLOWED: Record<string, readonly string[]> = {
   'infra/watchdog': [],
 };
 
+/** The only folders that use a library. All other libraries may be used everywhere but in core, which uses zod only. */
+const LIBRARIES: Array<[library: RegExp, folders: string[]]> = [
+  [/^@a2a-js\//, ['infra/agents', 'infra/faces']],
+  [/^@dbos-inc\//, ['infra/engine']],
+  [/^pg$/, ['infra/engine', 'infra/storage']],
+  [/^rate-limiter-flexible$/, ['infra/storage']],
+  [/^(@whiskeysockets\/|libsignal)/, ['providers/baileys']],
+  [/^(express|helmet)$/, ['infra/faces']],
+  [/^dockerode$/, ['infra/hosting']],
+];
+
 const isIn = (file: string, place: string) =>
   file === `router/src/${place}` || file.startsWith(`router/src/${place}/`);
 
@@ -94,7 +107,6 @@ function agentKind(file: string): string | undefined {
   return folder === 'transport' ? undefined : folder;
 }
 
-/** Biome checks the rules about rings and libraries (biome.json); these need the whole graph. */
 describe('imports', () => {
   it('are found by this test', () => {
     expect(production.size).toBeGreaterThan(150);
@@ -116,8 +128,30 @@ describe('imports', () => {
 
   it('of production code lead to no file outside router/src, so no test double is used', () => {
     const outside = (file: string, imported: string) =>
-      file.startsWith('router/src/') && !imported.startsWith('router/src/');
+      file.startsWith('router/src/') && /^(tests|scripts|console|runtime-server)\/|^\.\./.test(imported);
+    expect(outside('router/src/a.ts', 'tests/support/b.ts')).toBe(true);
     expect(forbidden(outside)).toEqual([]);
+  });
+
+  it('of a library are in the folders that it belongs to', () => {
+    const notThere = (file: string, imported: string) =>
+      file.startsWith('router/src/') &&
+      LIBRARIES.some(
+        ([library, folders]) => library.test(imported) && !folders.some((folder) => isIn(file, folder)),
+      );
+    expect(notThere('router/src/app/a.ts', 'pg')).toBe(true);
+    expect(notThere('router/src/infra/storage/a.ts', 'pg')).toBe(false);
+    expect(forbidden(notThere)).toEqual([]);
+    for (const [library] of LIBRARIES) {
+      const isUsed = [...production.values()].some((imports) => imports.some((each) => library.test(each)));
+      expect(isUsed, `${library}`).toBe(true);
+    }
+  });
+
+  it('of faces lead to the descriptors of agent kinds, not into their folders', () => {
+    const inside = (file: string, imported: string) =>
+      isIn(file, 'infra/faces') && /^router\/src\/infra\/agents\/[^/]+\//.test(imported);
+    expect(forbidden(inside)).toEqual([]);
   });
 
   it('of an agent kind lead to no other agent kind', () => {
@@ -129,9 +163,10 @@ describe('imports', () => {
     expect(forbidden(otherKind)).toEqual([]);
   });
 
-  it('of core lead to core only', () => {
+  it('of core lead to core and zod only', () => {
     const outside = (file: string, imported: string) =>
-      file.startsWith('router/src/core/') && !imported.startsWith('router/src/core/');
+      isIn(file, 'core') && !isIn(imported, 'core') && imported !== 'zod';
+    expect(outside('router/src/core/a.ts', 'node:fs')).toBe(true);
     expect(forbidden(outside)).toEqual([]);
   });
 
@@ -145,7 +180,9 @@ describe('imports', () => {
     const notAllowed = (file: string, imported: string) => {
       const own = places.find((place) => isIn(file, place));
       return (
-        own !== undefined && ![own, 'core', ...(ALLOWED[own] ?? [])].some((place) => isIn(imported, place))
+        own !== undefined &&
+        imported.startsWith('router/src/') &&
+        ![own, 'core', ...(ALLOWED[own] ?? [])].some((place) => isIn(imported, place))
       );
     };
     expect(notAllowed('router/src/infra/agents/a.ts', 'router/src/infra/storage/b.ts')).toBe(true);
@@ -155,6 +192,7 @@ describe('imports', () => {
   it('of files all exist', () => {
     const isMissing = (_file: string, imported: string) =>
       /\.(ts|mjs)$/.test(imported) &&
+      imported.includes('/') &&
       !imported.includes('/generated/') &&
       !existsSync(join(repositoryRoot, imported));
     expect(forbidden(isMissing)).toEqual([]);
