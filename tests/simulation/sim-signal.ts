@@ -73,11 +73,12 @@ export function simAccountSignal(steps: SignalSteps): AccountSignal {
   };
   return {
     repository: repositoryOf([]),
-    decryptor: () => {
+    decryptor: async () => {
       const plaintexts: Uint8Array[] = [];
-      return { plaintexts, repository: repositoryOf(plaintexts), isIdentityNew: false };
+      const repository = repositoryOf(plaintexts);
+      return { plaintexts, repository, isIdentityNew: false, discard: () => undefined };
     },
-    learn: async () => undefined,
+    learn: async () => [],
   };
 }
 

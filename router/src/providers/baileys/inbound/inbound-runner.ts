@@ -354,10 +354,10 @@ export class InboundRunner {
     const own = this.#options.own();
     try {
       const { result, unit } = await auth.steps.run(async (unit) => {
-        if (stanza.pair) await signal.learn(stanza.pair);
-        const decryptor = signal.decryptor(unit, stanza.attrs.from);
+        const decryptor = await signal.decryptor(unit, { ...stanza, chatJid: stanza.attrs.from });
         const { repository, plaintexts } = decryptor;
         const reading = await readStanza(stanza.node, own, repository);
+        if (plaintexts.length === 0) decryptor.discard();
         if (reading.kind === 'message' && isContent) {
           unit.journal = journalEntryOf(stanza, order, plaintexts, behind);
         }

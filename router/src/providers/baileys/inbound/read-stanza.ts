@@ -18,6 +18,7 @@ import { z } from 'zod';
 import { parseJid } from '../../../core/chat-id.ts';
 import type { DamagedEntry, JournalEntry } from '../../../core/ports/journal.ts';
 import type { KeyName } from '../../../core/ports/key-store.ts';
+import { senderKeyName } from '../signal/move-keys.ts';
 import type { Earlier, InboundStanza } from './inbound-events.ts';
 
 /** The linked account's own addresses, JIDs with or without a device. */
@@ -56,6 +57,8 @@ export interface OrdinaryStanza extends InboundStanza {
   readonly receipt: { to: string; participant: string | undefined; isOwn: boolean };
   /** The number and the LID of the author, if the stanza names both. */
   readonly pair: LIDMapping | undefined;
+  /** The number and the LID of the chat partner, if a message of the account names both. */
+  readonly recipientPair: LIDMapping | undefined;
   readonly hasPreKey: boolean;
   /** It has a part that nobody encrypted, so anybody may have written it: it must not be read. */
   readonly isPlaintext: boolean;
@@ -114,7 +117,7 @@ export function describe(
   }
   const { fullMessage, author } = decoded;
   const { key } = fullMessage;
-  const { remoteJid, remoteJidAlt, participant, participantAlt } = key;
+  const { remoteJid, remoteJidAlt, participant } = key;
   if (!remoteJid || !key.id) return undefined;
   const isLid = isLidUser(remoteJid) || isLidUser(remoteJidAlt ?? undefined);
   return {
@@ -133,7 +136,15 @@ export function describe(
       participant: (key.fromMe && isLid ? author : participant) ?? undefined,
       isOwn: key.fromMe === true,
     },
-    pair: pairOf(participant || remoteJid, participantAlt || remoteJidAlt),
+    pair: pairOf(author, [attrs.participant_pn, attrs.participant_lid, attrs.sender_pn, attrs.sender_lid]),
+    recipientPair: attrs.recipient
+      ? pairOf(attrs.recipient, [
+          attrs.peer_recipient_pn,
+          attrs.peer_recipient_lid,
+          attrs.recipient_pn,
+          attrs.recipient_lid,
+        ])
+      : undefined,
     hasPreKey: false,
     isPlaintext: false,
   };
@@ -144,11 +155,14 @@ export function hasPlaintext({ content }: BinaryNode): boolean {
   return Array.isArray(content) && content.some(({ tag }) => tag === 'plaintext');
 }
 
-function pairOf(jid: string, alternate: string | null | undefined): LIDMapping | undefined {
-  if (!alternate) return undefined;
-  if (isLidUser(alternate) && isPnUser(jid)) return { lid: alternate, pn: jid };
-  if (isPnUser(alternate) && isLidUser(jid)) return { lid: jid, pn: alternate };
-  return undefined;
+/** Baileys gives one address of either person as the other address of the chat, so the attributes are read here. */
+function pairOf(jid: string, alternates: ReadonlyArray<string | undefined>): LIDMapping | undefined {
+  if (isPnUser(jid)) {
+    const lid = alternates.find((alternate) => isLidUser(alternate));
+    return lid ? { lid, pn: jid } : undefined;
+  }
+  const pn = isLidUser(jid) ? alternates.find((alternate) => isPnUser(alternate)) : undefined;
+  return pn ? { lid: jid, pn } : undefined;
 }
 
 /**
@@ -207,11 +221,9 @@ export function keysOf({ attrs, author, pair, hasPreKey }: OrdinaryStanza): KeyN
     names.push({ category: 'lid-mapping', keyId: isLid ? `${person.user}_reverse` : person.user });
     names.push({ category: 'session', keyId: address });
     if (hasPreKey) names.push({ category: 'identity-key', keyId: address });
-  }
-  const member = isJidGroup(attrs.from) ? jidDecode(author) : undefined;
-  if (member) {
-    const user = `${member.user}${member.server === 'lid' ? '_1' : ''}`;
-    names.push({ category: 'sender-key', keyId: `${attrs.from}::${user}::${device}` });
+    if (attrs.from && isJidGroup(attrs.from)) {
+      names.push({ category: 'sender-key', keyId: senderKeyName(attrs.from, address) });
+    }
   }
   return names;
 }

@@ -12,7 +12,7 @@ export interface NumbersWithoutLid {
 export interface LidMappingsOptions {
   steps: SignalSteps;
   /** Stores that a number and a LID are one person; called in a step. */
-  learn(pair: LIDMapping): Promise<void>;
+  learn(pair: LIDMapping): Promise<unknown>;
   queryWhatsApp: ((phoneJids: string[]) => Promise<LIDMapping[] | undefined>) | undefined;
   withoutLid: NumbersWithoutLid;
 }

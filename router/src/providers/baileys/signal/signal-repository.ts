@@ -1,6 +1,8 @@
 import {
   DEFAULT_CONNECTION_CONFIG,
   isJidGroup,
+  isLidUser,
+  isPnUser,
   jidDecode,
   type LIDMapping,
   type SignalAuthState,
@@ -8,11 +10,24 @@ import {
   type SocketConfig,
 } from '@whiskeysockets/baileys';
 import { lidMappingsOver, type NumbersWithoutLid } from './lid-mappings.ts';
+import { moveSenderKeys, moveSessions } from './move-keys.ts';
 import type { SignalSteps } from './signal-steps.ts';
 import { trySignalSessions } from './try-signal-sessions.ts';
 import type { Unit } from './unit.ts';
 
 type MakeRepository = SocketConfig['makeSignalRepository'];
+
+/** The addresses of a stanza; JIDs. */
+export interface StanzaAddresses {
+  /** Its `from`. */
+  chatJid: string | undefined;
+  /** The device that made the ciphertexts. */
+  author: string;
+  /** The number and the LID of the author, if the stanza names both. */
+  pair: LIDMapping | undefined;
+  /** The same of the chat partner, in a message that the account wrote. */
+  recipientPair: LIDMapping | undefined;
+}
 
 /** Signal for the decryption of one stanza, inside a step. */
 export interface StanzaDecryptor {
@@ -22,16 +37,25 @@ export interface StanzaDecryptor {
   plaintexts: Uint8Array[];
   /** The author has another identity key than before: a new phone, a new installation, or another author. */
   isIdentityNew: boolean;
+  /** Removes everything that the stanza changed, its pair included. Call it when no part of it was decrypted. */
+  discard(): void;
 }
 
 /** Signal of one socket. */
 export interface AccountSignal {
   /** For Baileys: every change is a step, and WhatsApp is queried for LIDs outside of steps. */
   repository: SignalRepositoryWithLIDStore;
-  /** For the step that has this unit, and a stanza of the chat with this JID. */
-  decryptor(unit: Unit, chatJid: string | undefined): StanzaDecryptor;
-  /** Stores that a number and a LID are one person, and moves the number's sessions to the LID. Call it in a step. */
-  learn(pair: LIDMapping): Promise<void>;
+  /**
+   * For the step that has this unit. Learns the stanza's pair: a message may be encrypted with the session of either
+   * address. The move and the decryption are one unit.
+   */
+  decryptor(unit: Unit, stanza: StanzaAddresses): Promise<StanzaDecryptor>;
+  /**
+   * Stores that a number and a LID are one person, and moves the number's sessions to the LID (move-keys.ts). Former
+   * pairs of either are removed. Call it in a step.
+   * @returns the base keys of the moved sessions that messages were encrypted with
+   */
+  learn(pair: LIDMapping): Promise<string[]>;
 }
 
 /**
@@ -49,22 +73,48 @@ export function createAccountSignal(
   // It must not query WhatsApp: no step waits for the network.
   const inner = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, undefined);
 
-  const learn = async ({ pn, lid }: LIDMapping): Promise<void> => {
+  const learn = async ({ pn, lid }: LIDMapping): Promise<string[]> => {
     const phone = jidDecode(pn);
     const user = jidDecode(lid)?.user;
-    if (!phone || !user) return;
-    const known = await keys.get('lid-mapping', [phone.user, `${user}_reverse`]);
-    if (known[phone.user] === user && known[`${user}_reverse`] === phone.user) return;
-    await inner.lidMapping.storeLIDPNMappings([{ pn, lid }]);
-    const { [phone.user]: listed } = await keys.get('device-list', [phone.user]);
-    const devices = new Set([...(listed ?? []), '0', String(phone.device ?? jidDecode(lid)?.device ?? 0)]);
-    const moves = [...devices].map((device) => [`${phone.user}.${device}`, `${user}_1.${device}`] as const);
-    const sessions = await keys.get('session', moves.flat());
-    for (const [from, to] of moves) {
-      if (sessions[from] && !sessions[to]) {
-        await keys.set({ session: { [to]: sessions[from], [from]: null } });
-      }
+    if (!phone || !user || !isPnUser(pn) || !isLidUser(lid)) return [];
+    const number = phone.user;
+    const known = await keys.get('lid-mapping', [number, `${user}_reverse`]);
+    const [oldLid, oldNumber] = [known[number], known[`${user}_reverse`]];
+    const isKnown = oldLid === user && oldNumber === number;
+    const device = String(phone.device ?? jidDecode(lid)?.device ?? 0);
+    const devices = new Set([device]);
+    if (!isKnown) {
+      const oldKeys = [...(oldLid ? [`${oldLid}_reverse`] : []), ...(oldNumber ? [oldNumber] : [])];
+      const old = await keys.get('lid-mapping', oldKeys);
+      await keys.set({
+        'lid-mapping': {
+          ...(oldLid && old[`${oldLid}_reverse`] === number && { [`${oldLid}_reverse`]: null }),
+          ...(oldNumber && old[oldNumber] === user && { [oldNumber]: null }),
+          [number]: user,
+          [`${user}_reverse`]: number,
+        },
+      });
+      // Baileys caches pairs, also those that are removed here.
+      inner.lidMapping.close();
+      const { [number]: listed } = await keys.get('device-list', [number]);
+      for (const other of ['0', ...(listed ?? [])]) devices.add(other);
     }
+    const isNewAddress = (oldLid ?? user) === user && (oldNumber ?? number) === number;
+    const moved: string[] = [];
+    for (const each of devices) {
+      const session = await moveSessions(keys, `${number}.${each}`, `${user}_1.${each}`, isNewAddress);
+      if (session) moved.push(session);
+    }
+    return moved;
+  };
+
+  const storedPair = async (jid: string): Promise<LIDMapping | undefined> => {
+    if (isPnUser(jid)) {
+      const lid = await inner.lidMapping.getLIDForPN(jid);
+      return lid ? { pn: jid, lid } : undefined;
+    }
+    const pn = await inner.lidMapping.getPNForLID(jid);
+    return pn ? { pn, lid: jid } : undefined;
   };
 
   const repository: SignalRepositoryWithLIDStore = {
@@ -87,14 +137,27 @@ export function createAccountSignal(
       steps.step(() => inner.getSenderKeyDistributionMessage(options)),
     injectE2ESession: (options) => steps.step(() => inner.injectE2ESession(options)),
     deleteSession: (jids) => steps.step(() => inner.deleteSession(jids)),
-    migrateSession: (from, to) => steps.step(() => inner.migrateSession(from, to)),
+    // That of Baileys replaces the sessions of the LID.
+    migrateSession: async (from, to) => {
+      const { length } = await steps.step(() => learn({ pn: from, lid: to }));
+      return { migrated: length, skipped: 0, total: length };
+    },
     validateSession: (jid) => steps.step(() => inner.validateSession(jid)),
     getSessionInfo: (jid) => steps.step(() => inner.getSessionInfo(jid)),
     hasSenderKey: (options) => steps.step(() => inner.hasSenderKey(options)),
   };
 
-  const decryptor = (unit: Unit, chatJid: string | undefined): StanzaDecryptor => {
+  const decryptor = async (
+    unit: Unit,
+    { chatJid, author, pair: named, recipientPair }: StanzaAddresses,
+  ): Promise<StanzaDecryptor> => {
     unit.isStanza = true;
+    const before = unit.mark();
+    // A step that was void may have filled the cache.
+    inner.lidMapping.close();
+    if (recipientPair) await learn(recipientPair);
+    const pair = named ?? (await storedPair(author));
+    const moved = pair ? await learn(pair) : [];
     const plaintexts: Uint8Array[] = [];
     const part = async (decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> => {
       const mark = unit.mark();
@@ -110,6 +173,10 @@ export function createAccountSignal(
     const decryptor: StanzaDecryptor = {
       plaintexts,
       isIdentityNew: false,
+      discard: () => {
+        unit.restore(before);
+        inner.lidMapping.close();
+      },
       repository: {
         ...inner,
         // The author chooses the group's name in the message; the stanza's group is the true one.
@@ -117,16 +184,29 @@ export function createAccountSignal(
           if (!chatJid || !isJidGroup(chatJid)) return;
           await inner.processSenderKeyDistributionMessage({ item: { ...item, groupId: chatJid }, authorJid });
         },
-        decryptGroupMessage: (options) => part(() => inner.decryptGroupMessage(options)),
+        decryptGroupMessage: (options) =>
+          part(async () => {
+            const other = otherAddress();
+            const address = inner.jidToSignalProtocolAddress(author);
+            if (other) await moveSenderKeys(keys, options.group, other, address);
+            return inner.decryptGroupMessage(options);
+          }),
         decryptMessage: (options) =>
-          part(() => {
+          part(async () => {
             const decrypt = () => inner.decryptMessage(options);
             const address = inner.jidToSignalProtocolAddress(options.jid);
             // A `pkmsg` names its session.
             if (options.type === 'pkmsg') return noteIdentity(address, decrypt);
-            return trySignalSessions(keys, address, decrypt);
+            return trySignalSessions(keys, address, decrypt, moved);
           }),
       },
+    };
+    /** The author's device under the other address of the pair. */
+    const otherAddress = (): string | undefined => {
+      const jid = pair && (isLidUser(author) ? pair.pn : pair.lid);
+      const user = jid && jidDecode(jid)?.user;
+      const device = jidDecode(author)?.device ?? 0;
+      return user && `${user}${isLidUser(author) ? '' : '_1'}.${device}`;
     };
     const noteIdentity = async <T>(address: string, decrypt: () => Promise<T>): Promise<T> => {
       const { [address]: before } = await keys.get('identity-key', [address]);

@@ -1,10 +1,7 @@
 import type { SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
+import { type StoredSession, withOpenSession } from './move-keys.ts';
 
 type StoredRecord = SignalDataTypeMap['session'] & { _sessions?: Record<string, StoredSession> };
-
-interface StoredSession {
-  indexInfo?: { used?: number };
-}
 
 /**
  * Decrypts a message with one stored session of an address after the other, the most recently used first. During an
@@ -14,12 +11,15 @@ interface StoredSession {
  * of a session that the message does not belong to, and that session can decrypt nothing afterwards.
  * Run in a Signal step: a failure leaves the record unchanged. Workaround: refs/baileys-workarounds.md.
  * @param decrypt decrypts with the stored record of the address, and stores the advanced ratchet in it
+ * @param moved base keys of sessions that come from the other address of the person. The device has moved there too and may
+ *   have no other session, so the one that decrypts is used for the next messages to it.
  * @throws the error of the most recently used session
  */
 export async function trySignalSessions(
   keys: Pick<SignalKeyStore, 'get' | 'set'>,
   address: string,
   decrypt: () => Promise<Uint8Array>,
+  moved: readonly string[] = [],
 ): Promise<Uint8Array> {
   const read = async (): Promise<StoredRecord | undefined> => (await keys.get('session', [address]))[address];
   const write = (record: StoredRecord) => keys.set({ session: { [address]: record } });
@@ -34,8 +34,11 @@ export async function trySignalSessions(
     try {
       const plaintext = await decrypt();
       const advanced = (await read())?._sessions?.[name] ?? session;
-      const merged = sessions.map(([other, value]) => [other, other === name ? advanced : value]);
-      await write({ ...record, _sessions: Object.fromEntries(merged) });
+      const merged = Object.fromEntries(
+        sessions.map(([other, value]) => [other, other === name ? advanced : value]),
+      );
+      const _sessions = moved.includes(name) ? withOpenSession(merged, name) : merged;
+      await write({ ...record, _sessions });
       return plaintext;
     } catch (error) {
       firstError ??= error;

@@ -14,7 +14,10 @@ import {
   type AuthState,
   openAuthState,
 } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
-import { createAccountSignal } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
+import {
+  createAccountSignal,
+  type StanzaAddresses,
+} from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
 import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
@@ -53,6 +56,11 @@ async function turnOfTheClock(): Promise<void> {
 }
 
 const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A stanza of a chat with a person that names one address. */
+function from(author: string): StanzaAddresses {
+  return { chatJid: author, author, pair: undefined, recipientPair: undefined };
+}
 
 /** One side of a conversation built from parts of Baileys: the account, with wa2ai's Signal steps or plain Baileys. */
 interface Account {
@@ -98,9 +106,8 @@ async function openAccount(isWrapped: boolean): Promise<Account> {
       inTransaction: (work) => work(),
       read: async (type, ciphertext) => {
         const { result } = await auth.steps.run(async (unit) => {
-          const plaintext = await signal
-            .decryptor(unit, ANA)
-            .repository.decryptMessage({ jid: ANA, type, ciphertext });
+          const { repository } = await signal.decryptor(unit, from(ANA));
+          const plaintext = await repository.decryptMessage({ jid: ANA, type, ciphertext });
           unit.journal = { ...ENTRY, plaintext };
           return plaintext;
         });
@@ -425,11 +432,10 @@ describe("a member's key of a group", () => {
       groupId: named,
       axolotlSenderKeyDistributionMessage: await new SenderKeys().distribution(GROUP),
     };
-    await auth.steps.step((unit) =>
-      signal
-        .decryptor(unit, chatJid)
-        .repository.processSenderKeyDistributionMessage({ item, authorJid: ANA }),
-    );
+    await auth.steps.step(async (unit) => {
+      const { repository } = await signal.decryptor(unit, { ...from(ANA), chatJid });
+      await repository.processSenderKeyDistributionMessage({ item, authorJid: ANA });
+    });
     await signal.repository.processSenderKeyDistributionMessage({ item, authorJid: ANA });
     const has = (group: string) => signal.repository.hasSenderKey({ group, meId: ANA });
     return { named: await has(named), stanza: await has(chatJid) };
