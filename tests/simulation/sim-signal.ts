@@ -78,7 +78,7 @@ export function simAccountSignal(steps: SignalSteps): AccountSignal {
       const repository = repositoryOf(plaintexts);
       return { plaintexts, repository, isIdentityNew: false, discard: () => undefined };
     },
-    learn: async () => [],
+    learn: async () => ({ moved: [], isNew: false }),
   };
 }
 

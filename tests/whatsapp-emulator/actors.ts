@@ -92,6 +92,13 @@ export interface Actor {
   /** User JID, LID form. */
   readonly lid: string;
   readonly pushName: string;
+  /**
+   * The address that WhatsApp does not give to clients: the LID before a person's migration, the number of a person with a
+   * user name. Absent: stanzas name both.
+   */
+  readonly hidden?: Addressing;
+  /** Without `@`. */
+  readonly username?: string;
   /** Device numbers to encrypt for; 0 is the phone. Empty: no device encrypts for this actor. */
   readonly devices: readonly number[];
   /** A bundle for a new session; called once per `encrypt` query, so a one-time key may be spent. */
@@ -166,7 +173,9 @@ export interface GroupInfo {
   readonly subject: string;
   readonly addressing: Addressing;
   readonly createdAtMs: number;
-  readonly members: readonly { readonly pn: string; readonly lid: string; readonly isAdmin?: boolean }[];
+  readonly members: readonly (Pick<Actor, 'pn' | 'lid' | 'hidden' | 'username'> & {
+    readonly isAdmin?: boolean;
+  })[];
 }
 
 /** The chat of an actor's message. */

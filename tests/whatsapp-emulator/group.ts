@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import type { Addressing, GroupInfo, ServerSide } from './actors.ts';
+import type { Actor, Addressing, GroupInfo, ServerSide } from './actors.ts';
 
 /** The properties of a new group. */
 export interface GroupOptions {
   subject: string;
   /** people and phones of accounts; the first is the admin */
-  members: readonly { readonly pn: string; readonly lid: string }[];
+  members: readonly Pick<Actor, 'pn' | 'lid' | 'hidden' | 'username'>[];
   /** the form in which members appear; `lid`, as new groups have it, unless given */
   addressing?: Addressing;
   /** `<digits>@g.us`; a fresh one unless given */
@@ -19,7 +19,13 @@ export function createGroup(server: ServerSide, options: GroupOptions): GroupInf
     subject: options.subject,
     addressing: options.addressing ?? 'lid',
     createdAtMs: Date.now(),
-    members: options.members.map(({ pn, lid }, index) => ({ pn, lid, isAdmin: index === 0 })),
+    members: options.members.map(({ pn, lid, hidden, username }, index) => ({
+      pn,
+      lid,
+      hidden,
+      username,
+      isAdmin: index === 0,
+    })),
   };
   server.addGroup(group);
   return group;

@@ -1,5 +1,5 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
-import type { Actor, ActorChat, MessageToDevice, ReceiptToActor, ServerSide } from './actors.ts';
+import type { Actor, ActorChat, Addressing, MessageToDevice, ReceiptToActor, ServerSide } from './actors.ts';
 import { EmulatorError } from './emulator-error.ts';
 import { stanzaAttributes } from './message-content.ts';
 import type { DirectCiphertext, SignalPeer } from './signal-peer.ts';
@@ -14,6 +14,8 @@ export interface OutgoingMessage {
   sentAtMs: number;
   /** more attributes of the stanza */
   attrs?: Record<string, string>;
+  /** in a direct chat: the session of this address form */
+  session?: Addressing;
   /** corrupts the bytes of the first delivery, so that the client must request the message again */
   isCorrupt?: boolean;
 }
@@ -85,7 +87,7 @@ export class MessageSender {
     for (const device of devices) {
       const encs = forGroup
         ? [...(forGroup.distributions.get(device) ?? []), forGroup.enc]
-        : [directEnc(await this.#encryptFor(device, wrapOwn(outgoing)))];
+        : [directEnc(await this.#encryptFor(device, wrapOwn(outgoing), outgoing.session))];
       const stanza = this.#stanza(outgoing, device, outgoing.isCorrupt ? corrupted(encs) : encs);
       stanzas.set(device, stanza);
       this.#server.sendMessage(stanza);
@@ -127,8 +129,8 @@ export class MessageSender {
     this.#server.sendMessage(stanza);
   }
 
-  #encryptFor(device: string, message: proto.IMessage): Promise<DirectCiphertext> {
-    return this.#peer.encryptFor(device, message, () => this.#server.takeKeyBundle(device));
+  #encryptFor(device: string, message: proto.IMessage, session?: Addressing): Promise<DirectCiphertext> {
+    return this.#peer.encryptFor(device, message, () => this.#server.takeKeyBundle(device), session);
   }
 
   #stanza(outgoing: OutgoingMessage, device: string, encs: BinaryNode[]): MessageToDevice {

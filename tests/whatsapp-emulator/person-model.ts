@@ -56,6 +56,8 @@ export interface SayOptions {
   timestamp?: number;
   /** the address form in a direct chat; default that of the person */
   via?: Addressing;
+  /** in a direct chat: the phone's own session of this address form; default `pn`. The other one exists from its first use. */
+  session?: Addressing;
   /** additional attributes of the stanza, which override its own */
   attrs?: Record<string, string>;
   /** the first delivery cannot be decrypted, and the client must request it again */
@@ -77,6 +79,10 @@ export interface PersonOptions {
   name?: string;
   /** the default address form of direct messages; default `pn` */
   via?: Addressing;
+  /** as of an actor */
+  hidden?: Addressing;
+  /** a user name, without `@` */
+  username?: string;
   habit?: Partial<ReceiptHabit>;
 }
 

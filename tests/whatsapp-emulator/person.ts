@@ -48,7 +48,9 @@ export class Person implements Actor {
   /** can be changed at any time */
   habit: ReceiptHabit;
   readonly #server: ServerSide;
-  readonly #via: Addressing;
+  readonly username: string | undefined;
+  #hidden: Addressing | undefined;
+  #via: Addressing;
   readonly #peer: SignalPeer;
   readonly #senderKeys = new SenderKeys();
   readonly #reader: MessageReader;
@@ -68,11 +70,23 @@ export class Person implements Actor {
     this.pn = `${options.phone}@s.whatsapp.net`;
     this.lid = `${options.lid ?? lidOf(options.phone)}@lid`;
     this.pushName = options.name ?? `Person ${options.phone.slice(-4)}`;
+    this.username = options.username;
+    this.#hidden = options.hidden;
     this.#via = options.via ?? 'pn';
     this.habit = { receipts: 'delivery', receiptDelayMs: 0, ...options.habit };
     this.#peer = new SignalPeer(options.phone);
     this.#reader = new MessageReader(this, server, this.#peer, this.#senderKeys);
     this.#sender = new MessageSender(this, server, this.#peer, this.#senderKeys);
+  }
+
+  get hidden(): Addressing | undefined {
+    return this.#hidden;
+  }
+
+  /** The server moves the person: direct messages come from this address from now on; stanzas name the other unless it is hidden. */
+  moveTo(via: Addressing, hidden?: Addressing): void {
+    this.#via = via;
+    this.#hidden = hidden;
   }
 
   /** Bubbles in order of appearance. */
@@ -106,8 +120,8 @@ export class Person implements Actor {
     const { chat, devices } = this.#destination(options.to, options.via);
     const message = typeof content === 'string' ? textMessage(content, options.quoted) : content;
     const sentAtMs = options.timestamp ?? Date.now();
-    const { attrs, isCorrupt } = options;
-    await this.#sender.send({ id, chat, message, sentAtMs, attrs, isCorrupt }, devices);
+    const { attrs, isCorrupt, session } = options;
+    await this.#sender.send({ id, chat, message, sentAtMs, attrs, isCorrupt, session }, devices);
     return id;
   }
 

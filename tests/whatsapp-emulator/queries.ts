@@ -126,10 +126,10 @@ function groupNode(group: GroupInfo): BinaryNode {
   const isLid = group.addressing === 'lid';
   const creator = group.members.find(({ isAdmin }) => isAdmin) ?? group.members[0];
   const created = seconds(group.createdAtMs);
-  const members = group.members.map(({ pn, lid, isAdmin }) =>
+  const members = group.members.map(({ pn, lid, isAdmin, hidden, username }) =>
     node('participant', {
       jid: isLid ? lid : pn,
-      ...(isLid ? { phone_number: pn } : { lid }),
+      ...(isLid ? { phone_number: hidden === 'pn' ? undefined : pn, username } : { lid }),
       type: isAdmin ? 'admin' : undefined,
     }),
   );

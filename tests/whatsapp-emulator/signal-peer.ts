@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { generateSignalPubKey, proto, unpadRandomMax16, writeRandomPadMax16 } from '@whiskeysockets/baileys';
 import { ProtocolAddress, SessionBuilder, SessionCipher } from 'libsignal';
 import { PreKeyWhisperMessage, WhisperMessage } from 'libsignal/src/protobufs.js';
-import type { KeyBundle } from './actors.ts';
+import type { Addressing, KeyBundle } from './actors.ts';
 import { SignalIdentity } from './signal-identity.ts';
 import { SignalStore } from './signal-store.ts';
 
@@ -18,8 +18,9 @@ export interface DirectCiphertext {
 const REMEMBERED_CIPHERTEXTS = 2_000;
 
 /**
- * The Signal side of one virtual device: one session with each linked device, for both of its addresses.
- * Calls for one device run in sequence; a call that fails changes no session.
+ * The Signal side of one virtual device: one session with each linked device, for both of its addresses, and a second one
+ * when its owner's addresses have separate sessions (`session` of `encryptFor`). Calls for one device run in sequence; a call
+ * that fails changes no session.
  */
 export class SignalPeer {
   readonly identity: SignalIdentity;
@@ -40,13 +41,15 @@ export class SignalPeer {
    * that device replies, each message to it is a `pkmsg`.
    * @param device device JID, phone number form
    * @param takeBundle called only when a session has to be opened
+   * @param session of which address of the owner; default `pn`
    */
   encryptFor(
     device: string,
     message: proto.IMessage,
     takeBundle: () => KeyBundle,
+    session: Addressing = 'pn',
   ): Promise<DirectCiphertext> {
-    const address = this.#address(device);
+    const address = this.#address(device, session);
     return this.#inOrder(device, async () => {
       if (!this.#store.hasOpenSession(address.toString())) await this.#open(address, takeBundle());
       const padded = writeRandomPadMax16(proto.Message.encode(message).finish());
@@ -61,21 +64,28 @@ export class SignalPeer {
    * @throws {Error} for any other undecryptable message; the session is unchanged
    */
   decryptFrom(device: string, type: 'pkmsg' | 'msg', bytes: Uint8Array): Promise<proto.Message> {
-    const address = this.#address(device);
     const digest = createHash('sha256').update(bytes).digest('base64');
     return this.#inOrder(device, async () => {
       if (this.#decrypted.has(digest))
         throw new RepeatedCiphertextError('this ciphertext was decrypted before');
-      const before = this.#store.snapshot(address.toString());
-      try {
-        const padded = await this.#decrypt(address, type, Buffer.from(bytes));
-        this.#remember(digest);
-        return proto.Message.decode(unpadRandomMax16(padded));
-      } catch (error) {
-        this.#store.restore(address.toString(), before);
-        throw error;
-      }
+      const padded = await this.#decryptAt(this.#address(device), type, bytes).catch((error: unknown) => {
+        const second = this.#address(device, 'lid');
+        if (!this.#store.hasOpenSession(second.toString())) throw error;
+        return this.#decryptAt(second, type, bytes);
+      });
+      this.#remember(digest);
+      return proto.Message.decode(unpadRandomMax16(padded));
     });
+  }
+
+  async #decryptAt(address: ProtocolAddress, type: 'pkmsg' | 'msg', bytes: Uint8Array): Promise<Buffer> {
+    const before = this.#store.snapshot(address.toString());
+    try {
+      return await this.#decrypt(address, type, Buffer.from(bytes));
+    } catch (error) {
+      this.#store.restore(address.toString(), before);
+      throw error;
+    }
   }
 
   /** Opens a new session with a bundle; the former one still decrypts messages in transit. */
@@ -85,7 +95,9 @@ export class SignalPeer {
 
   /** Deletes all sessions with that device: its next `msg` cannot be decrypted. */
   async forgetSession(device: string): Promise<void> {
-    await this.#inOrder(device, async () => this.#store.forget(this.#address(device).toString()));
+    await this.#inOrder(device, async () => {
+      for (const of of ['pn', 'lid'] as const) this.#store.forget(this.#address(device, of).toString());
+    });
   }
 
   async #open(address: ProtocolAddress, bundle: KeyBundle): Promise<void> {
@@ -143,9 +155,9 @@ export class SignalPeer {
     if (oldest !== undefined) this.#decrypted.delete(oldest);
   }
 
-  #address(device: string): ProtocolAddress {
+  #address(device: string, session: Addressing = 'pn'): ProtocolAddress {
     const [user = '', number = '0'] = (device.split('@')[0] ?? '').split(':');
-    return new ProtocolAddress(`${this.#name}>${user}`, Number(number));
+    return new ProtocolAddress(`${this.#name}${session === 'lid' ? '-lid' : ''}>${user}`, Number(number));
   }
 
   #inOrder<T>(device: string, work: () => Promise<T>): Promise<T> {

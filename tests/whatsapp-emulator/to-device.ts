@@ -1,5 +1,5 @@
 import { type BinaryNode, normalizeMessageContent, type proto } from '@whiskeysockets/baileys';
-import type { MessageToDevice, ReceiptToDevice } from './actors.ts';
+import type { Actor, MessageToDevice, ReceiptToDevice } from './actors.ts';
 import type { Device } from './device.ts';
 import type { Directory } from './directory.ts';
 import { EmulatorError } from './emulator-error.ts';
@@ -34,7 +34,7 @@ export function receiptStanza(receipt: ReceiptToDevice, directory: Directory): B
 
 /** The address of an actor in a group. */
 export function groupAddress(
-  member: { readonly pn: string; readonly lid: string },
+  member: Pick<Actor, 'pn' | 'lid'>,
   group: string,
   directory: Directory,
   device = 0,
@@ -52,9 +52,15 @@ function messageAddress(
   const { from, chat } = message;
   if (chat.kind === 'group') return groupMessageAddress(from, chat.group, directory);
   if (chat.kind === 'direct') {
+    const { pn, lid, hidden, username } = from;
     return chat.addressing === 'lid'
-      ? { from: from.lid, sender_pn: from.pn, addressing_mode: 'lid' }
-      : { from: from.pn, sender_lid: from.lid };
+      ? {
+          from: lid,
+          sender_pn: hidden === 'pn' ? undefined : pn,
+          sender_username: username,
+          addressing_mode: 'lid',
+        }
+      : { from: pn, sender_lid: hidden === 'lid' ? undefined : lid };
   }
   if (isGroupJid(chat.recipient)) return groupMessageAddress(device.phone, chat.recipient, directory);
   if (message.attrs?.category === 'peer') return { from: device.phone.pn };
@@ -70,14 +76,26 @@ function messageAddress(
 }
 
 function groupMessageAddress(
-  member: { readonly pn: string; readonly lid: string },
+  member: Pick<Actor, 'pn' | 'lid' | 'hidden' | 'username'>,
   group: string,
   directory: Directory,
 ): Record<string, string | undefined> {
   const participant = groupAddress(member, group, directory);
+  const { pn, lid, hidden, username } = member;
   return isLidJid(participant)
-    ? { from: group, participant, participant_pn: member.pn, addressing_mode: 'lid' }
-    : { from: group, participant, participant_lid: member.lid, addressing_mode: 'pn' };
+    ? {
+        from: group,
+        participant,
+        participant_pn: hidden === 'pn' ? undefined : pn,
+        participant_username: username,
+        addressing_mode: 'lid',
+      }
+    : {
+        from: group,
+        participant,
+        participant_lid: hidden === 'lid' ? undefined : lid,
+        addressing_mode: 'pn',
+      };
 }
 
 function stanzaType(message: proto.IMessage): string {

@@ -42,11 +42,15 @@ const PROTOCOLS: Readonly<Record<string, Protocol>> = {
   devices: deviceList,
   lid: (jid, _, directory) => {
     const actor = isLidJid(jid) ? undefined : directory.actor(jid);
-    return actor && node('lid', { val: actor.lid });
+    return actor && actor.hidden !== 'lid' ? node('lid', { val: actor.lid }) : undefined;
   },
   contact: (jid, user, directory) => {
     const phone = bytesOf(getBinaryNodeChild(user, 'contact'));
     return node('contact', { type: directory.actor(jid) ? 'in' : 'out' }, phone);
+  },
+  username: (jid, _, directory) => {
+    const name = directory.actor(jid)?.username;
+    return name === undefined ? undefined : node('username', {}, Buffer.from(name));
   },
   status: () => node('status', { t: '0' }),
   disappearing_mode: () => node('disappearing_mode', { duration: '0', t: '0' }),

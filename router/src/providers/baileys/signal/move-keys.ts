@@ -53,8 +53,7 @@ export async function moveSessions(
   const remaining: SessionRecord = { ...source, _sessions: Object.fromEntries(stay) };
   const joined: SessionRecord = { ...source, ...records[to], _sessions: Object.fromEntries(merged) };
   await keys.set({ session: { [to]: joined, [from]: stay.length > 0 ? remaining : null } });
-  const proven = moved.find(([, session]) => isProven(session))?.[1].indexInfo?.remoteIdentityKey;
-  const identity = identities[from]?.stored ?? (proven && Buffer.from(proven, 'base64'));
+  const identity = identities[from]?.stored ?? identityOf(moved);
   if (identity) {
     // The number keeps its copy: it proves whose sender keys are stored under it.
     const missing = [from, to].filter((address) => !identities[address]?.stored);
@@ -64,16 +63,22 @@ export async function moveSessions(
 }
 
 /**
- * Moves the sender keys that a member's device has in a group under one address to another one, when the device proved
- * the same identity key under both. Run in a Signal step. Of two states of one key, the one that is further remains: the
+ * Moves the sender keys that a member's device has in a group under one address to another one: when the device proved
+ * the same identity key under both, or nothing is known of the other (as `moveSessions`). Run in a Signal step. Of two states of one key, the one that is further remains: the
  * other could decrypt messages a second time.
  */
-export async function moveSenderKeys(keys: Keys, group: string, from: string, to: string): Promise<void> {
+export async function moveSenderKeys(
+  keys: Keys,
+  group: string,
+  from: string,
+  to: string,
+  isNewAddress: boolean,
+): Promise<void> {
   const [source, target] = [senderKeyName(group, from), senderKeyName(group, to)];
   const found = await keys.get('sender-key', [source, target]);
   const moving = senderKeysOf(found[source]);
   const kept = found[target] ? senderKeysOf(found[target]) : [];
-  if (!moving || !kept || !(await isSameDevice(keys, from, to))) return;
+  if (!moving || !kept || !(await isSameDevice(keys, from, to, isNewAddress))) return;
   const merged = new Map(moving.map((state) => [state.senderKeyId, state]));
   for (const state of kept) {
     const other = merged.get(state.senderKeyId);
@@ -82,6 +87,17 @@ export async function moveSenderKeys(keys: Keys, group: string, from: string, to
   }
   const text = JSON.stringify([...merged.values()].slice(-MAX_SENDER_KEYS));
   await keys.set({ 'sender-key': { [target]: Buffer.from(text), [source]: null } });
+}
+
+/**
+ * Stores the identity key of an address under the other one too: a sender key that came from a number is stored under the
+ * number, while the sessions of its device are those of the LID. Run in a Signal step.
+ */
+export async function copyIdentity(keys: Keys, from: string, to: string): Promise<void> {
+  const { [from]: stored } = await keys.get('identity-key', [from]);
+  const { [from]: record } = await recordsOf(keys, [from]);
+  const identity = stored ?? identityOf(Object.entries(record?._sessions ?? {}));
+  if (identity) await keys.set({ 'identity-key': { [to]: identity } });
 }
 
 /** The name of a member's sender keys; the member is given as a Signal address. */
@@ -119,6 +135,12 @@ async function identitiesOf(
   );
 }
 
+/** The identity key that a device proved in one of its sessions. */
+function identityOf(sessions: ReadonlyArray<[string, StoredSession]>): Uint8Array | undefined {
+  const proven = sessions.find(([, session]) => isProven(session))?.[1].indexInfo?.remoteIdentityKey;
+  return proven === undefined ? undefined : Buffer.from(proven, 'base64');
+}
+
 function isProven(session: StoredSession): boolean {
   return session.pendingPreKey === undefined;
 }
@@ -130,10 +152,12 @@ function mayMove(session: StoredSession, at: Identities | undefined, isNewAddres
   return isNewAddress && (at.claimed.size === 0 || at.claimed.has(identity));
 }
 
-async function isSameDevice(keys: Keys, one: string, other: string): Promise<boolean> {
-  const records = await recordsOf(keys, [one, other]);
-  const identities = await identitiesOf(keys, records, [one, other]);
-  return [...(identities[one]?.proven ?? [])].some((identity) => identities[other]?.proven.has(identity));
+async function isSameDevice(keys: Keys, from: string, to: string, isNewAddress: boolean): Promise<boolean> {
+  const records = await recordsOf(keys, [from, to]);
+  const identities = await identitiesOf(keys, records, [from, to]);
+  const at = identities[to];
+  if (!at || at.proven.size + at.claimed.size === 0) return isNewAddress;
+  return [...(identities[from]?.proven ?? [])].some((identity) => at.proven.has(identity));
 }
 
 /** libsignal encrypts with the open session of a record; closed ones decrypt what is in transit. */

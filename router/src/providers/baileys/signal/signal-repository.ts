@@ -10,7 +10,7 @@ import {
   type SocketConfig,
 } from '@whiskeysockets/baileys';
 import { lidMappingsOver, type NumbersWithoutLid } from './lid-mappings.ts';
-import { moveSenderKeys, moveSessions } from './move-keys.ts';
+import { copyIdentity, moveSenderKeys, moveSessions } from './move-keys.ts';
 import type { SignalSteps } from './signal-steps.ts';
 import { trySignalSessions } from './try-signal-sessions.ts';
 import type { Unit } from './unit.ts';
@@ -27,6 +27,14 @@ export interface StanzaAddresses {
   pair: LIDMapping | undefined;
   /** The same of the chat partner, in a message that the account wrote. */
   recipientPair: LIDMapping | undefined;
+}
+
+/** What became of a pair of number and LID. */
+export interface LearnedPair {
+  /** The base keys of the moved sessions that messages were encrypted with. */
+  moved: string[];
+  /** Neither address belonged to another pair. */
+  isNew: boolean;
 }
 
 /** Signal for the decryption of one stanza, inside a step. */
@@ -53,10 +61,11 @@ export interface AccountSignal {
   /**
    * Stores that a number and a LID are one person, and moves the number's sessions to the LID (move-keys.ts). Former
    * pairs of either are removed. Call it in a step.
-   * @returns the base keys of the moved sessions that messages were encrypted with
    */
-  learn(pair: LIDMapping): Promise<string[]>;
+  learn(pair: LIDMapping): Promise<LearnedPair>;
 }
+
+const NOTHING_LEARNED: LearnedPair = { moved: [], isNew: false };
 
 /**
  * Makes Signal over the account's steps; it replaces the repository of Baileys (`makeSignalRepository`). Workaround:
@@ -73,10 +82,10 @@ export function createAccountSignal(
   // It must not query WhatsApp: no step waits for the network.
   const inner = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, undefined);
 
-  const learn = async ({ pn, lid }: LIDMapping): Promise<string[]> => {
+  const learn = async ({ pn, lid }: LIDMapping): Promise<LearnedPair> => {
     const phone = jidDecode(pn);
     const user = jidDecode(lid)?.user;
-    if (!phone || !user || !isPnUser(pn) || !isLidUser(lid)) return [];
+    if (!phone || !user || !isPnUser(pn) || !isLidUser(lid)) return NOTHING_LEARNED;
     const number = phone.user;
     const known = await keys.get('lid-mapping', [number, `${user}_reverse`]);
     const [oldLid, oldNumber] = [known[number], known[`${user}_reverse`]];
@@ -99,13 +108,13 @@ export function createAccountSignal(
       const { [number]: listed } = await keys.get('device-list', [number]);
       for (const other of ['0', ...(listed ?? [])]) devices.add(other);
     }
-    const isNewAddress = (oldLid ?? user) === user && (oldNumber ?? number) === number;
+    const isNew = (oldLid ?? user) === user && (oldNumber ?? number) === number;
     const moved: string[] = [];
     for (const each of devices) {
-      const session = await moveSessions(keys, `${number}.${each}`, `${user}_1.${each}`, isNewAddress);
+      const session = await moveSessions(keys, `${number}.${each}`, `${user}_1.${each}`, isNew);
       if (session) moved.push(session);
     }
-    return moved;
+    return { moved, isNew };
   };
 
   const storedPair = async (jid: string): Promise<LIDMapping | undefined> => {
@@ -139,8 +148,8 @@ export function createAccountSignal(
     deleteSession: (jids) => steps.step(() => inner.deleteSession(jids)),
     // That of Baileys replaces the sessions of the LID.
     migrateSession: async (from, to) => {
-      const { length } = await steps.step(() => learn({ pn: from, lid: to }));
-      return { migrated: length, skipped: 0, total: length };
+      const { moved } = await steps.step(() => learn({ pn: from, lid: to }));
+      return { migrated: moved.length, skipped: 0, total: moved.length };
     },
     validateSession: (jid) => steps.step(() => inner.validateSession(jid)),
     getSessionInfo: (jid) => steps.step(() => inner.getSessionInfo(jid)),
@@ -157,7 +166,7 @@ export function createAccountSignal(
     inner.lidMapping.close();
     if (recipientPair) await learn(recipientPair);
     const pair = named ?? (await storedPair(author));
-    const moved = pair ? await learn(pair) : [];
+    const { moved, isNew } = pair ? await learn(pair) : NOTHING_LEARNED;
     const plaintexts: Uint8Array[] = [];
     const part = async (decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> => {
       const mark = unit.mark();
@@ -183,12 +192,16 @@ export function createAccountSignal(
         processSenderKeyDistributionMessage: async ({ item, authorJid }) => {
           if (!chatJid || !isJidGroup(chatJid)) return;
           await inner.processSenderKeyDistributionMessage({ item: { ...item, groupId: chatJid }, authorJid });
+          const lid = isPnUser(authorJid) && (await inner.lidMapping.getLIDForPN(authorJid));
+          if (!lid) return;
+          const [number, sessions] = [authorJid, lid].map((jid) => inner.jidToSignalProtocolAddress(jid));
+          if (number && sessions) await copyIdentity(keys, sessions, number);
         },
         decryptGroupMessage: (options) =>
           part(async () => {
             const other = otherAddress();
             const address = inner.jidToSignalProtocolAddress(author);
-            if (other) await moveSenderKeys(keys, options.group, other, address);
+            if (other) await moveSenderKeys(keys, options.group, other, address, isNew);
             return inner.decryptGroupMessage(options);
           }),
         decryptMessage: (options) =>

@@ -31,6 +31,13 @@ const chatOf = (attrs: BinaryNode['attrs']) => attrs.recipient ?? attrs.from ?? 
 const read = (node: BinaryNode) => ordinaryStanza(node, OWN, chatOf);
 
 describe('an ordinary stanza', () => {
+  it('of the account does not make a pair of the recipient and the account', () => {
+    const attrs = { from: OWN.id, recipient: ANA, sender_lid: OWN.lid };
+    expect(read(stanza(attrs))).toMatchObject({ pair: { lid: OWN.lid }, recipientPair: undefined });
+    const named = read(stanza({ ...attrs, peer_recipient_lid: ANA_LID }));
+    expect(named?.recipientPair).toEqual({ pn: ANA, lid: ANA_LID });
+  });
+
   it('of a person has the addresses of its attributes', () => {
     const found = read(stanza({ from: '34600000002:3@s.whatsapp.net', sender_lid: '900000000000002:3@lid' }));
     expect(found).toMatchObject({

@@ -339,7 +339,11 @@ describe('a pair of two people, which the server named by mistake', () => {
     const { identityKey, preKey, ...bundle } = ana.identity.newBundle();
     await account.repository.injectE2ESession({
       jid: BEA.lid,
-      session: { ...withTypes(bundle), identityKey: generateSignalPubKey(identityKey), preKey: typed(preKey) },
+      session: {
+        ...withTypes(bundle),
+        identityKey: generateSignalPubKey(identityKey),
+        preKey: typed(preKey),
+      },
     });
     await expect(
       account.readDirect({ from: BEA.lid, pair: wrong }, await account.write(ana)),
@@ -357,39 +361,70 @@ describe('a pair of two people, which the server named by mistake', () => {
     const message = await keys.encrypt(GROUP, { conversation: 'of Ana' });
     await expect(account.readGroup({ from: BEA.lid, pair: wrong }, message)).rejects.toThrow();
     await account.readGroup({ from: ANA.pn }, message);
+    const others = new SenderKeys();
+    await account.learnKey({ from: BEA.lid }, await others.distribution(GROUP));
+    const answer = await others.encrypt(GROUP, { conversation: 'of Bea' });
+    await expect(account.readGroup({ from: ANA.pn, pair: wrong }, answer)).rejects.toThrow();
+  });
+
+  it('does not either when the pair was learned with a message of the other', async () => {
+    const account = await openAccount();
+    const ana = new SignalPeer(ANA.number);
+    const bea = new SignalPeer(BEA.number);
+    await account.readDirect({ from: ANA.pn, pair: ANA.pair }, await account.write(ana));
+    const keys = new SenderKeys();
+    await account.learnKey({ from: ANA.pn, pair: ANA.pair }, await keys.distribution(GROUP));
+    await account.readDirect({ from: BEA.lid, pair: wrong }, await account.write(bea));
+    expect(await account.repository.lidMapping.getLIDForPN(ANA.pn)).toBe(BEA.lid);
+    const message = await keys.encrypt(GROUP, { conversation: 'of Ana' });
+    await expect(account.readGroup({ from: BEA.lid, pair: wrong }, message)).rejects.toThrow();
   });
 });
 
 describe("a member's key of a group under the other address", () => {
   /** Ana's phone, whose identity key is known, and her key of the group under one address. */
-  async function withKey(account: Account, from: string) {
+  async function withKey(account: Account, stanza: Stanza) {
     const peer = new SignalPeer(ANA.number);
-    await account.readDirect({ from }, await account.write(peer));
+    await account.readDirect(stanza, await account.write(peer));
     const keys = new SenderKeys();
-    await account.learnKey({ from }, await keys.distribution(GROUP));
-    await account.readGroup({ from }, await keys.encrypt(GROUP, { conversation: 'before' }));
+    await account.learnKey(stanza, await keys.distribution(GROUP));
+    await account.readGroup(stanza, await keys.encrypt(GROUP, { conversation: 'before' }));
     return keys;
   }
 
-  it('decrypts after the group has changed to LIDs, and back', async () => {
+  it.each([
+    ['one address', undefined],
+    ['both addresses', ANA.pair],
+  ])(
+    'decrypts after the group has changed to LIDs, and back: at first its stanzas name %s',
+    async (_, pair) => {
+      const account = await openAccount();
+      const keys = await withKey(account, { from: ANA.pn, pair });
+      const name = (user: string) => `${GROUP}::${user}::0`;
+      for (const [from, left, other] of [
+        [ANA.lid, `9${ANA.number}_1`, ANA.number],
+        [ANA.pn, ANA.number, `9${ANA.number}_1`],
+      ] as const) {
+        const message = await keys.encrypt(GROUP, { conversation: 'after' });
+        await account.readGroup({ from, pair: ANA.pair }, message);
+        expect(await account.stored('sender-key', name(left))).toBeDefined();
+        expect(await account.stored('sender-key', name(other))).toBeUndefined();
+        await expect(account.readGroup({ from, pair: ANA.pair }, message)).rejects.toThrow();
+      }
+    },
+  );
+
+  it('decrypts after a group of LIDs has changed to numbers', async () => {
     const account = await openAccount();
-    const keys = await withKey(account, ANA.pn);
-    const name = (user: string) => `${GROUP}::${user}::0`;
-    for (const [from, left, other] of [
-      [ANA.lid, `9${ANA.number}_1`, ANA.number],
-      [ANA.pn, ANA.number, `9${ANA.number}_1`],
-    ] as const) {
-      const message = await keys.encrypt(GROUP, { conversation: 'after' });
-      await account.readGroup({ from, pair: ANA.pair }, message);
-      expect(await account.stored('sender-key', name(left))).toBeDefined();
-      expect(await account.stored('sender-key', name(other))).toBeUndefined();
-      await expect(account.readGroup({ from, pair: ANA.pair }, message)).rejects.toThrow();
-    }
+    const keys = await withKey(account, { from: ANA.lid, pair: ANA.pair });
+    const message = await keys.encrypt(GROUP, { conversation: 'after' });
+    await account.readGroup({ from: ANA.pn, pair: ANA.pair }, message);
+    await expect(account.readGroup({ from: ANA.lid, pair: ANA.pair }, message)).rejects.toThrow();
   });
 
   it('decrypts what is late after a key came under the new address', async () => {
     const account = await openAccount();
-    const keys = await withKey(account, ANA.pn);
+    const keys = await withKey(account, { from: ANA.pn });
     const late = await keys.encrypt(GROUP, { conversation: 'late' });
     const renewed = new SenderKeys();
     await account.learnKey({ from: ANA.lid, pair: ANA.pair }, await renewed.distribution(GROUP));
@@ -401,7 +436,7 @@ describe("a member's key of a group under the other address", () => {
 
   it('decrypts nothing twice when the same key came under both addresses', async () => {
     const account = await openAccount();
-    const keys = await withKey(account, ANA.pn);
+    const keys = await withKey(account, { from: ANA.pn });
     const early = await keys.distribution(GROUP);
     const message = await keys.encrypt(GROUP, { conversation: 'once' });
     await account.readGroup({ from: ANA.pn }, message);
