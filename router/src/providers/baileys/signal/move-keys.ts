@@ -30,6 +30,7 @@ const OPEN = -1;
  * That both addresses are one person is the word of WhatsApp's server. A session therefore moves only to an address whose
  * device proved the same identity key, or to an address without sessions. Otherwise a wrong pair would make the messages
  * of one person messages of another. Sessions that do not qualify stay, and their messages are requested again.
+ * Workaround: refs/baileys-workarounds.md.
  * @param isNewAddress false: the other address belongs to another pair, so it receives only what its identity key proves
  * @returns the base key of the moved session that messages were encrypted with; undefined when there was none
  */
