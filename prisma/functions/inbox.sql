@@ -44,13 +44,14 @@ $$;
 -- `worker_epoch` are the claim after the call, `is_new_worker` says that this call made it. `next_turn` has what
 -- inbox_next_turn would read besides the given values if the new message is the chat's only unanswered one. `p_owner` is
 -- what a message of the account's owner does to the chat (owner_wrote); a message that wa2ai itself sent does nothing.
+-- `p_trace`: that of a message that is ignored.
 CREATE OR REPLACE FUNCTION inbox_add(
   p_account text, p_wa_id text, p_phone text, p_lid text, p_group text, p_reply_to text,
   p_sender_phone text, p_sender_lid text, p_push_name text,
   p_kind text, p_text text, p_quoted text, p_edit_of text, p_ignored text,
   p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb, p_media_ref text, p_node text, p_mentions jsonb DEFAULT NULL, p_to_us text DEFAULT NULL,
   p_owner jsonb DEFAULT NULL, p_details jsonb DEFAULT NULL, p_timer integer DEFAULT NULL, p_view_once text DEFAULT NULL,
-  p_deletes text DEFAULT NULL
+  p_deletes text DEFAULT NULL, p_secret bytea DEFAULT NULL, p_trace jsonb DEFAULT NULL
 ) RETURNS TABLE (
   outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean,
   next_turn jsonb, changed bigint
@@ -109,6 +110,8 @@ BEGIN
     -- agent that may have the former text gets the message under the id of the edit, so that it is not taken for a repeat.
     -- A task that an agent opened for the message goes on, and the edit is answered as a separate message.
     UPDATE message m SET text = p_text, mentions = named_mentions(p_account, c.id, p_mentions),
+        details = CASE WHEN p_details ? 'card' THEN coalesce(m.details, '{}') || jsonb_build_object('card', p_details -> 'card')
+          ELSE m.details END,
         to_us = coalesce(p_to_us, m.to_us), edits = m.edits + 1, cleared_attempts = m.attempts,
         edit_id = CASE WHEN m.attempts > 0 OR m.merged_into IS NOT NULL THEN p_wa_id ELSE m.edit_id END
       WHERE (m.state = 'received' OR m.reason = ANY (access_reasons())) AND m.id = (
@@ -124,7 +127,7 @@ BEGIN
   ELSIF p_deletes IS NOT NULL AND NOT v_is_known THEN
     -- Only its author takes a message back; in a group an admin may delete the bubble of another member. It may wait for the
     -- owner's approval, or go along as context.
-    UPDATE message m SET state = 'ignored', reason = 'deleted-by-author', finished_at = now(), media_ref = NULL
+    UPDATE message m SET state = 'ignored', reason = 'deleted-by-author', finished_at = now(), media_ref = NULL, secret = NULL
       WHERE m.chat_id = c.id AND (m.state = 'received'
           OR m.reason = ANY (access_reasons() || ARRAY['group-not-addressed', 'chat-paused'])) AND (m.wa_message_id = p_deletes OR m.edit_of = p_deletes)
         AND (m.sender_lid = v_sender_lid OR m.sender_phone = v_sender_phone)
@@ -144,13 +147,14 @@ BEGIN
     INSERT INTO message (
       account_id, chat_id, wa_message_id, sender_phone, sender_lid, push_name, kind, text, quoted_text, edit_of,
       state, reason, stanza_order, sent_at, finished_at, media, media_ref,
-      mentions, to_us, details, view_once
+      mentions, to_us, details, view_once, secret, trace
     ) VALUES (
       p_account, c.id, p_wa_id, v_sender_phone, v_sender_lid, p_push_name, p_kind, v_text, p_quoted, p_edit_of,
       CASE WHEN v_reason IS NULL THEN 'received' ELSE 'ignored' END, v_reason,
       p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
       CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END,
-      CASE WHEN v_reason IS NULL AND p_mentions IS NOT NULL THEN named_mentions(p_account, c.id, p_mentions) END, p_to_us, v_details, p_view_once
+      CASE WHEN v_reason IS NULL AND p_mentions IS NOT NULL THEN named_mentions(p_account, c.id, p_mentions) END, p_to_us, v_details, p_view_once,
+      p_secret, p_trace
     ) RETURNING id, received_at INTO message_id, v_received_at;
   ELSE
     message_id := known.id;
@@ -163,7 +167,8 @@ BEGIN
           finished_at = CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
           media = CASE WHEN v_reason IS NULL THEN p_media END,
           media_ref = CASE WHEN v_reason IS NULL THEN p_media_ref END,
-          mentions = CASE WHEN v_reason IS NULL AND p_mentions IS NOT NULL THEN named_mentions(p_account, c.id, p_mentions) END, details = v_details
+          mentions = CASE WHEN v_reason IS NULL AND p_mentions IS NOT NULL THEN named_mentions(p_account, c.id, p_mentions) END, details = v_details,
+          secret = p_secret, trace = p_trace
         WHERE id = known.id;
     END IF;
   END IF;
@@ -197,6 +202,28 @@ BEGIN
   worker_node := c.worker_node;
   worker_epoch := c.worker_epoch;
   RETURN NEXT;
+END $$;
+
+-- The message with this WhatsApp id of a chat, that of the given sender first, with whether that person wrote it. Persons are
+-- known by each address that is stored with theirs.
+CREATE OR REPLACE FUNCTION inbox_original(
+  p_account text, p_wa_id text, p_phone text, p_lid text, p_group text, p_sender_phone text, p_sender_lid text
+) RETURNS TABLE (m message, is_of_sender boolean)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_phone text := coalesce(p_phone, (SELECT k.phone FROM lid_mapping k WHERE k.account_id = p_account AND k.lid = p_lid));
+  v_lid text := coalesce(p_lid, (SELECT k.lid FROM lid_mapping k WHERE k.account_id = p_account AND k.phone = p_phone));
+  v_sender_phone text := coalesce(p_sender_phone,
+    (SELECT k.phone FROM lid_mapping k WHERE k.account_id = p_account AND k.lid = p_sender_lid));
+  v_sender_lid text := coalesce(p_sender_lid,
+    (SELECT k.lid FROM lid_mapping k WHERE k.account_id = p_account AND k.phone = p_sender_phone));
+BEGIN
+  RETURN QUERY
+    SELECT o, coalesce(o.sender_lid = v_sender_lid, false) OR coalesce(o.sender_phone = v_sender_phone, false) AS of_sender
+    FROM message o
+    WHERE o.account_id = p_account AND o.wa_message_id = p_wa_id AND o.chat_id IN (
+      SELECT c.id FROM chat c WHERE c.account_id = p_account AND (c.group_id = p_group OR c.phone = v_phone OR c.lid = v_lid))
+    ORDER BY of_sender DESC, o.id LIMIT 1;
 END $$;
 
 -- Returns the oldest unanswered message of a chat with this claim. If there is none and p_release is set, the claim is

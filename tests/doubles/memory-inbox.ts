@@ -15,6 +15,7 @@ import type {
   EndOptions,
   Inbox,
   OpenChat,
+  OriginalMessage,
   Stored,
   StoredPart,
 } from '../../router/src/core/ports/inbox.ts';
@@ -90,7 +91,7 @@ export class MemoryInbox implements Inbox {
       ]);
       if (changed) {
         const end = { state: 'ignored', reason: 'deleted-by-author', finishedAt: state.time() };
-        Object.assign(changed, end, { mediaRef: undefined });
+        Object.assign(changed, end, { mediaRef: undefined, secret: undefined });
       }
     }
 
@@ -98,6 +99,8 @@ export class MemoryInbox implements Inbox {
     const content = {
       media: info,
       mediaRef: reference,
+      secret: message.secret,
+      trace: message.ignoredStep && [message.ignoredStep],
       kind: message.kind,
       text:
         message.ignoredReason &&
@@ -152,6 +155,37 @@ export class MemoryInbox implements Inbox {
       isNewWorker,
       ...(turn && { turn }),
       ...(changed && { changed: String(changed.id) }),
+    };
+  }
+
+  async original(
+    edit: Pick<InboundMessage, 'accountId' | 'chat' | 'sender'>,
+    waMessageId: string,
+  ): Promise<OriginalMessage | undefined> {
+    const state = this.#state;
+    const known = ({ phone, lid }: { phone?: string; lid?: string }) => ({
+      phone: phone ?? (lid && phoneOfLid(state, edit.accountId, lid)),
+      lid: lid ?? (phone && lidOfPhone(state, edit.accountId, phone)),
+    });
+    const { chat } = edit;
+    const isChat = (each: MemoryChat) =>
+      each.accountId === edit.accountId &&
+      (chat.kind === 'group'
+        ? each.groupId === chat.groupId
+        : isSamePerson({ phone: each.phone, lid: each.lid }, known(chat)));
+    const sender = known(edit.sender);
+    const found = [...state.chats.values()]
+      .filter(isChat)
+      .flatMap(({ id }) => state.messagesOf(id))
+      .filter((message) => message.waMessageId === waMessageId)
+      .map((message) => ({ message, isOfSender: isSameSender(message, sender) }))
+      .sort((a, b) => Number(b.isOfSender) - Number(a.isOfSender))[0];
+    if (!found) return undefined;
+    const { senderPhone: phone, senderLid: lid, secret } = found.message;
+    return {
+      sender: { ...(phone && { phone }), ...(lid && { lid }) },
+      isOfSender: found.isOfSender,
+      ...(secret && { secret }),
     };
   }
 
@@ -430,6 +464,7 @@ export class MemoryInbox implements Inbox {
     target.text = edit.text;
     target.mentions = this.#named(edit, chat);
     target.toUs = edit.toUs ?? target.toUs;
+    if (edit.details?.card) target.details = { ...target.details, card: edit.details.card };
     target.edits += 1;
     target.clearedAttempts = target.attempts;
     return target;

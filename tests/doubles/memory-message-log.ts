@@ -69,7 +69,7 @@ export class MemoryMessageLog implements MessageLog {
     const rows = [...this.#state.messages.values()].filter(
       (row) =>
         row.accountId === (accountId ?? row.accountId) &&
-        (row.state === 'received' || row.trace !== undefined),
+        (row.state === 'received' || (row.trace !== undefined && row.reason !== 'encrypted-edit')),
     );
     return inOrder(rows, { limit }).map((row): StoredMessageToRoute => {
       const { id, text, kind, media, viewOnce, details, toUs } = row;
@@ -251,6 +251,7 @@ export class MemoryMessageLog implements MessageLog {
       sentAtMs,
       stanzaOrder: _order,
       mediaRef,
+      secret: _secret,
       details,
       edits,
       ...shown

@@ -60,6 +60,7 @@ export interface MemoryMessage {
   quotedText?: string;
   media?: MediaInfo;
   mediaRef?: string;
+  secret?: Uint8Array;
   editOf?: string;
   edits: number;
   editId?: string;

@@ -259,6 +259,7 @@ export class SimNode {
       accountStore: accounts,
       journal,
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
+      findOriginal: (edit, waMessageId) => inbox.original(edit, waMessageId),
       clock: process.clock,
       log,
       versions: builtInVersion(process.clock),

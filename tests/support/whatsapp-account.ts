@@ -118,6 +118,7 @@ export class WhatsAppAccount {
         const message = this.sent.get(id);
         return message && { message };
       },
+      findOriginal: async () => undefined,
       clock: systemClock,
       versions: builtInVersion(systemClock),
       log: recordingLog(this.log),

@@ -81,10 +81,10 @@ export function endpointsOf(
     ),
     post(
       '/people/:phone/edit',
-      '{to, id, text}: changes a message',
+      '{to, id, text, encrypted?: {author: pn|lid, editor: pn|lid}}: changes a message',
       requests.edit,
-      async ({ to, id, text }, { phone }) => ({
-        id: await participants.person(phone).edit(id, text, { to: participants.recipient(to) }),
+      async ({ to, id, text, encrypted }, { phone }) => ({
+        id: await participants.person(phone).edit(id, text, { to: participants.recipient(to), encrypted }),
       }),
     ),
     post(

@@ -41,7 +41,12 @@ export const requests = {
     kind: z.enum(['plain', 'extended', 'ephemeral', 'image', 'view-once', 'document']).default('plain'),
     isCorrupt: z.boolean().optional(),
   }),
-  edit: z.strictObject({ to: z.string().min(1), id: messageId, text }),
+  edit: z.strictObject({
+    to: z.string().min(1),
+    id: messageId,
+    text,
+    encrypted: z.strictObject({ author: addressing, editor: addressing }).optional(),
+  }),
   redeliver: z.strictObject({ id: messageId }),
   habit: z.strictObject({
     receipts: z.enum(['delivery', 'read', 'none', 'hold']).optional(),

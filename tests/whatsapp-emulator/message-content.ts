@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { aesEncryptGCM, hmacSign, normalizeMessageContent, proto } from '@whiskeysockets/baileys';
+import { createCipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { normalizeMessageContent, proto } from '@whiskeysockets/baileys';
 
 /** The message that a reply quotes, or that a reaction or an edit refers to. */
 export interface MessageReference {
@@ -105,19 +105,13 @@ export function pollVote(
   const secret = poll.message.messageContextInfo?.messageSecret;
   if (!secret) throw new Error('the message is no poll');
   const selectedOptions = options.map((option) => createHash('sha256').update(option).digest());
-  const sign = Buffer.concat([Buffer.from(`${poll.id}${creator}${voter}Poll Vote`), new Uint8Array([1])]);
-  const key = hmacSign(sign, hmacSign(secret, new Uint8Array(32), 'sha256'), 'sha256');
-  const encIv = randomBytes(12);
-  const encPayload = aesEncryptGCM(
-    proto.Message.PollVoteMessage.encode({ selectedOptions }).finish(),
-    key,
-    encIv,
-    Buffer.from(`${poll.id}\u0000${voter}`),
-  );
+  const plaintext = proto.Message.PollVoteMessage.encode({ selectedOptions }).finish();
+  const original = { id: poll.id, secret, author: creator };
+  const vote = encryptWithSecret(original, voter, 'Poll Vote', plaintext, `${poll.id}\u0000${voter}`);
   return {
     pollUpdateMessage: {
       pollCreationMessageKey: { remoteJid: poll.chat, fromMe: false, id: poll.id },
-      vote: { encPayload, encIv },
+      vote,
       senderTimestampMs: Date.now(),
     },
   };
@@ -132,6 +126,61 @@ export function editedText(originalId: string, text: string, chat?: string): pro
     timestampMs: Date.now(),
   };
   return { editedMessage: { message: { protocolMessage } } };
+}
+
+/** A message whose secret encrypts its changes; `author` is the JID of its writer, as the phone writes it into the key. */
+export interface SecretMessage {
+  id: string;
+  secret: Uint8Array;
+  author: string;
+}
+
+/** A change that a phone encrypted with the secret of the changed message. */
+export function encryptedChange(
+  original: SecretMessage,
+  editor: string,
+  use: 'Message Edit' | 'Event Edit' | 'Poll Edit',
+  content: Uint8Array,
+): proto.IMessage {
+  const secretEncType = { 'Event Edit': 1, 'Message Edit': 2, 'Poll Edit': 4 }[use];
+  const targetMessageKey = { id: original.id, fromMe: true };
+  const encrypted = encryptWithSecret(original, editor, use, content);
+  return { secretEncryptedMessage: { targetMessageKey, secretEncType, ...encrypted } };
+}
+
+/** New text for a message, as phones send it since 2026. Every member of a group can make one for any message of the group. */
+export function encryptedEdit(original: SecretMessage, editor: string, text: string): proto.IMessage {
+  const { editedMessage } = editedText(original.id, text);
+  const plaintext = proto.Message.encode(editedMessage?.message ?? {}).finish();
+  return encryptedChange(original, editor, 'Message Edit', plaintext);
+}
+
+function encryptWithSecret(
+  { id, secret, author }: SecretMessage,
+  writer: string,
+  use: string,
+  plaintext: Uint8Array,
+  additional = '',
+): { encPayload: Uint8Array; encIv: Uint8Array } {
+  const key = hkdfSync('sha256', secret, '', `${id}${author}${writer}${use}`, 32);
+  const encIv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', Buffer.from(key), encIv);
+  cipher.setAAD(Buffer.from(additional));
+  const encPayload = Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+  return { encPayload, encIv };
+}
+
+/** A message with the secret that phones give each message that can be changed. */
+export function withSecret(message: proto.IMessage): proto.IMessage {
+  const content = normalizeMessageContent(message);
+  const isChange =
+    content?.protocolMessage ||
+    content?.reactionMessage ||
+    content?.pollUpdateMessage ||
+    content?.secretEncryptedMessage;
+  const { messageContextInfo } = message;
+  if (isChange || messageContextInfo?.messageSecret) return message;
+  return { ...message, messageContextInfo: { ...messageContextInfo, messageSecret: randomBytes(32) } };
 }
 
 /** Deletes an own message for everyone. */

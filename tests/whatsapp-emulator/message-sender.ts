@@ -1,7 +1,7 @@
 import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import type { Actor, ActorChat, Addressing, MessageToDevice, ReceiptToActor, ServerSide } from './actors.ts';
 import { EmulatorError } from './emulator-error.ts';
-import { stanzaAttributes } from './message-content.ts';
+import { stanzaAttributes, withSecret } from './message-content.ts';
 import type { DirectCiphertext, SignalPeer } from './signal-peer.ts';
 import type { SenderKeys } from './signal-sender-keys.ts';
 
@@ -10,6 +10,8 @@ export interface OutgoingMessage {
   id: string;
   chat: ActorChat;
   message: proto.IMessage;
+  /** what readers see, when the content is encrypted once more */
+  shown?: proto.IMessage;
   /** ms since 1970 */
   sentAtMs: number;
   /** more attributes of the stanza */
@@ -49,7 +51,8 @@ export class MessageSender {
    * @throws {EmulatorError} when a session has to be opened and a device has no keys on the server
    */
   send(outgoing: OutgoingMessage, devices: readonly string[]): Promise<void> {
-    const work = this.#tail.then(() => this.#sendNow(outgoing, devices));
+    const message = withSecret(outgoing.message);
+    const work = this.#tail.then(() => this.#sendNow({ ...outgoing, message }, devices));
     this.#tail = work.catch(() => undefined);
     return work;
   }
@@ -73,6 +76,13 @@ export class MessageSender {
     const work = this.#tail.then(() => this.#answerRetryNow(receipt));
     this.#tail = work.catch(() => undefined);
     return work;
+  }
+
+  /** The secret of a message that was sent, which all its readers have. */
+  secretOf(id: string): Uint8Array {
+    const secret = this.#sent.get(id)?.outgoing.message.messageContextInfo?.messageSecret;
+    if (!secret) throw new EmulatorError(`no message ${id} with a secret was sent lately`);
+    return secret;
   }
 
   /** Forgets all sender keys of a group; the own key is distributed again with the next message. */
@@ -140,9 +150,9 @@ export class MessageSender {
       to: device,
       chat: outgoing.chat,
       encs,
-      message: outgoing.message,
+      message: outgoing.shown ?? outgoing.message,
       sentAtMs: outgoing.sentAtMs,
-      attrs: { ...stanzaAttributes(outgoing.message), ...outgoing.attrs },
+      attrs: { ...stanzaAttributes(outgoing.shown ?? outgoing.message), ...outgoing.attrs },
     };
   }
 

@@ -58,10 +58,18 @@ export interface SayOptions {
   via?: Addressing;
   /** in a direct chat: the phone's own session of this address form; default `pn`. The other one exists from its first use. */
   session?: Addressing;
+  /** what people see of an encrypted change */
+  shown?: proto.IMessage;
   /** additional attributes of the stanza, which override its own */
   attrs?: Record<string, string>;
   /** the first delivery cannot be decrypted, and the client must request it again */
   isCorrupt?: boolean;
+}
+
+/** The addresses that a phone writes into the key of an encrypted edit. */
+export interface EditAddresses {
+  author: Addressing;
+  editor: Addressing;
 }
 
 /** When a person sends receipts: at once, after `receiptDelayMs`, never, or at `releaseReceipts`. */

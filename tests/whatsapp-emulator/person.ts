@@ -14,6 +14,7 @@ import { EmulatorError } from './emulator-error.ts';
 import {
   changeOf,
   editedText,
+  encryptedEdit,
   type MessageReference,
   plainText,
   quotedText,
@@ -23,6 +24,7 @@ import {
 import { MessageReader, receiptChat } from './message-reader.ts';
 import { MessageSender } from './message-sender.ts';
 import {
+  type EditAddresses,
   lidOf,
   newMessageId,
   type PersonOptions,
@@ -120,14 +122,26 @@ export class Person implements Actor {
     const { chat, devices } = this.#destination(options.to, options.via);
     const message = typeof content === 'string' ? textMessage(content, options.quoted) : content;
     const sentAtMs = options.timestamp ?? Date.now();
-    const { attrs, isCorrupt, session } = options;
-    await this.#sender.send({ id, chat, message, sentAtMs, attrs, isCorrupt, session }, devices);
+    const { attrs, shown, isCorrupt, session } = options;
+    await this.#sender.send({ id, chat, message, shown, sentAtMs, attrs, isCorrupt, session }, devices);
     return id;
   }
 
-  /** Changes the text of an own message. */
-  edit(id: string, text: string, options: Omit<SayOptions, 'id' | 'quoted'>): Promise<string> {
-    return this.say(editedText(id, text), options);
+  /** Changes the text of an own message; encrypted with its secret, as phones do it since 2026, when `encrypted` is given. */
+  edit(
+    id: string,
+    text: string,
+    { encrypted, ...options }: Omit<SayOptions, 'id' | 'quoted'> & { encrypted?: EditAddresses },
+  ): Promise<string> {
+    const shown = editedText(id, text);
+    if (!encrypted) return this.say(shown, options);
+    const original = { id, secret: this.secretOf(id), author: this[encrypted.author] };
+    return this.say(encryptedEdit(original, this[encrypted.editor], text), { shown, ...options });
+  }
+
+  /** The secret of an own message. All members of its group have it. */
+  secretOf(id: string): Uint8Array {
+    return this.#sender.secretOf(id);
   }
 
   /** Posts a status, which the account's devices receive as contacts of the person. */

@@ -145,6 +145,11 @@ export class Phone implements PhoneActor {
     return id;
   }
 
+  /** The secret of a message that the owner wrote on the phone. */
+  secretOf(id: string): Uint8Array {
+    return this.#sender.secretOf(id);
+  }
+
   /** The owner locks a chat on the phone, or unlocks it; linked devices learn it. */
   async lock(chat: { readonly pn: string } | { readonly jid: string }, isLocked = true): Promise<void> {
     const collection = await this.appState.lock('jid' in chat ? chat.jid : chat.pn, isLocked);

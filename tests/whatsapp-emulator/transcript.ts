@@ -21,7 +21,7 @@ export interface TranscriptEntry {
   readonly detail?: string;
   /** The stanza edits or deletes an earlier message of the client. */
   readonly isChange?: boolean;
-  /** Id of the message that it changes, when the reader could read it; `text` is its new text, none for a deletion. */
+  /** Id of the message that it changes, when its reader could read it; `text` is its new text, none for a deletion. */
   readonly changes?: string;
 }
 
@@ -83,11 +83,18 @@ export class Transcript {
     return this.#chats.get(chat)?.get(id);
   }
 
-  /** A person wrote. A repeated id (a resend) adds a line but no bubble. */
+  /** A person wrote. A repeated id (a resend) adds a line but no bubble, and a change of an earlier message none either. */
   wrote(entry: { id: string; account: string; person: string; chat: string; message: proto.IMessage }): void {
-    const text = textOf(entry.message);
-    this.#add({ kind: 'in', ...entry, text });
+    const change = changeOf(entry.message);
+    const text = change ? change.text : textOf(entry.message);
+    this.#add({ kind: 'in', ...entry, text, ...(change && { changes: change.id }) });
     const chat = this.#chat(entry.chat.endsWith('@g.us') ? entry.chat : entry.person);
+    if (change) {
+      const target = chat.get(change.id);
+      if (target && change.text === undefined) target.isDeleted = true;
+      else if (target) target.text = change.text;
+      return;
+    }
     if (!chat.has(entry.id)) chat.set(entry.id, bubble(entry.id, entry.person, entry.account, text));
   }
 

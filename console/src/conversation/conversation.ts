@@ -119,7 +119,9 @@ function received(message: Received, isGroup: boolean): Bubble {
   const { id, waMessageId, text, reason, kind, media } = message;
   const isOwner = reason === 'owner-message';
   const isNotice =
-    reason === 'group-event' || (kind === 'other' && text === '' && !media && reason !== undefined);
+    reason === 'group-event' ||
+    // Its trace says why it was not read.
+    (kind === 'other' && text === '' && !media && reason !== undefined && reason !== 'encrypted-edit');
   const isDead = message.state === 'dead';
   return {
     ...{ id, waMessageId, text, at: message.receivedAt },

@@ -49,7 +49,8 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   call: 'Una llamada o su entrada en el registro.',
   album: 'La portada de un álbum. Sus imágenes llegan como mensajes separados.',
   'status-mention': 'Se mencionó a la cuenta en un estado.',
-  'encrypted-edit': 'Una edición que WhatsApp cifra de un modo que wa2ai no lee.',
+  'encrypted-edit':
+    'Una edición cifrada que wa2ai no pudo leer o que no es del autor del mensaje. La traza dice por qué.',
   'empty-text': 'Un texto sin caracteres visibles.',
   undecryptable: 'El mensaje no se pudo descifrar. wa2ai pidió al teléfono que lo enviara otra vez.',
 

@@ -1,5 +1,16 @@
 /** Sentences of the service in Spanish, by their English form. `{}` is a value, and `{1}` the first of them. */
 export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
+  // Why an encrypted edit is not read
+  'wa2ai does not read this kind of encrypted change.': 'wa2ai no lee esta clase de cambio cifrado.',
+  'wa2ai does not have the message that the edit names.': 'wa2ai no tiene el mensaje que la edición indica.',
+  'Somebody else wrote the message. Only its author can edit it.':
+    'Otra persona escribió el mensaje. Solo su autor puede editarlo.',
+  'The message was stored without its secret, by an earlier version, or the secret was removed because of its age.':
+    'El mensaje se guardó sin su secreto, con una versión anterior, o el secreto se borró por su antigüedad.',
+  'The secret of the message does not decrypt the edit.': 'El secreto del mensaje no descifra la edición.',
+  'The decrypted edit has no content that wa2ai reads.':
+    'La edición descifrada no tiene un contenido que wa2ai lea.',
+
   // Which route takes a message
   'This rule takes the message.': 'Esta regla toma el mensaje.',
   'Not evaluated: an earlier rule took the message.': 'Sin evaluar: una regla anterior tomó el mensaje.',

@@ -173,7 +173,7 @@ async function connectAccount(
     log,
   });
   const view = deps.accounts.view.accounts.find((each) => each.accountId === accountId);
-  const provider = providerOf(view).create({ ...deps, fence, outbox, events, log });
+  const provider = providerOf(view).create({ ...deps, fence, inbox, outbox, events, log });
   const governorOf = lastGovernorOf(accountId);
   const governor = {
     settings: async () => governorOf(await deps.faceSettings.get('governor')),

@@ -4,6 +4,7 @@ import { playgroundFileId } from '../core/playground/playground-account.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
 import type { CurrentWork } from '../core/ports/current-work.ts';
+import type { Inbox } from '../core/ports/inbox.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import type { Outbox } from '../core/ports/outbox.ts';
 import type { Playground } from '../core/ports/playground.ts';
@@ -33,6 +34,7 @@ interface ProviderDeps {
   storage: StorageHealth;
   faults: FaultPoints;
   fence: Fence;
+  inbox: Pick<Inbox, 'original'>;
   outbox: Pick<Outbox, 'findByWaId'>;
   events: ProviderEvents;
   metrics: Pick<Metrics, 'observeResendRefused'>;
@@ -76,7 +78,20 @@ interface ProviderKind {
 
 /** The way into WhatsApp. */
 export const whatsApp: ProviderKind = {
-  create: ({ config, postgres, storage, faults, fence, outbox, events, metrics, versions, current, log }) => {
+  create: ({
+    config,
+    postgres,
+    storage,
+    faults,
+    fence,
+    inbox,
+    outbox,
+    events,
+    metrics,
+    versions,
+    current,
+    log,
+  }) => {
     const { accountId } = fence;
     return createBaileysProvider({
       accountId,
@@ -85,6 +100,7 @@ export const whatsApp: ProviderKind = {
       accountStore: new PostgresAccountStore(postgres, fence),
       journal: new PostgresJournal(postgres, fence),
       findSentMessage: (waMessageId) => outbox.findByWaId(accountId, waMessageId),
+      findOriginal: (edit, waMessageId) => inbox.original(edit, waMessageId),
       current,
       clock,
       log,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { InboundMessage } from '../../../router/src/core/messages/inbound-message.ts';
 import { openSecrets } from '../../../router/src/infra/storage/encryption/open-secrets.ts';
 import type { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
 import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
@@ -21,6 +22,7 @@ const SECRETS = {
   session: 'secret-session-4711',
   plaintext: 'secret-plaintext-4711',
   mediaKey: 'secret-media-key-4711',
+  message: 'secret-of-a-message-of-32-bytes.',
   upload: 'secret-upload-4711',
   header: 'secret-bearer-4711',
 };
@@ -79,7 +81,8 @@ async function store(secrets: SecretCipher): Promise<Ids> {
   });
   const media = { kind: 'image' as const, mimeType: 'image/jpeg', sizeBytes: 4, reference: SECRETS.mediaKey };
   const inbox = new PostgresInbox(postgres);
-  const { messageId } = await inbox.add(aMessage('a', aPerson(), { kind: 'image', media }), 'n1');
+  const message = aMessage('a', aPerson(), { kind: 'image', media, secret: Buffer.from(SECRETS.message) });
+  const { messageId } = await inbox.add(message, 'n1');
   const other = await inbox.add(aMessage('a', aPerson()), 'n1');
   const file = {
     media: { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 },
@@ -104,17 +107,21 @@ async function store(secrets: SecretCipher): Promise<Ids> {
       agent: { kind: 'adk', settings: { appName: 'app', headers: { authorization: SECRETS.header } } },
     },
   });
-  return { messageId: messageId ?? '', outboxId, routeId: route.id };
+  return { message, messageId, outboxId, routeId: route.id };
 }
 
 interface Ids {
+  message: InboundMessage;
   messageId: string;
   outboxId: string;
   routeId: string;
 }
 
 /** Reads the same values back through the stores. */
-async function read(postgres: Postgres, { messageId, outboxId, routeId }: Ids): Promise<typeof SECRETS> {
+async function read(
+  postgres: Postgres,
+  { message, messageId, outboxId, routeId }: Ids,
+): Promise<typeof SECRETS> {
   const keys = new PostgresKeyStore(postgres);
   const route = await new PostgresRouteStore(postgres).get(routeId);
   const keyValue = async (category: string, keyId: string) =>
@@ -125,6 +132,7 @@ async function read(postgres: Postgres, { messageId, outboxId, routeId }: Ids): 
     session: await keyValue('session', '1.0'),
     plaintext: text((await new PostgresJournal(postgres).find('a', 'h1'))?.plaintext),
     mediaKey: (await new PostgresInbox(postgres).mediaReference(messageId)) ?? '',
+    message: text((await new PostgresInbox(postgres).original(message, message.waMessageId))?.secret),
     upload: text((await new PostgresOutbox(postgres).fileOf(outboxId))?.content),
     header: JSON.stringify(route?.config ?? {}).match(/secret-bearer-4711/)?.[0] ?? '',
   };

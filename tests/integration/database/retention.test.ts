@@ -155,6 +155,21 @@ describe('retention', () => {
     expect((await runIn(91)).text).toBe(0);
   });
 
+  it('removes the secrets of messages with their texts, also of messages without text', async () => {
+    const secret = Buffer.alloc(32, 7);
+    const answeredOne = aMessage(accountId, aPerson(), { secret });
+    const { messageId } = await inbox.add(answeredOne, NODE);
+    const own = aMessage(accountId, aPerson(), { secret, ignoredReason: 'own-message' });
+    await inbox.add(own, NODE);
+    await runIn(91);
+    expect(await inbox.original(answeredOne, answeredOne.waMessageId)).toMatchObject({ secret });
+    expect(await inbox.original(own, own.waMessageId)).not.toHaveProperty('secret');
+    await inbox.finishTurn(messageId, answered([]));
+    await runIn(91);
+    expect(await inbox.original(answeredOne, answeredOne.waMessageId)).toMatchObject({ isOfSender: true });
+    expect(await inbox.original(answeredOne, answeredOne.waMessageId)).not.toHaveProperty('secret');
+  });
+
   it('removes the file descriptions of messages and the file bytes of replies with their rows', async () => {
     const media = { kind: 'image' as const, mimeType: 'image/png', sizeBytes: 3 };
     const stored = await inbox.add(

@@ -45,6 +45,13 @@ export type OwnerEffect =
   | { kind: 'pause'; forMs?: number }
   | { kind: 'resume' };
 
+/** A step of a message's trace: what was decided and why, without message text. */
+export interface TraceStep {
+  step: string;
+  outcome: string;
+  sentence: string;
+}
+
 /** A message from WhatsApp, translated, ready to be stored. Phone and LID are bare digits (no `@...`, no device). */
 export interface InboundMessage {
   accountId: string;
@@ -79,6 +86,10 @@ export interface InboundMessage {
   ownerEffect?: OwnerEffect;
   /** Set: it is stored and never answered, for this reason (own-message, too-old, status-broadcast ...). */
   ignoredReason?: string;
+  /** Why it is ignored, as a step of its trace. */
+  ignoredStep?: TraceStep;
+  /** 32 bytes, with which people encrypt edits of the message. A secret, never in a log or an API response. */
+  secret?: Uint8Array;
   /** Earlier text replaced by this edit: the WhatsApp id of the edited message. */
   editOf?: string;
   /** The WhatsApp id of the message that this one deletes for everyone. */

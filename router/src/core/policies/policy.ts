@@ -1,3 +1,4 @@
+import type { TraceStep } from '../messages/inbound-message.ts';
 import type { Route } from '../models.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { LoopChange, PendingTurn } from '../turns/turn.ts';
@@ -5,26 +6,19 @@ import type { ChatState } from './chat-state.ts';
 import type { Conversation } from './settings.ts';
 import type { Language } from './texts.ts';
 
-/** A step of the message's trace: what a policy decided and why, without message text. */
-export interface PolicyStep {
-  step: string;
-  outcome: string;
-  sentence: string;
-}
-
 /**
  * What a policy decides about a turn; `patch` has the parts of the chat's state that change when the turn ends, `turn` the
  * turn with further messages of the chat in it.
  */
 export type Decision =
-  | { kind: 'continue'; step?: PolicyStep; patch?: ChatState; loop?: LoopChange; turn?: PendingTurn }
+  | { kind: 'continue'; step?: TraceStep; patch?: ChatState; loop?: LoopChange; turn?: PendingTurn }
   /** The turn is decided about again at this time, or when something changes in the chat before. */
-  | { kind: 'wait'; untilMs: number; step: PolicyStep; patch?: undefined }
+  | { kind: 'wait'; untilMs: number; step: TraceStep; patch?: undefined }
   /** The turn ends without the agent, for this stored reason. `say`: the chat gets this text. */
   | {
       kind: 'end';
       reason: string;
-      step: PolicyStep;
+      step: TraceStep;
       say?: string;
       patch?: ChatState;
       /** The owner is asked whether the chat gets answers. */

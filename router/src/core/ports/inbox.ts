@@ -45,6 +45,14 @@ export interface Stored {
   changed?: string;
 }
 
+/** A message that an encrypted edit names. */
+export interface OriginalMessage {
+  sender: Pick<InboundMessage['sender'], 'phone' | 'lid'>;
+  /** The sender of the edit wrote it. */
+  isOfSender: boolean;
+  secret?: Uint8Array;
+}
+
 /** See `Inbox.countAttempt`. */
 export interface CountOptions {
   isDurable?: boolean;
@@ -85,6 +93,16 @@ export interface Inbox {
    * unanswered message without an answer (`deleted-by-author`).
    */
   add(message: InboundMessage, node: NodeId): Promise<Stored>;
+  /**
+   * The message of a chat with this WhatsApp id, with its secret, for an edit that somebody encrypted with it. Members of a
+   * group choose ids: that of the edit's sender comes before those of others.
+   * @param edit its chat and its sender
+   * @returns undefined when there is none
+   */
+  original(
+    edit: Pick<InboundMessage, 'accountId' | 'chat' | 'sender'>,
+    waMessageId: string,
+  ): Promise<OriginalMessage | undefined>;
   /**
    * The oldest unanswered message of the chat by stanza order. Undefined when there is none, when the chat was merged into
    * another one, or when the claim is void. When there is none the claim is released in the same transaction: a message

@@ -1,7 +1,7 @@
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
+import type { TraceStep } from '../messages/inbound-message.ts';
 import type { NoTranscript } from '../models.ts';
 import type { TranscribeSettings } from '../policies/media-fields.ts';
-import type { PolicyStep } from '../policies/policy.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Transcripts } from '../ports/transcripts.ts';
@@ -18,7 +18,7 @@ export interface TranscribeDeps {
 /** The turn with the words of its voice message as the text, and what was done, for the trace. */
 export interface Transcribed {
   turn: PendingTurn;
-  step?: PolicyStep;
+  step?: TraceStep;
 }
 
 const NOBODY_SPEAKS: NoTranscript = {
@@ -70,7 +70,7 @@ async function resultOf(
   }
 }
 
-function transcribed(): PolicyStep {
+function transcribed(): TraceStep {
   return {
     step: 'transcribe',
     outcome: 'transcribed',

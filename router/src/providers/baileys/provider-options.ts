@@ -1,8 +1,10 @@
+import type { InboundMessage } from '../../core/messages/inbound-message.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
 import type { AccountStore } from '../../core/ports/account-store.ts';
 import type { ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { CurrentWork } from '../../core/ports/current-work.ts';
+import type { OriginalMessage } from '../../core/ports/inbox.ts';
 import type { Journal } from '../../core/ports/journal.ts';
 import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
@@ -19,6 +21,8 @@ export interface BaileysProviderOptions {
   journal: Journal;
   /** The message with this WhatsApp id, for a device that could not decrypt it; undefined when unknown. */
   findSentMessage(waMessageId: string): Promise<SentMessage | undefined>;
+  /** The message that an encrypted edit names (`Inbox.original`). */
+  findOriginal(edit: InboundMessage, waMessageId: string): Promise<OriginalMessage | undefined>;
   current?: CurrentWork;
   clock: Clock;
   log: Logger;

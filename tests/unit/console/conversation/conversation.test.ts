@@ -127,6 +127,13 @@ describe('bubblesOf', () => {
     expect(bubblesOf([received('1', { reason: 'own-message', text: '' })], false)).toEqual([]);
   });
 
+  it('shows an encrypted edit that was not read as a message, whose trace says why', () => {
+    const edit = { kind: 'other', reason: 'encrypted-edit', text: '', state: 'ignored' };
+    expect(bubblesOf([received('1', edit)], false)).toMatchObject([
+      { kind: 'message', reason: 'encrypted-edit', turn: { id: '1' } },
+    ]);
+  });
+
   it('names the members of a group, and shows its events between the bubbles', () => {
     const event = { kind: 'other', reason: 'group-event', text: 'Bo left.', state: 'ignored' };
     expect(

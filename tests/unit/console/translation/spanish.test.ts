@@ -14,6 +14,7 @@ import { mistakesIn, problemSentencesIn, sentencesIn } from '../../../support/so
 
 const REST = 'router/src/infra/faces/rest';
 const CORE = 'router/src/core';
+const ENCRYPTED_EDITS = 'router/src/providers/baileys/messages/encrypted-edit.ts';
 const AGENTS = 'router/src/infra/agents';
 
 /** What people in chats read is not for the console. */
@@ -42,7 +43,9 @@ function sourceOf(...folders: string[]): string {
 
 /** The words of steps and what they came to: literals after `step:`, `outcome:` and in the types of outcomes. */
 function wordsOfTraces(): string[] {
-  const source = sourceOf(`${CORE}/policies`, `${CORE}/turns`, `${CORE}/routing`);
+  const source =
+    sourceOf(`${CORE}/policies`, `${CORE}/turns`, `${CORE}/routing`) +
+    readFileSync(join(repositoryRoot, ENCRYPTED_EDITS), 'utf8');
   const unions = [
     ...source.matchAll(/\b(?:step|outcome)\??: ((?:'[a-z-]+'(?: as const)?\s*\|?\s*)+)/g),
     ...source.matchAll(/\btype (?:RouteOutcome|FallbackRefusal) =([^;]+);/g),
@@ -80,6 +83,7 @@ describe('the Spanish texts of the service', () => {
       ...sentencesIn([`${CORE}/delivery/number-look-ups.ts`]),
       ...sentencesIn(['router/src/providers/baileys/account/account-problems.ts']),
       ...sentencesIn(['router/src/providers/baileys/account/passkey-ceremony.ts']),
+      ...sentencesIn([ENCRYPTED_EDITS]),
       ...sentencesIn([`${CORE}/cluster/cluster-view.ts`]),
       ...sentencesIn([`${REST}/guard.ts`, `${REST}/restrictions.ts`]),
       ...problemSentencesIn([REST]),

@@ -79,6 +79,7 @@ async function setup({ isLinked = true } = {}) {
     accountStore: new MemoryAccountStore(() => clock.monotonicMs()),
     journal,
     findSentMessage: async () => undefined,
+    findOriginal: async () => undefined,
     clock,
     log,
     versions: builtInVersion(clock),

@@ -7,6 +7,7 @@ import {
   HOSTED_AGENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
+  MESSAGE_SECRET_CONTEXT,
   PUSH_KEY_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
   RPC_URL_CONTEXT,
@@ -95,6 +96,14 @@ const COLUMNS: SecretColumn[] = [
     typed: (text) => text,
     identity: [],
     context: () => MEDIA_REF_CONTEXT,
+  },
+  {
+    ...asBytes,
+    table: 'message',
+    column: 'secret',
+    text: `encode(secret, 'hex')`,
+    identity: [],
+    context: () => MESSAGE_SECRET_CONTEXT,
   },
   {
     ...asText,

@@ -23,6 +23,9 @@ export function journalContext(accountId: string, ciphertextHash: string): strin
 /** `message.media_ref`: how a person's file is loaded, with its key. */
 export const MEDIA_REF_CONTEXT = 'message.media_ref';
 
+/** `message.secret`: with which people encrypt edits of the message. */
+export const MESSAGE_SECRET_CONTEXT = 'message.secret';
+
 /** `outbox_file.content`: the uploaded form of a reply's file, with its key. */
 export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
 

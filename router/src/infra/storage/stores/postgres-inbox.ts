@@ -19,6 +19,7 @@ import type {
   EndOptions,
   Inbox,
   OpenChat,
+  OriginalMessage,
   Stored,
   StoredPart,
 } from '../../../core/ports/inbox.ts';
@@ -29,7 +30,7 @@ import type {
   QueuedReply,
   TurnResult,
 } from '../../../core/turns/turn.ts';
-import { MEDIA_REF_CONTEXT } from '../encryption/secret-columns.ts';
+import { MEDIA_REF_CONTEXT, MESSAGE_SECRET_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './fence.ts';
 import { filesJson, mediaColumns, quotesJson, specialsJson } from './media-columns.ts';
@@ -109,7 +110,7 @@ export class PostgresInbox implements Inbox {
     const { accountId } = message;
     const { owner, epoch } = fenceOf(this.#fence);
     const { phone, lid, groupId } = addressColumns(message.chat);
-    const { sender, ignoredReason, ownerEffect } = message;
+    const { sender, ignoredReason, ignoredStep, ownerEffect, secret } = message;
     const isKept =
       ignoredReason === undefined ||
       ignoredReason === GROUP_EVENT ||
@@ -139,7 +140,9 @@ export class PostgresInbox implements Inbox {
           ${message.toUs ?? null}, ${storableJson(ownerEffect)}::jsonb,
           ${storableJson(details || undefined)}::jsonb,
           ${message.timerSeconds ?? null}::integer, ${ignoredReason === undefined ? (message.viewOnce ?? null) : null},
-          ${message.deletes === undefined ? null : storableId(message.deletes)})`),
+          ${message.deletes === undefined ? null : storableId(message.deletes)},
+          ${secret ? this.#postgres.secrets.sealBytes(secret, MESSAGE_SECRET_CONTEXT) : null}::bytea,
+          ${storableJson(ignoredStep && [ignoredStep])}::jsonb)`),
     );
     this.#reportMessage(message, row);
     return {
@@ -183,6 +186,34 @@ export class PostgresInbox implements Inbox {
           }),
         }),
     };
+  }
+
+  async original(
+    { accountId, chat, sender }: Pick<InboundMessage, 'accountId' | 'chat' | 'sender'>,
+    waMessageId: string,
+  ): Promise<OriginalMessage | undefined> {
+    const { phone, lid, groupId } = addressColumns(chat);
+    const [row] = await withStorage('reading the message that an edit names', () =>
+      this.#postgres.query<{
+        phone: string | null;
+        lid: string | null;
+        secret: Uint8Array | null;
+        is_of_sender: boolean;
+      }>(sql`
+        SELECT (m).sender_phone AS phone, (m).sender_lid AS lid, (m).secret, is_of_sender
+        FROM inbox_original(${accountId}, ${storableId(waMessageId)}, ${phone}, ${lid}, ${groupId},
+          ${sender.phone ?? null}, ${sender.lid ?? null})`),
+    );
+    return (
+      row && {
+        sender: {
+          ...(row.phone !== null && { phone: row.phone }),
+          ...(row.lid !== null && { lid: row.lid }),
+        },
+        isOfSender: row.is_of_sender,
+        ...(row.secret && { secret: this.#postgres.secrets.openBytes(row.secret, MESSAGE_SECRET_CONTEXT) }),
+      }
+    );
   }
 
   async nextTurn({ chatId, node, epoch }: ChatClaim): Promise<PendingTurn | undefined> {

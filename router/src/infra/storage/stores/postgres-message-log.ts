@@ -188,7 +188,8 @@ export class PostgresMessageLog implements MessageLog {
         FROM message m JOIN chat c ON c.id = m.chat_id
         WHERE ${allOf([
           sql`m.id > (SELECT max(newest.id) FROM message newest) - ${SEARCHED_IDS}::bigint`,
-          sql`(m.state = 'received' OR m.trace IS NOT NULL)`,
+          // The trace of an encrypted edit says why it was not read.
+          sql`(m.state = 'received' OR (m.trace IS NOT NULL AND m.reason IS DISTINCT FROM 'encrypted-edit'))`,
           ...ofAccount,
         ])}
         ORDER BY m.id DESC LIMIT ${limit}::integer`),

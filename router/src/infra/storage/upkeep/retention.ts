@@ -51,9 +51,9 @@ const BATCHES: Record<RetentionKind, (before: Date) => Sql> = {
       SELECT id FROM dead_letter WHERE failed_at < ${before}::timestamptz ORDER BY failed_at LIMIT ${BATCH}) RETURNING 1`,
   // The row stays, to recognize a message that WhatsApp delivers again. A dead one can be replayed while its dead letter exists.
   text: (before) => sql`
-    UPDATE message SET text = '', quoted_text = NULL, mentions = NULL, details = NULL, trace = NULL, media = NULL, media_ref = NULL WHERE id IN (
+    UPDATE message SET text = '', quoted_text = NULL, mentions = NULL, details = NULL, trace = NULL, media = NULL, media_ref = NULL, secret = NULL WHERE id IN (
       SELECT m.id FROM message m
-      WHERE m.state <> 'received' AND (m.text <> '' OR m.trace IS NOT NULL OR m.media IS NOT NULL)
+      WHERE m.state <> 'received' AND (m.text <> '' OR m.trace IS NOT NULL OR m.media IS NOT NULL OR m.secret IS NOT NULL)
         AND m.finished_at < ${before}::timestamptz
         AND (m.state <> 'dead' OR NOT EXISTS (
           SELECT 1 FROM dead_letter d WHERE d.chat_id = m.chat_id AND d.message_id = m.id))

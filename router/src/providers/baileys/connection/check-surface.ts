@@ -22,7 +22,6 @@ export const EXPORTS: Readonly<Record<string, 'function' | 'number' | 'object' |
   decodeMessageNode: 'function',
   decryptMediaRetryData: 'function',
   decryptMessageNode: 'function',
-  decryptPollVote: 'function',
   encryptMediaRetryRequest: 'function',
   generateWAMessageContent: 'function',
   getBinaryNodeChild: 'function',

@@ -6,10 +6,12 @@ import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { CurrentWork } from '../../../core/ports/current-work.ts';
+import type { OriginalMessage } from '../../../core/ports/inbox.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { SentMessage } from '../../../core/ports/outbox.ts';
 import { backoffMs } from '../../../core/retry.ts';
-import { fromBaileys } from '../messages/from-baileys.ts';
+import { encryptedEditOf, openEdit } from '../messages/encrypted-edit.ts';
+import { type FromBaileysContext, fromBaileys } from '../messages/from-baileys.ts';
 import { openVote, type PollAnswer, pollIdOf } from '../messages/poll-vote.ts';
 import { chatJidOf, messageKeyOf, type OwnJids } from './read-stanza.ts';
 
@@ -29,6 +31,8 @@ export interface CoreDeliveryOptions {
   subjectOf?(group: string): string | undefined;
   /** The message with this WhatsApp id that the account sent. Absent: votes in polls are not opened. */
   findSentMessage?(waMessageId: string): Promise<SentMessage | undefined>;
+  /** The message that an encrypted edit names (`Inbox.original`). Absent: encrypted edits are not opened. */
+  findOriginal?(edit: InboundMessage, waMessageId: string): Promise<OriginalMessage | undefined>;
   own(): OwnJids;
   /** The time of WhatsApp, which dates messages; epoch milliseconds. */
   whatsAppNow(): number;
@@ -126,7 +130,7 @@ export class CoreDelivery {
     const ownLid = parseJid(own.lid);
     const phones = await this.#phonesOf(message);
     const pollAnswer = await this.#pollAnswerOf(message);
-    const result = fromBaileys(message, {
+    const context: FromBaileysContext = {
       accountId,
       upsertType,
       stanzaOrder,
@@ -137,8 +141,24 @@ export class CoreDelivery {
       subjectOf: (group) => this.#options.subjectOf?.(group),
       ...(ownAddress?.kind === 'phone' && { ownPhone: ownAddress.phone }),
       ...(ownLid?.kind === 'lid' && { ownLid: ownLid.lid }),
-    });
-    return result.kind === 'message' ? result.message : undefined;
+    };
+    const result = fromBaileys(message, context);
+    return result.kind === 'message' ? this.#opened(message, result.message, context) : undefined;
+  }
+
+  /** An encrypted edit as a plain one, or with the step of its trace that says why it could not be opened; other messages as they are. */
+  async #opened(
+    message: WAMessage,
+    inbound: InboundMessage,
+    context: FromBaileysContext,
+  ): Promise<InboundMessage> {
+    const edit = encryptedEditOf(message);
+    const isIgnored = inbound.ignoredReason === 'encrypted-edit';
+    if (!edit || !(isIgnored || inbound.ignoredReason === 'own-message')) return inbound;
+    const opened = openEdit(edit, await this.#options.findOriginal?.(inbound, edit.of), inbound.sender);
+    if ('step' in opened) return isIgnored ? { ...inbound, ignoredStep: opened.step } : inbound;
+    const result = fromBaileys({ ...message, message: opened.message }, context);
+    return result.kind === 'message' ? result.message : inbound;
   }
 
   /** What a person chose in a poll that the account sent. */

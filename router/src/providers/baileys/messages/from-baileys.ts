@@ -121,6 +121,7 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
       ...(content.viewOnce && { viewOnce: content.viewOnce }),
       ...(isOfChat && content.timerSeconds !== undefined && { timerSeconds: content.timerSeconds }),
       ...(details && { details }),
+      ...(isOfChat && content.secret && { secret: content.secret }),
       ...(content.media && { media: withMessage(content.media, key) }),
       sentAtMs,
       stanzaOrder: ctx.stanzaOrder,

@@ -23,6 +23,8 @@ export interface MessageContent {
   quotedFrom?: string;
   /** WhatsApp id of the message that this one replaces. */
   editOf?: string;
+  /** 32 bytes, with which people encrypt edits of the message. */
+  secret?: Uint8Array;
   /** WhatsApp id of the message that this one deletes for everyone. */
   deletes?: string;
   /** WhatsApp id of the message that this one reacts to; its text is the emoji, empty when the reaction was taken back. */
@@ -55,6 +57,7 @@ const MAX_MIME_CHARS = 100;
 const MAX_FILE_NAME_CHARS = 200;
 
 const MAX_DEPTH = 12;
+const SECRET_BYTES = 32;
 
 /** A timer of WhatsApp has at most 90 days; PostgreSQL's integer takes more. */
 const MAX_TIMER_SECONDS = 1_000_000_000;
@@ -195,7 +198,7 @@ const MESSAGE_EDIT = 14;
  * @returns the content, or `skip` with a reason when it has nothing that a person wrote or did
  */
 export function readContent(message: unknown): MessageContent | { skip: string } {
-  const { node, editOf, isViewOnce, isEphemeral } = unwrap(message);
+  const { node, editOf, secret, isViewOnce, isEphemeral } = unwrap(message);
   if (!node) return { skip: 'no-content' };
   const content = readNode(node, isViewOnce);
   if ('skip' in content) return content;
@@ -210,6 +213,7 @@ export function readContent(message: unknown): MessageContent | { skip: string }
     ...content,
     ...(card && { card }),
     ...(editOf !== undefined && { editOf }),
+    ...(secret && content.ignoredReason === undefined && { secret }),
     ...(mentioned.length > 0 && { mentioned }),
     ...(quotedFrom && { quotedFrom }),
   };
@@ -307,14 +311,17 @@ function textContent(text: string, quotedText: string | undefined): MessageConte
 function unwrap(message: unknown): {
   node?: Node;
   editOf?: string;
+  secret?: Uint8Array;
   isViewOnce: boolean;
   isEphemeral: boolean;
 } {
   let node = object(message);
   let editOf: string | undefined;
+  let secret: Uint8Array | undefined;
   let isViewOnce = false;
   let isEphemeral = false;
   for (let depth = 0; node && depth < MAX_DEPTH; depth++) {
+    secret ??= secretIn(node);
     const protocol = object(node.protocolMessage);
     const edited = object(protocol?.editedMessage);
     if (protocol && edited && (protocol.type ?? MESSAGE_EDIT) === MESSAGE_EDIT) {
@@ -328,7 +335,12 @@ function unwrap(message: unknown): {
     isEphemeral ||= envelope.key === 'ephemeralMessage';
     node = envelope.inner;
   }
-  return { node, editOf, isViewOnce, isEphemeral };
+  return { node, editOf, secret, isViewOnce, isEphemeral };
+}
+
+function secretIn({ messageContextInfo }: Node): Uint8Array | undefined {
+  const secret = object(messageContextInfo)?.messageSecret;
+  return secret instanceof Uint8Array && secret.length === SECRET_BYTES ? secret : undefined;
 }
 
 function envelopeOf(node: Node): { key: Key; inner: Node } | undefined {

@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto';
-import {
-  decryptPollVote,
-  jidNormalizedUser,
-  normalizeMessageContent,
-  type WAMessage,
-} from '@whiskeysockets/baileys';
+import { jidNormalizedUser, normalizeMessageContent, proto, type WAMessage } from '@whiskeysockets/baileys';
 import type { SpecialMessage } from '../../../core/delivery/special-message.ts';
+import { decryptWithSecret } from './message-secret.ts';
 
 type Poll = Extract<SpecialMessage, { kind: 'poll' }>;
 
@@ -24,9 +20,8 @@ export function pollIdOf({ message }: WAMessage): string | undefined {
 }
 
 /**
- * Opens a vote in a poll that the account sent. The key of a vote contains the JIDs of poll and voter, by number or by LID,
- * so each known pair is used until one decrypts it.
- * @returns undefined when none of them opens it
+ * Opens a vote in a poll that the account sent.
+ * @returns undefined when it cannot be opened
  */
 export function openVote(
   { message, key }: WAMessage,
@@ -37,25 +32,27 @@ export function openVote(
   const vote = normalizeMessageContent(message ?? undefined)?.pollUpdateMessage?.vote;
   if (!vote) return undefined;
   const voters = key.participant ? [key.participant, key.participantAlt] : [key.remoteJid, key.remoteJidAlt];
-  const pollEncKey = Buffer.from(poll.secret, 'base64');
-  for (const pollCreatorJid of jids(own)) {
-    for (const voterJid of jids(voters)) {
-      try {
-        const { selectedOptions = [] } = decryptPollVote(vote, {
-          pollCreatorJid,
-          pollMsgId: pollId,
-          pollEncKey,
-          voterJid,
-        });
-        const chosen = new Set((selectedOptions ?? []).map((hash) => Buffer.from(hash).toString('hex')));
-        const options = poll.options.filter((option) => chosen.has(hashOf(option)));
-        return { pollId, question: poll.question, options };
-      } catch {
-        // Another pair of JIDs may open it.
-      }
-    }
+  const plaintext = decryptWithSecret(vote, {
+    use: 'Poll Vote',
+    secret: Buffer.from(poll.secret, 'base64'),
+    messageId: pollId,
+    authors: jids(own),
+    writers: jids(voters),
+  });
+  const selected = plaintext && selectedIn(plaintext);
+  if (!selected) return undefined;
+  const options = poll.options.filter((option) => selected.has(hashOf(option)));
+  return { pollId, question: poll.question, options };
+}
+
+/** Hashes of the chosen options. */
+function selectedIn(plaintext: Uint8Array): Set<string> | undefined {
+  try {
+    const { selectedOptions } = proto.Message.PollVoteMessage.decode(plaintext);
+    return new Set((selectedOptions ?? []).map((hash) => Buffer.from(hash).toString('hex')));
+  } catch {
+    return undefined;
   }
-  return undefined;
 }
 
 function jids(given: ReadonlyArray<string | null | undefined>): string[] {

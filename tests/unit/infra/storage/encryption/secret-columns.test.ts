@@ -4,6 +4,7 @@ import {
   FILE_CONTENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
+  MESSAGE_SECRET_CONTEXT,
   PUSH_KEY_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
   TASK_HOOK_CONTEXT,
@@ -22,6 +23,7 @@ describe('the contexts of encrypted values', () => {
       journalContext('ah', ''),
       journalContext('a","h', ''),
       MEDIA_REF_CONTEXT,
+      MESSAGE_SECRET_CONTEXT,
       FILE_CONTENT_CONTEXT,
       ROUTE_CONFIG_CONTEXT,
       TASK_HOOK_CONTEXT,
@@ -36,6 +38,7 @@ describe('the contexts of encrypted values', () => {
     expect(journalContext('sales', 'abc')).toBe('["journal","sales","abc"]');
     expect([
       MEDIA_REF_CONTEXT,
+      MESSAGE_SECRET_CONTEXT,
       FILE_CONTENT_CONTEXT,
       ROUTE_CONFIG_CONTEXT,
       TASK_HOOK_CONTEXT,
@@ -43,6 +46,7 @@ describe('the contexts of encrypted values', () => {
       PUSH_KEY_CONTEXT,
     ]).toEqual([
       'message.media_ref',
+      'message.secret',
       'outbox_file.content',
       'route.config',
       'served_task_hook.secret',

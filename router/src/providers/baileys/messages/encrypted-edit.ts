@@ -1,0 +1,101 @@
+import { normalizeMessageContent, proto, type WAMessage } from '@whiskeysockets/baileys';
+import { lidJid, phoneJid } from '../../../core/chat-id.ts';
+import type { InboundMessage, TraceStep } from '../../../core/messages/inbound-message.ts';
+import type { OriginalMessage } from '../../../core/ports/inbox.ts';
+import { MAX_ID_CHARS, readContent } from './message-content.ts';
+import { decryptWithSecret, type Encrypted, type SecretUse } from './message-secret.ts';
+import { words } from './proto-values.ts';
+
+/** A change of an earlier message, encrypted with the secret of that message. */
+export interface EncryptedEdit extends Encrypted {
+  /** WhatsApp's id of the message. */
+  of: string;
+  /** Of `SecretEncryptedMessage.SecretEncType`; newer ones than Baileys knows are numbers too. */
+  type: number;
+}
+
+type Person = InboundMessage['sender'];
+
+/** 3 is a scheduled message; 5 adds an option to a poll, which people other than its author may do. */
+const USES: Readonly<Record<number, SecretUse>> = { 1: 'Event Edit', 2: 'Message Edit', 4: 'Poll Edit' };
+
+const { MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
+
+/** The encrypted edit that a message is; undefined for any other message. */
+export function encryptedEditOf({ message }: WAMessage): EncryptedEdit | undefined {
+  const encrypted = normalizeMessageContent(message ?? undefined)?.secretEncryptedMessage;
+  if (!encrypted) return undefined;
+  const { targetMessageKey, secretEncType, encPayload, encIv } = encrypted;
+  return {
+    of: words(targetMessageKey?.id, MAX_ID_CHARS),
+    type: Number(secretEncType ?? 0),
+    encPayload,
+    encIv,
+  };
+}
+
+/**
+ * Decrypts an edit into the form of a plain one. All members of a group have the secret of a message, so an edit is only
+ * opened when its sender wrote the message.
+ * @param original the message that it names; undefined when that is not stored
+ * @param editor the sender of the edit's stanza
+ * @returns the step of the trace that says why not, when it cannot be opened
+ */
+export function openEdit(
+  edit: EncryptedEdit,
+  original: OriginalMessage | undefined,
+  editor: Person,
+): { message: proto.IMessage } | { step: TraceStep } {
+  const use = USES[edit.type];
+  if (!use) return step('unknown-kind', 'wa2ai does not read this kind of encrypted change.');
+  if (!original) return step('no-original', 'wa2ai does not have the message that the edit names.');
+  if (!original.isOfSender) {
+    return step('other-author', 'Somebody else wrote the message. Only its author can edit it.');
+  }
+  if (!original.secret) {
+    const sentence =
+      'The message was stored without its secret, by an earlier version, or the secret was removed because of its age.';
+    return step('no-secret', sentence);
+  }
+  const jids = jidsOf(editor, original.sender);
+  const owner = { use, secret: original.secret, messageId: edit.of, authors: jids, writers: jids };
+  const plaintext = decryptWithSecret(edit, owner);
+  if (!plaintext) return step('not-decrypted', 'The secret of the message does not decrypt the edit.');
+  const editedMessage = contentOf(plaintext, use);
+  if (!editedMessage) return step('no-content', 'The decrypted edit has no content that wa2ai reads.');
+  return { message: { protocolMessage: { type: MESSAGE_EDIT, key: { id: edit.of }, editedMessage } } };
+}
+
+function step(outcome: string, sentence: string): { step: TraceStep } {
+  return { step: { step: 'encrypted-edit', outcome, sentence } };
+}
+
+function jidsOf(...people: readonly Person[]): string[] {
+  const jids = people.flatMap(({ phone, lid }) => [
+    ...(lid ? [lidJid(lid)] : []),
+    ...(phone ? [phoneJid(phone)] : []),
+  ]);
+  return [...new Set(jids)];
+}
+
+/** The new content; undefined when it is nothing that a message can be edited to. */
+function contentOf(plaintext: Uint8Array, use: SecretUse): proto.IMessage | undefined {
+  const decoded = decode(proto.Message, plaintext);
+  const inner = normalizeMessageContent(decoded);
+  const content = inner?.protocolMessage ? inner.protocolMessage.editedMessage : decoded;
+  if (use === 'Event Edit' && !inner?.protocolMessage && !inner?.eventMessage) {
+    // Other clients encrypt the event alone.
+    const eventMessage = decode(proto.Message.EventMessage, plaintext);
+    return eventMessage?.name ? { eventMessage } : undefined;
+  }
+  const read = readContent(content);
+  return 'skip' in read || read.ignoredReason !== undefined ? undefined : (content ?? undefined);
+}
+
+function decode<T>(kind: { decode(bytes: Uint8Array): T }, plaintext: Uint8Array): T | undefined {
+  try {
+    return kind.decode(plaintext);
+  } catch {
+    return undefined;
+  }
+}

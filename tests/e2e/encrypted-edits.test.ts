@@ -1,0 +1,145 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestBed } from '../support/test-bed.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
+import { encryptedEdit } from '../whatsapp-emulator/message-content.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+
+let bed: TestBed;
+
+beforeAll(async () => {
+  bed = await TestBed.startPaired();
+});
+
+afterAll(async () => {
+  await bed.close();
+});
+
+/** Messages of this person wait for their end of three seconds. */
+async function someone(options: { via?: 'pn' | 'lid' } = {}): Promise<Person> {
+  const person = bed.person(options);
+  await bed.service.addRoute(person.phone, bed.agent.url, { config: { pace: { debounceMs: 3_000 } } });
+  return person;
+}
+
+const untilStored = (waMessageId: string) =>
+  bed.service.untilLog((line) => line.msg === 'message received' && line.waMessageId === waMessageId);
+
+const BY = [
+  { author: 'pn', editor: 'pn' },
+  { author: 'lid', editor: 'lid' },
+  { author: 'pn', editor: 'lid' },
+  { author: 'lid', editor: 'pn' },
+] as const;
+
+describe('an edit that the phone encrypted', () => {
+  it.each(['pn', 'lid'] as const)(
+    'replaces the text of a question by %s, in the keys of all addresses',
+    async (via) => {
+      await Promise.all(
+        BY.map(async (encrypted) => {
+          const ana = await someone({ via });
+          const first = await ana.say('first line', { to: bed.phone });
+          const id = await ana.say('tomorow?', { to: bed.phone });
+          const edit = await ana.edit(id, 'tomorrow?', { to: bed.phone, encrypted });
+          // One question with the line before it.
+          expect((await ana.nextReply()).text).toBe('Echo: first line\ntomorrow?');
+          expect(await bed.untilTurnEnded(edit)).toMatchObject({ reason: 'edit-applied', editOf: id });
+          expect(await bed.untilTurnEnded(id)).toMatchObject({
+            text: 'tomorrow?',
+            edits: 1,
+            state: 'answered',
+          });
+          expect(await bed.untilTurnEnded(first)).toMatchObject({ reason: 'merged' });
+          expect(ana.received).toHaveLength(1);
+        }),
+      );
+    },
+  );
+
+  it('is answered when it comes after the answer, also after a kill -9 between them', async () => {
+    const bo = bed.person({ via: 'lid' });
+    const id = await bo.say('nine?', { to: bed.phone });
+    expect((await bo.nextReply()).text).toBe('Echo: nine?');
+    await bed.service.end('SIGKILL');
+    const edit = await bo.edit(id, 'ten?', { to: bed.phone, encrypted: { author: 'lid', editor: 'lid' } });
+    await bed.restartService();
+    expect((await bo.nextReply()).text).toBe('Echo: ten?');
+    expect(await bed.untilTurnEnded(edit)).toMatchObject({ text: 'ten?', editOf: id, state: 'answered' });
+  });
+
+  it.each(['lid', 'pn'] as const)(
+    'counts in a group with %s addressing, and a forged one of another member changes nothing',
+    async (addressing) => {
+      const [cleo, dan] = [bed.person(), bed.person()];
+      const group = createGroup(bed.emulator, {
+        subject: 'Forum',
+        addressing,
+        members: [cleo, dan, bed.phone],
+      });
+      const config = { group: { answer: 'always' }, pace: { debounceMs: 3_000 } };
+      await bed.service.addRoute(group.jid, bed.agent.url, { config });
+      const id = await cleo.say('pay Dann', { to: group });
+      const forged: string[] = [];
+      for (const author of [cleo.lid, cleo.pn, dan.lid]) {
+        for (const editor of [cleo.lid, cleo.pn, dan.lid, dan.pn]) {
+          const content = encryptedEdit({ id, secret: cleo.secretOf(id), author }, editor, 'pay me');
+          forged.push(await dan.say(content, { to: group }));
+        }
+      }
+      const edit = await cleo.edit(id, 'pay Dan', { to: group, encrypted: { author: 'lid', editor: 'lid' } });
+      expect((await cleo.nextReply()).text).toContain('pay Dan');
+      expect(await bed.untilTurnEnded(edit)).toMatchObject({ reason: 'edit-applied' });
+      expect(await bed.untilTurnEnded(id)).toMatchObject({ text: 'pay Dan', edits: 1 });
+      for (const each of forged) {
+        expect(await bed.untilTurnEnded(each)).toMatchObject({
+          state: 'ignored',
+          reason: 'encrypted-edit',
+          text: '',
+          trace: [{ step: 'encrypted-edit', outcome: 'other-author' }],
+        });
+      }
+      expect(JSON.stringify([...cleo.received, ...dan.received].map(({ text }) => text))).not.toContain(
+        'pay me',
+      );
+    },
+  );
+
+  it('is answered in the chat of the owner with themselves', async () => {
+    const id = await bed.phone.say('note tomorow', { to: bed.phone });
+    await untilStored(id);
+    const secret = bed.phone.secretOf(id);
+    const edit = encryptedEdit({ id, secret, author: bed.phone.lid }, bed.phone.lid, 'note tomorrow');
+    const editId = await bed.phone.say(edit, { to: bed.phone });
+    await untilStored(editId);
+    expect(await bed.message(editId)).toMatchObject({ editOf: id });
+  });
+
+  it('keeps its reason when the message was stored by an earlier version, and the trace says why', async () => {
+    const eva = await someone();
+    const id = await eva.say('nine?', { to: bed.phone });
+    await untilStored(id);
+    const client = new pg.Client({ connectionString: bed.database.url });
+    await client.connect();
+    await client.query('UPDATE message SET secret = NULL WHERE wa_message_id = $1', [id]);
+    await client.end();
+    const edit = await eva.edit(id, 'ten?', { to: bed.phone, encrypted: BY[0] });
+    expect((await eva.nextReply()).text).toBe('Echo: nine?');
+    expect(await bed.untilTurnEnded(edit)).toMatchObject({
+      state: 'ignored',
+      reason: 'encrypted-edit',
+      trace: [{ step: 'encrypted-edit', outcome: 'no-secret', sentence: expect.stringContaining('secret') }],
+    });
+  });
+
+  it('shows no secret in the API or the log', async () => {
+    const finn = bed.person();
+    const id = await finn.say('hello', { to: bed.phone });
+    await finn.nextReply();
+    const secret = Buffer.from(finn.secretOf(id));
+    const shown =
+      JSON.stringify(await bed.service.api('GET', '/api/messages?limit=100')) + bed.service.output;
+    for (const form of ['hex', 'base64'] as const) expect(shown).not.toContain(secret.toString(form));
+    expect(shown).not.toContain('messageSecret');
+  });
+});
