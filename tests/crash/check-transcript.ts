@@ -32,6 +32,13 @@ export interface TranscriptCheck {
   isPassed: boolean;
 }
 
+interface Question {
+  id: string;
+  text: string;
+  /** Before its author edited it. */
+  formerTexts: string[];
+}
+
 /** Checks only the emulator's record: what people wrote and what each person saw. */
 export function checkTranscript(
   emulator: Pick<WhatsAppEmulator, 'transcript'>,
@@ -82,9 +89,17 @@ export function checkTranscript(
   return check;
 }
 
-function questions(entries: readonly TranscriptEntry[]): Array<{ id: string; text: string }> {
-  const known = new Map<string, { id: string; text: string }>();
-  for (const { id, text = '' } of entries) if (!known.has(id)) known.set(id, { id, text });
+/** What people asked, in order. A question that its author edited has its last text; an answer to a former one may be there too. */
+function questions(entries: readonly TranscriptEntry[]): Question[] {
+  const known = new Map<string, Question>();
+  for (const { id, text = '', changes } of entries) {
+    const changed = known.get(changes ?? '');
+    if (changed && changed.text !== text) {
+      changed.formerTexts.push(changed.text);
+      changed.text = text;
+    }
+    if (!changes && !known.has(id)) known.set(id, { id, text, formerTexts: [] });
+  }
   return [...known.values()];
 }
 
@@ -100,7 +115,7 @@ export function questionsIn(reply: string): string[] {
 function checkReader(
   chat: Chat,
   reader: string,
-  asked: ReadonlyArray<{ id: string; text: string }>,
+  asked: readonly Question[],
   read: readonly TranscriptEntry[],
   check: TranscriptCheck,
 ): void {
@@ -117,7 +132,11 @@ function checkReader(
     else check.repeats += 1;
     bubbles.set(id, bubble);
   }
-  const positions = new Map(asked.map(({ text }, position) => [text, position]));
+  const positions = new Map(
+    asked.flatMap(({ text, formerTexts }, position) =>
+      [text, ...formerTexts].map((each) => [each, position]),
+    ),
+  );
   const ids = new Map<string, string[]>();
   let furthest = -1;
   let furthestIds: string[] = [];
@@ -139,11 +158,12 @@ function checkReader(
       ids.set(question, [...(ids.get(question) ?? []), id]);
     }
   }
-  for (const { id, text } of asked) {
+  for (const { id, text, formerTexts } of asked) {
     const answers = ids.get(text) ?? [];
     const violation = { chat: chat.name, text, reader, ids: [id, ...answers] };
     if (answers.length === 0) check.unanswered.push(violation);
-    if (answers.length > 1) check.twice.push(violation);
+    const isTwice = [text, ...formerTexts].some((each) => (ids.get(each)?.length ?? 0) > 1);
+    if (isTwice) check.twice.push(violation);
   }
 }
 

@@ -1,9 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
+import type { EditAddresses } from '../whatsapp-emulator/person-model.ts';
 import type { Chat } from './chats.ts';
 import { questionsIn } from './check-transcript.ts';
 import type { SeededRandom } from './random.ts';
 
+/** Of the messages: written with a mistake, which an encrypted edit corrects at once. */
+const EDITED_SHARE = 0.1;
+const ADDRESSES = ['pn', 'lid'] as const;
 /** Unanswered messages of one chat at a time. */
 const MOST_OPEN_IN_A_CHAT = 4;
 
@@ -124,7 +129,13 @@ export class Conversations {
     this.#open.get(chat)?.add(text);
     this.#writing.add(chat);
     const writer = this.#random.oneOf(chat.people);
-    void writer.say(text, { to: chat.to }).then(() => {
+    const addresses = this.#random.next() < EDITED_SHARE && {
+      author: this.#random.oneOf(ADDRESSES),
+      editor: this.#random.oneOf(ADDRESSES),
+    };
+    void (
+      addresses ? writeAndEdit(writer, text, chat.to, addresses) : writer.say(text, { to: chat.to })
+    ).then(() => {
       this.#writing.delete(chat);
       this.#write();
     });
@@ -141,4 +152,14 @@ export class Conversations {
       this.#write();
     }
   }
+}
+
+async function writeAndEdit(
+  writer: Person,
+  text: string,
+  to: string,
+  encrypted: EditAddresses,
+): Promise<void> {
+  const id = await writer.say(`${text}, mistaken`, { to });
+  await writer.edit(id, text, { to, encrypted });
 }

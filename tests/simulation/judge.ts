@@ -15,7 +15,7 @@ export type ViolationKind =
   | 'answered-twice'
   | 'out-of-order'
   | 'unexpected-reply'
-  /** A reply to the text before an edit that replaced it. */
+  /** A reply to the text before an edit that replaced it, or an encrypted edit that was not read. */
   | 'edit-lost'
   /** A reply with another picture than the one sent, or without it. */
   | 'wrong-file'
@@ -123,6 +123,10 @@ function judgeMessage(
   if (rows.length > 1) report('answered-twice');
   if (row.state === 'received') return void report('unanswered');
   if (row.kind === 'undecryptable' && !message.wasDamaged) report('retry-requested');
+  if (row.reason === 'encrypted-edit') {
+    const original = [...state.messages.values()].find((each) => each.waMessageId === message.editOf);
+    if (original && original.id < row.id && original.kind !== 'undecryptable') report('edit-lost');
+  }
   if (row.reason === 'PROCESS_ENDED' && row.text !== poison) report('wrongly-suspected');
   const replies = [...state.outbox.values()].filter((reply) => reply.messageId === String(row.id));
   if (replies.length === 0) {

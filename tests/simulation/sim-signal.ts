@@ -1,12 +1,15 @@
 import { MISSING_KEYS_ERROR_TEXT, proto, type SignalRepositoryWithLIDStore } from '@whiskeysockets/baileys';
 import type { AccountSignal } from '../../router/src/providers/baileys/signal/signal-repository.ts';
 import type { SignalSteps } from '../../router/src/providers/baileys/signal/signal-steps.ts';
+import { encryptedEdit } from '../whatsapp-emulator/message-content.ts';
 
 /** What a message says. */
 export interface Content {
   text: string;
   /** WhatsApp id of the message whose text this one replaces. */
   editOf?: string;
+  /** JID of its author, when the phone encrypts the edit with the secret of that message. */
+  encryptedBy?: string;
   /** Path of a picture at WhatsApp's media server; the text is its caption. */
   file?: string;
 }
@@ -99,12 +102,15 @@ async function writeRatchet(steps: SignalSteps, chain: string, ratchet: Ratchet)
   await steps.keys.set({ [RATCHETS]: { [chain]: ratchet as unknown as string[] } });
 }
 
-/** Nothing in a simulation depends on the values of a file's keys. */
+/** Nothing in a simulation depends on the values of the keys of a file or the secret of a message. */
 const FILE_KEY = new Uint8Array(32).fill(7);
 
-function messageOf({ text, editOf, file }: Content): proto.IMessage {
+function messageOf({ text, editOf, encryptedBy, file }: Content): proto.IMessage {
   const message = file === undefined ? { conversation: text } : { imageMessage: pictureOf(text, file) };
-  if (editOf === undefined) return message;
+  if (editOf === undefined) return { ...message, messageContextInfo: { messageSecret: FILE_KEY } };
+  if (encryptedBy !== undefined) {
+    return encryptedEdit({ id: editOf, secret: FILE_KEY, author: encryptedBy }, encryptedBy, text);
+  }
   return { protocolMessage: { type: MESSAGE_EDIT, key: { id: editOf }, editedMessage: message } };
 }
 

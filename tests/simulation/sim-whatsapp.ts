@@ -186,11 +186,11 @@ export class SimWhatsApp {
     });
   }
 
-  #enqueue({ id, chat, sender, isByLid, text, editOf, file }: Draft, isDamaged: boolean): void {
+  #enqueue({ id, chat, sender, isByLid, text, editOf, encryptedBy, file }: Draft, isDamaged: boolean): void {
     const chain = `${chat}/${sender}`;
     const number = this.#sending.get(chain) ?? 0;
     this.#sending.set(chain, number + 1);
-    const ciphertext = { chain, number, content: { text, editOf, file } };
+    const ciphertext = { chain, number, content: { text, editOf, encryptedBy, file } };
     this.#lastSerial += 1;
     const stanza: SimStanza = {
       serial: this.#lastSerial,

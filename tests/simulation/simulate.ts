@@ -10,7 +10,7 @@ import { SimMediaServer } from './sim-media-server.ts';
 import { type Safeguard, SimNode, seedOf } from './sim-node.ts';
 import { SimProcess } from './sim-process.ts';
 import { NEW_RATCHET, RATCHETS, type Ratchet } from './sim-signal.ts';
-import { type ClientFrame, type Refusals, type SimConnection, SimWhatsApp } from './sim-whatsapp.ts';
+import { type ClientFrame, lidOf, type Refusals, type SimConnection, SimWhatsApp } from './sim-whatsapp.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { installVirtualTimers } from './virtual-timers.ts';
 
@@ -312,7 +312,9 @@ class World {
     const isDamaged = this.#faults.happens(this.#damagedShare);
     const isByLid = this.#random.next() < 0.5;
     const text = `message ${this.#written}`;
-    whatsapp.write({ id, chat, sender, isByLid, text, editOf, file }, isDamaged);
+    const isEncrypted = editOf !== undefined && this.#written % 2 === 0;
+    const encryptedBy = isEncrypted ? (isByLid ? lidOf(sender) : sender) : undefined;
+    whatsapp.write({ id, chat, sender, isByLid, text, editOf, encryptedBy, file }, isDamaged);
   }
 
   /** Every chat of every account. */

@@ -56,6 +56,22 @@ describe('checkTranscript', () => {
     });
   });
 
+  it('wants an answer to the last text of a question, and takes one to a former text before it', () => {
+    says('q1', 'on');
+    says('q1e', 'one', { changes: 'q1' });
+    says('q2', 'two');
+    reads('r1', 'Echo: on');
+    expect(verdictOn(direct)).toMatchObject({ messages: 2, unanswered: [{ text: 'one' }, { text: 'two' }] });
+    reads('r2', 'Echo: one');
+    reads('r3', 'Echo: two');
+    expect(verdictOn(direct)).toMatchObject({ isPassed: true });
+    reads('r4', 'Echo: on');
+    expect(verdictOn(direct)).toMatchObject({
+      twice: [{ ids: ['q1', 'r2'] }],
+      outOfOrder: [{ ids: ['r4', 'r3', 'q2'] }],
+    });
+  });
+
   it('takes the last edit of a message for its text, and a deleted message for none', () => {
     const edits = (of: string, text: string | undefined) =>
       add('read', `e${entries.length}`, { text, detail: 'read', isChange: true, changes: of });
