@@ -1,4 +1,4 @@
-import type { WAMessage } from '@whiskeysockets/baileys';
+import { decryptPollVote, type WAMessage } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
 import { openVote, pollIdOf } from '../../../../../router/src/providers/baileys/messages/poll-vote.ts';
 import { pollVote } from '../../../../whatsapp-emulator/message-content.ts';
@@ -34,6 +34,12 @@ describe('openVote', () => {
       question: 'When?',
       options: ['Mon', 'Wed'],
     });
+  });
+
+  it('uses the key that Baileys derives', () => {
+    const given = vote(['Mon'], { creator: own, voter: anaLid }).message?.pollUpdateMessage?.vote ?? {};
+    const context = { pollCreatorJid: own, pollMsgId: '3EB0P', pollEncKey: secret, voterJid: anaLid };
+    expect(decryptPollVote(given, context).selectedOptions).toHaveLength(1);
   });
 
   it('opens the vote of a member of a group', () => {
