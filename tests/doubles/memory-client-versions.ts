@@ -75,7 +75,7 @@ export function builtInVersion(clock: Clock): ClientVersions {
   return new ClientVersions({
     setting: 'built-in',
     url: 'http://127.0.0.1/sw.js',
-    fetchPage: async () => ({ kind: 'fault', detail: 'no look-up is made' }),
+    ways: async () => [],
     store: new MemoryClientVersions(clock),
     clock,
     log: quietLog,

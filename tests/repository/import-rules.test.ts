@@ -203,6 +203,8 @@ describe('imports', () => {
 const OTHER_SENDERS = [
   'router/src/infra/agents/transport/bounded-fetch.ts',
   'router/src/infra/agents/transport/egress.ts',
+  // WhatsApp's servers, through the proxy of an account.
+  'router/src/providers/baileys/connection/account-proxy.ts',
   // WhatsApp's file servers.
   'router/src/providers/baileys/media/media-download.ts',
   // Programs that wa2ai has just started; with the mark.

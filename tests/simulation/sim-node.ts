@@ -194,7 +194,7 @@ export class SimNode {
       environment: 'lab',
       media: new StoredMedia({
         inbox: this.session.inbox,
-        download: (reference) => mediaServer.download(process, reference),
+        download: ({ reference }) => mediaServer.download(process, reference),
         reload: async () => undefined,
         links: { isOn: false, urlOf: async () => undefined, open: async () => 'unknown' },
         log: simLogger(this.#deps.log, process.name),

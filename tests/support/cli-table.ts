@@ -32,6 +32,11 @@ export const CLI_TABLE: Readonly<Record<string, TableEntry>> = {
   'wa2ai accounts list': { wrong: ['all'] },
   'wa2ai accounts add': { args: ['second'], wrong: [] },
   'wa2ai accounts remove': { args: ['nobody'], notFound: ['nobody'], wrong: [] },
+  'wa2ai accounts proxy': {
+    args: ['nobody', '--remove'],
+    notFound: ['nobody', '--remove'],
+    wrong: ['nobody'],
+  },
   'wa2ai accounts restart': { args: ['nobody'], notFound: ['nobody'], wrong: [] },
   'wa2ai accounts logout': { args: ['nobody'], notFound: ['nobody'], wrong: [] },
   'wa2ai chats list': { wrong: ['--access', 'maybe'] },

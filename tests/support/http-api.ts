@@ -125,6 +125,8 @@ export interface HttpApi {
   accounts: FakeAccounts;
   accountStore: MemoryAccountStore;
   messageLog: FakeMessageLog;
+  /** The proxies of accounts, by id. */
+  proxyUrls: Map<string, string>;
   metrics: Metrics;
   routes: RouteStore;
   /** What went on its way to WhatsApp. */
@@ -221,6 +223,15 @@ export async function startHttpApi(
   accounts.set();
   const hosted = new HostedAgentsOnDouble();
   const messageLog = new FakeMessageLog();
+  const proxyUrls = new Map<string, string>();
+  const proxies = {
+    urlOf: async (accountId: string) => proxyUrls.get(accountId),
+    set: async (accountId: string, url: string | undefined) => {
+      if (url === undefined) proxyUrls.delete(accountId);
+      else proxyUrls.set(accountId, url);
+      return accounts.get(accountId) !== undefined;
+    },
+  };
   const clock = { nowMs: Date.parse('2026-01-02T03:04:05.000Z') };
   const metrics = createMetrics({
     messageLog,
@@ -450,6 +461,7 @@ export async function startHttpApi(
         answer,
       );
     },
+    proxies,
     deleteAccount: (accountId) => accounts.delete(accountId),
     storage: {
       check: async () => {
@@ -494,6 +506,7 @@ export async function startHttpApi(
     accounts,
     accountStore,
     messageLog,
+    proxyUrls,
     metrics,
     routes,
     sent,

@@ -1,10 +1,13 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** A self-signed certificate for 127.0.0.1 and its key, both PEM. For tests: created each time, trusted by nothing else. */
+/** A self-signed certificate for 127.0.0.1 and a name, and its key, both PEM. For tests: created each time, trusted by nothing else. */
 export interface TestCertificate {
   cert: string;
   key: string;
 }
+
+/** A name of the media host that no resolver knows: only a proxy leads there. */
+export const MEDIA_NAME = 'media.whatsapp.invalid';
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 const ECDSA_WITH_SHA256 = oid('2a8648ce3d040302');
@@ -13,16 +16,16 @@ const SUBJECT_ALT_NAME = oid('551d11');
 const BASIC_CONSTRAINTS = oid('551d13');
 
 /** Writes X.509 by hand (RFC 5280), because Node makes keys and signatures and no certificates. */
-export function makeTestCertificate(nowMs = Date.now()): TestCertificate {
+export function makeTestCertificate(commonName = 'wa2ai emulated media host, test only'): TestCertificate {
+  const nowMs = Date.now();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const name = sequence(
-    set(sequence(COMMON_NAME, tagged(0x0c, Buffer.from('wa2ai emulated media host, test only')))),
-  );
+  const name = sequence(set(sequence(COMMON_NAME, tagged(0x0c, Buffer.from(commonName)))));
   const serial = tagged(0x02, Buffer.concat([Buffer.from([0x01]), randomBytes(8)]));
   const address = tagged(0x87, Buffer.from([127, 0, 0, 1]));
+  const hostName = tagged(0x82, Buffer.from(MEDIA_NAME));
   const extensions = sequence(
     sequence(BASIC_CONSTRAINTS, tagged(0x04, sequence(tagged(0x01, Buffer.from([0xff]))))),
-    sequence(SUBJECT_ALT_NAME, tagged(0x04, sequence(address))),
+    sequence(SUBJECT_ALT_NAME, tagged(0x04, sequence(address, hostName))),
   );
   const body = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),

@@ -42,8 +42,10 @@ const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
  * `media_conn` gave, and down by their path. Clients trust it through NODE_EXTRA_CA_CERTS = `caFile`.
  */
 export class MediaHost {
-  /** `127.0.0.1:PORT`, as `media_conn` names it. */
+  /** `127.0.0.1:PORT`. */
   readonly hostname: string;
+  /** What `media_conn` names instead, while set. */
+  announced: string | undefined;
   /** PEM file of the certificate. */
   readonly caFile: string;
   readonly faults: MediaFaults = { stalledDownloads: 0, corruptedDownloads: 0, failedUploads: 0 };
@@ -91,7 +93,7 @@ export class MediaHost {
 
   /** The response to a client's `media_conn` query. */
   connectionNode(): BinaryNode {
-    const hostname = this.hostname;
+    const hostname = this.announced ?? this.hostname;
     return node('media_conn', { auth: this.#auth, ttl: '300', auth_ttl: '300', max_buckets: '12' }, [
       node('host', { hostname, maxContentLengthBytes: '104857600' }),
     ]);

@@ -155,6 +155,7 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   UNSUPPORTED_MEDIA_TYPE: 'El tipo o la codificación del cuerpo no se acepta.',
   INTERNAL: 'Un fallo interno de wa2ai. El registro tiene la causa.',
   ACCOUNT_NOT_HELD: 'Ningún nodo ejecuta la cuenta en este momento. Inténtelo otra vez.',
+  PROXY_FAILED: 'El proxy de la cuenta no conecta con WhatsApp. No se envió nada.',
   NOT_CONNECTED: 'La cuenta no está conectada a WhatsApp. No se envió nada.',
   CREDENTIALS_DAMAGED: 'Las credenciales guardadas de la cuenta no se pueden leer.',
 

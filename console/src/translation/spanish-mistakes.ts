@@ -7,6 +7,25 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
   'cannot be shown with {}': 'no se puede mostrar con {1}',
   'cannot restrict the scope {}: its calls concern every chat, route and account':
     'no puede limitar el permiso {1}: sus llamadas conciernen a todos los chats, rutas y cuentas',
+  'cannot be set for the playground, which has no connection':
+    'no se puede indicar para el playground, que no tiene conexión',
+  'has a % in user name or password that is not written as %25':
+    'tiene un % en el usuario o la contraseña que no está escrito como %25',
+  'has a colon in the user name, which HTTP proxies cannot read':
+    'tiene dos puntos en el usuario, que los proxies HTTP no pueden leer',
+  'has a control character in user name or password':
+    'tiene un carácter de control en el usuario o la contraseña',
+  'has a password without a user name': 'tiene una contraseña sin usuario',
+  'has a user name or password of more than {} bytes':
+    'tiene un usuario o una contraseña de más de {1} bytes',
+  'is not a URL, such as http://user:password@proxy.example:3128':
+    'no es una URL, como http://user:password@proxy.example:3128',
+  'must begin with http://, https:// or socks5://': 'debe empezar por http://, https:// o socks5://',
+  'must end after the host and port': 'debe terminar después del host y el puerto',
+  'must have a port above 0': 'debe tener un puerto mayor que 0',
+  'must have its user name and password, because the address has changed':
+    'debe tener su usuario y su contraseña, porque la dirección ha cambiado',
+  'must name a host': 'debe nombrar un host',
   'has a name that is not allowed': 'tiene un nombre que no se permite',
   'has no quote and no mention': 'no tiene ni cita ni mención',
   'is for one chat: it is always checked before a route for *':

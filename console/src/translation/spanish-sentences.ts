@@ -163,6 +163,16 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'The phone did not continue within 2 minutes.': 'El teléfono no continuó en 2 minutos.',
   'The codes were not compared within 2 minutes.': 'Los códigos no se compararon en 2 minutos.',
   'WhatsApp did not link the account within 2 minutes.': 'WhatsApp no vinculó la cuenta en 2 minutos.',
+  'The proxy of this account refuses its user name or password.':
+    'El proxy de esta cuenta rechaza su usuario o su contraseña.',
+  'The proxy of this account asks for a user name and password.':
+    'El proxy de esta cuenta pide usuario y contraseña.',
+  'The proxy of this account does not connect to WhatsApp ({}).':
+    'El proxy de esta cuenta no conecta con WhatsApp ({1}).',
+  'The proxy of this account did not answer within {} s.': 'El proxy de esta cuenta no respondió en {1} s.',
+  'The proxy of this account does not answer ({}).': 'El proxy de esta cuenta no responde ({1}).',
+  'The proxy of this account closed the connection, or is not a proxy of this kind.':
+    'El proxy de esta cuenta cerró la conexión, o no es un proxy de este tipo.',
   'WhatsApp ended the link ({}).': 'WhatsApp terminó el vínculo ({1}).',
   'WhatsApp limits the rate of messages (429).': 'WhatsApp limita la frecuencia de los mensajes (429).',
   'WhatsApp limits this account ({}).': 'WhatsApp limita esta cuenta ({1}).',

@@ -17,6 +17,7 @@ import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.t
 import { PostgresDrafts } from '../infra/storage/stores/postgres-drafts.ts';
 import { PostgresInbox } from '../infra/storage/stores/postgres-inbox.ts';
 import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import type { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import type { ClientVersions } from '../providers/baileys/connection/client-versions.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
@@ -37,6 +38,7 @@ export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
   config: Config;
   faults: FaultPoints;
   versions: ClientVersions;
+  proxies: AccountProxies;
   /** Address of the pages. */
   url: string;
   log: Logger;

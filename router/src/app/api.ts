@@ -43,6 +43,7 @@ import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { FilesToSend } from '../infra/media/files-to-send.ts';
 import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { aliasesOf } from '../infra/storage/stores/chat-aliases.ts';
+import { PostgresAccountProxies } from '../infra/storage/stores/postgres-account-proxies.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresAuditLog } from '../infra/storage/stores/postgres-audit-log.ts';
 import { PostgresChatStore } from '../infra/storage/stores/postgres-chat-store.ts';
@@ -240,6 +241,7 @@ export async function openApi(
     replayDeadLetters: (filter, limit) => replayDeadLetters(replay, filter, limit),
     storage,
     deadLetters: replay.deadLetters,
+    proxies: new PostgresAccountProxies(postgres),
     // A new id: an account of this name may have been deleted before.
     deleteAccount: (accountId) =>
       tasks.start('delete-account', `delete-account:${accountId}:${randomUUID()}`, { accountId }),

@@ -1,6 +1,8 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { listenHttp } from '../infra/faces/rest/http-listener.ts';
+import { PostgresAccountProxies } from '../infra/storage/stores/postgres-account-proxies.ts';
+import { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import { createA2a } from './a2a.ts';
 import { createAccounts } from './accounts.ts';
 import type { Beginning } from './beginning.ts';
@@ -51,6 +53,8 @@ export async function createApp(
 
   try {
     const database = await started(openStorage(config, log, await beginning.database));
+    const proxyUrls = new PostgresAccountProxies(database.postgres);
+    const proxies = new AccountProxies((accountId) => proxyUrls.urlOf(accountId));
     const clusterPart = createCluster(config, database, log);
     const hostingPart = createHosting(config, { ...database, ...clusterPart.parts }, log);
     // Both wait for the database only. A failure waits for the other one: it is stopped after its start.
@@ -60,7 +64,7 @@ export async function createApp(
     ]);
     const [cluster, hosting] = [resultOf(clusterStart), resultOf(hostingStart)];
     const turns = await started(
-      createTurns(config, { ...database, ...cluster, ...hosting, current: watchdog }, faults, log),
+      createTurns(config, { ...database, ...cluster, ...hosting, proxies, current: watchdog }, faults, log),
     );
     const answering = { ...database, ...cluster, ...hosting, ...turns };
     const common = { ...answering, ...createHostedAgents(answering, log) };
@@ -70,7 +74,7 @@ export async function createApp(
       ...createNpc(config, delivering, log),
       ...createA2a(delivering, log),
     };
-    const clientVersions = createClientVersions(config, database, log);
+    const clientVersions = createClientVersions(config, { ...database, proxies }, log);
     const tasks = createTasks(parts, log);
     const webhooks = createWebhooks(parts, log);
     const listener = await listenHttp({ config, log: log.child({ mod: 'http' }) });
@@ -80,7 +84,7 @@ export async function createApp(
     let api: { stop(): Promise<void> } | undefined;
     stops.push(async () => api?.stop());
     const { untilSettled } = await started(
-      createAccounts({ ...parts, ...clientVersions.parts, config, faults, url, log }),
+      createAccounts({ ...parts, ...clientVersions.parts, proxies, config, faults, url, log }),
     );
     // Loading and building the API takes as long as connecting: people wait for their answers, requests wait until it is there.
     await untilSettled();

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { MediaError } from '../core/errors.ts';
+import { MediaError, Wa2aiError } from '../core/errors.ts';
 import { playgroundFileId } from '../core/playground/playground-account.ts';
 import type { Fence } from '../core/ports/account-lease.ts';
 import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
@@ -14,12 +14,15 @@ import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock as clock } from '../infra/clock/system-clock.ts';
 import type { Metrics } from '../infra/faces/rest/metrics/metrics.ts';
 import type { Postgres } from '../infra/storage/postgres.ts';
+import { PostgresAccountProxies } from '../infra/storage/stores/postgres-account-proxies.ts';
 import { PostgresAccountStore } from '../infra/storage/stores/postgres-account-store.ts';
 import { PostgresClientVersions } from '../infra/storage/stores/postgres-client-versions.ts';
 import { PostgresJournal } from '../infra/storage/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/storage/stores/postgres-key-store.ts';
 import { PostgresPlayground } from '../infra/storage/stores/postgres-playground.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
+import type { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
+import type { FetchPage } from '../providers/baileys/connection/client-revision.ts';
 import { ClientVersions } from '../providers/baileys/connection/client-versions.ts';
 import { downloadMedia } from '../providers/baileys/media/media-download.ts';
 import { PlaygroundProvider } from '../providers/playground/playground-provider.ts';
@@ -39,6 +42,7 @@ interface ProviderDeps {
   events: ProviderEvents;
   metrics: Pick<Metrics, 'observeResendRefused'>;
   versions: ClientVersions;
+  proxies: AccountProxies;
   bus: ClusterParts['bus'];
   current: CurrentWork;
   log: Logger;
@@ -47,15 +51,41 @@ interface ProviderDeps {
 /** The versions of WhatsApp Web that accounts announce; look-ups begin with its start. */
 export function createClientVersions(
   config: Config,
-  { postgres }: { postgres: Postgres },
+  { postgres, proxies }: { postgres: Postgres; proxies: AccountProxies },
   log: Logger,
 ): Part<{ versions: ClientVersions }> {
   // The address is the operator's; the policy is for those of agents.
   const egress = new Egress('any');
+  const direct: FetchPage = (url, options) => boundedFetch(url, { method: 'GET', ...options }, egress);
+  const wayOf =
+    (accountId: string): FetchPage =>
+    async (url, options) => {
+      try {
+        const proxy = await proxies.of(accountId);
+        if (!proxy) return await direct(url, options);
+        const { dispatcher } = proxy;
+        return await boundedFetch(
+          url,
+          { method: 'GET', ...options },
+          { dispatcher, refusalOfUrl: () => undefined },
+        );
+      } catch (error) {
+        if (!(error instanceof Wa2aiError)) throw error;
+        return { kind: 'fault', detail: error.message };
+      }
+    };
+  const ways = async (accountIds?: ReadonlySet<string>) => {
+    const accounts = (await new PostgresAccountProxies(postgres).list()).filter(
+      ({ accountId }) => accountIds?.has(accountId) ?? true,
+    );
+    const withProxy = accounts.filter(({ hasProxy }) => hasProxy).map(({ accountId }) => wayOf(accountId));
+    // WhatsApp sees this machine anyway when an account connects directly.
+    return withProxy.length < accounts.length ? [direct, ...withProxy] : withProxy;
+  };
   const versions = new ClientVersions({
     setting: config.whatsappVersion,
     url: config.whatsappVersionUrl,
-    fetchPage: (url, options) => boundedFetch(url, { method: 'GET', ...options }, egress),
+    ways,
     store: new PostgresClientVersions(postgres),
     clock,
     log: log.child({ mod: 'whatsapp-version' }),
@@ -68,12 +98,15 @@ export function createClientVersions(
   };
 }
 
+/** How a file is downloaded; `proxy`: of the account, absent: directly. */
+type DownloadBy = Pick<Parameters<typeof downloadMedia>[1], 'proxy' | 'signal'>;
+
 /** A way to people. */
 interface ProviderKind {
   /** An account on this node, not connected yet. */
   create(deps: ProviderDeps): ChatProvider;
   /** The bytes of a file that a message refers to. @throws {MediaError} */
-  downloadMedia(config: Config, reference: string, signal?: AbortSignal): Promise<Uint8Array>;
+  downloadMedia(config: Config, reference: string, options?: DownloadBy): Promise<Uint8Array>;
 }
 
 /** The way into WhatsApp. */
@@ -89,6 +122,7 @@ export const whatsApp: ProviderKind = {
     events,
     metrics,
     versions,
+    proxies,
     current,
     log,
   }) => {
@@ -106,6 +140,7 @@ export const whatsApp: ProviderKind = {
       log,
       whatsappWsUrl: config.whatsappWsUrl,
       versions,
+      proxy: () => proxies.of(accountId),
       maxMessageAgeMs: config.maxMessageAgeMs,
       pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
       storage,
@@ -114,10 +149,10 @@ export const whatsApp: ProviderKind = {
       onResendRefused: () => metrics.observeResendRefused(accountId),
     });
   },
-  downloadMedia: (config, reference, signal) =>
+  downloadMedia: (config, reference, options) =>
     downloadMedia(reference, {
+      ...options,
       clock,
-      signal,
       host: config.whatsappMediaHost,
       timeoutMs: config.mediaTimeoutMs,
     }),
@@ -142,14 +177,24 @@ export function providerOf(account: { provider?: 'playground' } | undefined): Pi
   return account?.provider === 'playground' ? playground : whatsApp;
 }
 
-/** The bytes of a file that a message of WhatsApp or of the playground refers to. @throws {MediaError} */
+/**
+ * The bytes of a file that a message of WhatsApp or of the playground refers to.
+ * @throws {MediaError} {StorageUnavailableError}
+ */
 export async function loadFile(
-  { config, playground }: { config: Config; playground: Pick<Playground, 'file'> },
-  reference: string,
-  signal?: AbortSignal,
+  {
+    config,
+    playground,
+    proxies,
+  }: { config: Config; playground: Pick<Playground, 'file'>; proxies: Pick<AccountProxies, 'of'> },
+  { accountId, reference }: { accountId: string; reference: string },
+  signal: AbortSignal,
 ): Promise<Uint8Array> {
   const id = playgroundFileId(reference);
-  if (id === undefined) return whatsApp.downloadMedia(config, reference, signal);
+  if (id === undefined) {
+    const proxy = await proxies.of(accountId);
+    return whatsApp.downloadMedia(config, reference, { signal, ...(proxy && { proxy }) });
+  }
   const file = await playground.file(id);
   if (!file) throw new MediaError('MEDIA_GONE', 'The file was deleted with its chat of the playground.');
   return file.bytes;

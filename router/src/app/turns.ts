@@ -72,6 +72,7 @@ import { PostgresRemoteTasks } from '../infra/storage/stores/postgres-remote-tas
 import { PostgresReplyTokens } from '../infra/storage/stores/postgres-reply-tokens.ts';
 import { PostgresRouteStore } from '../infra/storage/stores/postgres-route-store.ts';
 import { PostgresStats } from '../infra/storage/stores/postgres-stats.ts';
+import type { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { FaultPoints } from './fault-points.ts';
@@ -150,8 +151,9 @@ export function createTurns(
     placement,
     registry,
     hosting,
+    proxies,
     current,
-  }: DatabaseParts & ClusterParts & HostingParts & { current: CurrentWork },
+  }: DatabaseParts & ClusterParts & HostingParts & { proxies: AccountProxies; current: CurrentWork },
   faults: FaultPoints,
   log: Logger,
 ): Part<TurnParts> {
@@ -208,7 +210,7 @@ export function createTurns(
   const media = new StoredMedia({
     inbox,
     links,
-    download: (reference, signal) => loadFile({ config, playground }, reference, signal),
+    download: (file, signal) => loadFile({ config, playground, proxies }, file, signal),
     // Only the node with the account's connection can ask the phone for a file that WhatsApp deleted.
     reload: async (accountId, reference) => registry.provider(accountId)?.reloadMedia(reference),
     ...(config.media.storesReceived && { files: new PostgresMessageFiles(postgres) }),

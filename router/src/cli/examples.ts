@@ -14,6 +14,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai accounts list': ['wa2ai accounts list'],
   'wa2ai accounts add': ['wa2ai accounts add sales'],
   'wa2ai accounts remove': ['wa2ai accounts remove sales'],
+  'wa2ai accounts proxy': ['wa2ai accounts proxy sales proxy-url', 'wa2ai accounts proxy sales --remove'],
   'wa2ai accounts restart': ['wa2ai accounts restart sales'],
   'wa2ai accounts logout': ['wa2ai accounts logout sales'],
   'wa2ai chats list': ['wa2ai chats list --search ana --unanswered'],

@@ -91,6 +91,21 @@ export class NotConnectedError extends Wa2aiError {
   }
 }
 
+/**
+ * The proxy of an account does not connect to WhatsApp; nothing was sent. It has no cause: the errors of proxy clients quote
+ * addresses and passwords.
+ */
+export class ProxyFailedError extends Wa2aiError {
+  /** The proxy answered, and refused. */
+  readonly isRefusal: boolean;
+
+  /** @param message without the address of the proxy */
+  constructor(message: string, { isRefusal }: { isRefusal: boolean }) {
+    super('PROXY_FAILED', 'retry', message);
+    this.isRefusal = isRefusal;
+  }
+}
+
 /** This node has lost the lease of the account; nothing was stored or sent. */
 export class LeaseLostError extends StorageUnavailableError {
   constructor(accountId: string) {

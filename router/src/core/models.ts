@@ -295,6 +295,7 @@ export type AccountState =
   | 'connecting'
   | 'open'
   | 'waiting'
+  | 'proxy-failed'
   | 'logged-out'
   | 'replaced'
   | 'outdated'

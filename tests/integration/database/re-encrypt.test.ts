@@ -7,6 +7,7 @@ import { reEncrypt } from '../../../router/src/infra/storage/encryption/re-encry
 import { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
 import { pushKeyCipher } from '../../../router/src/infra/storage/encryption/secret-columns.ts';
 import { NpcSettingsStore } from '../../../router/src/infra/storage/stores/npc-settings-store.ts';
+import { PostgresAccountProxies } from '../../../router/src/infra/storage/stores/postgres-account-proxies.ts';
 import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -66,6 +67,32 @@ describe('reEncrypt', () => {
     expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
     expect((await signingKey(settings, pushKeyCipher(cipherOf(current)))).keySet()).toEqual(made.keySet());
     expect(await settings.get('npc')).toEqual({ pem: 'not a secret' });
+  });
+
+  it('encrypts the proxies of accounts, each for its account only', async () => {
+    const url = 'socks5://router:a-password@proxy.test:1080';
+    const proxiesOf = (secrets: SecretCipher) => new PostgresAccountProxies(database.open({ secrets }));
+    const stored = async () =>
+      (await client.query<{ proxy: string }>('SELECT proxy FROM account WHERE proxy IS NOT NULL')).rows;
+    await client.query(`INSERT INTO account (id, updated_at) VALUES ('shop', now()), ('other', now())`);
+    expect(await proxiesOf(cipherOf(former)).set('shop', url)).toBe(true);
+    expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
+    expect(JSON.stringify(await stored())).not.toMatch(/router|a-password|proxy\.test/);
+    const proxies = proxiesOf(cipherOf(current));
+    expect(await proxies.urlOf('shop')).toBe(url);
+    expect(await proxies.urlOf('other')).toBeUndefined();
+    expect(await proxies.list()).toEqual([
+      { accountId: 'other', hasProxy: false },
+      { accountId: 'shop', hasProxy: true },
+    ]);
+    await client.query(
+      `UPDATE account SET proxy = (SELECT proxy FROM account WHERE id = 'shop') WHERE id = 'other'`,
+    );
+    await expect(proxies.urlOf('other')).rejects.toMatchObject({ code: 'STORAGE_DAMAGED' });
+    expect(await proxies.set('shop', undefined)).toBe(true);
+    expect(await proxies.urlOf('shop')).toBeUndefined();
+    expect(await proxies.set('nobody', url)).toBe(false);
+    await client.query(`DELETE FROM account WHERE id IN ('shop', 'other')`);
   });
 
   it('encrypts the RPC URL of the NPC face', async () => {

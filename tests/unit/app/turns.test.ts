@@ -23,6 +23,8 @@ import { aRoute } from '../../support/routes.ts';
 const MEDIA = { kind: 'image', mimeType: 'image/png', reference: 'reference 1' } as const;
 
 /** The part with an inbox in memory and one route, whose agent is `agent`. */
+const proxyOf = (accountId: string) => ({ shownUrl: `http://${accountId}.proxy.test` });
+
 function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: Route['config']['failure']) {
   const clock = new FakeClock();
   vi.spyOn(systemClock, 'sleep').mockImplementation(async (ms, signal) => clock.sleep(ms, signal));
@@ -58,6 +60,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
           },
         }),
       },
+      proxies: { of: async (accountId: string) => proxyOf(accountId) },
     } as unknown as Parameters<typeof createTurns>[1],
     {
       inbox: () => inbox,
@@ -156,9 +159,11 @@ it('loads and stores the file of a message, with a new reference when WhatsApp h
   expect(message?.state).toBe('answered');
   expect(loaded).toEqual(['bytes of reference 2']);
   expect(reloaded).toEqual([MEDIA.reference]);
-  expect(download.mock.calls.map(([given, reference]) => [given === config, reference])).toEqual([
-    [true, 'reference 1'],
-    [true, 'reference 2'],
+  expect(
+    download.mock.calls.map(([given, reference, by]) => [given === config, reference, by?.proxy]),
+  ).toEqual([
+    [true, 'reference 1', proxyOf('main')],
+    [true, 'reference 2', proxyOf('main')],
   ]);
   expect(saved.mock.calls.map(([, bytes]) => Buffer.from(bytes).toString())).toEqual([
     'bytes of reference 2',

@@ -12,6 +12,7 @@ import { History } from './history.tsx';
 import { Limits } from './limits.tsx';
 import { Pairing } from './pairing.tsx';
 import { Passkey } from './passkey.tsx';
+import { ProxyForm } from './proxy.tsx';
 import { useText } from './texts.ts';
 
 type Account = Schemas['Account'];
@@ -57,6 +58,9 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
           )}
         </Allowed>
         <Limits account={account} />
+        <Allowed scope="accounts:manage">
+          <ProxyForm account={account} reload={reload} />
+        </Allowed>
         <History accountId={account.accountId} />
         <Allowed scope="accounts:manage">
           <div class="actions">
@@ -113,6 +117,7 @@ function Facts({ account }: { account: Account }) {
       text.refusedSince,
       account.clientVersion?.refusedSince && <Time key="refused" at={account.clientVersion.refusedSince} />,
     ],
+    [text.proxy.title, account.proxy?.url],
     [text.node, account.node],
   ] as const;
   return (

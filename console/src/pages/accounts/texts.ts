@@ -47,6 +47,8 @@ export const useText = texts(
       connecting: 'Nothing to do: connecting to WhatsApp.',
       open: 'Nothing to do: connected.',
       waiting: 'Nothing to do: wa2ai connects again. If this lasts, check the network and the database.',
+      'proxy-failed':
+        'Check the proxy of this account, or set another one below. wa2ai tries again, and never connects without the proxy.',
       'logged-out': 'Link this account again with a new code.',
       replaced: 'Stop the other program that uses this link, then restart the account here.',
       outdated:
@@ -74,6 +76,14 @@ export const useText = texts(
       same: 'The code is the same',
       other: 'Another code',
       until: 'This step ends',
+    },
+    proxy: {
+      title: 'Proxy',
+      url: 'Address of the proxy',
+      hint: 'Such as socks5://user:password@proxy.example:1080; http:// and https:// work too. All connections of this account to WhatsApp go through it.',
+      save: 'Save the proxy',
+      remove: 'Remove the proxy',
+      stored: 'The proxy was changed. The account connects again.',
     },
     history: 'History',
     historyNone: 'No change yet.',
@@ -103,6 +113,7 @@ export const useText = texts(
       connecting: 'Connecting',
       open: 'Connected',
       waiting: 'Waiting',
+      'proxy-failed': 'Proxy does not work',
       'logged-out': 'Logged out',
       replaced: 'Used elsewhere',
       outdated: 'Out of date',
@@ -155,6 +166,8 @@ export const useText = texts(
       connecting: 'No hay nada que hacer: conectando con WhatsApp.',
       open: 'No hay nada que hacer: está conectada.',
       waiting: 'No hay nada que hacer: wa2ai se conecta otra vez. Si dura, revise la red y la base de datos.',
+      'proxy-failed':
+        'Revise el proxy de esta cuenta o indique otro abajo. wa2ai lo intenta otra vez y nunca se conecta sin el proxy.',
       'logged-out': 'Vincule esta cuenta otra vez con un código nuevo.',
       replaced: 'Detenga el otro programa que usa este vínculo y reinicie la cuenta aquí.',
       outdated:
@@ -183,6 +196,14 @@ export const useText = texts(
       same: 'El código es el mismo',
       other: 'Es otro código',
       until: 'Este paso termina',
+    },
+    proxy: {
+      title: 'Proxy',
+      url: 'Dirección del proxy',
+      hint: 'Por ejemplo socks5://usuario:clave@proxy.example:1080; también http:// y https://. Todas las conexiones de esta cuenta con WhatsApp pasan por él.',
+      save: 'Guardar el proxy',
+      remove: 'Quitar el proxy',
+      stored: 'El proxy se cambió. La cuenta se conecta otra vez.',
     },
     history: 'Historial',
     historyNone: 'Todavía no hay cambios.',
@@ -213,6 +234,7 @@ export const useText = texts(
       connecting: 'Conectando',
       open: 'Conectada',
       waiting: 'En espera',
+      'proxy-failed': 'El proxy no funciona',
       'logged-out': 'Sesión cerrada',
       replaced: 'En uso en otro lugar',
       outdated: 'Desactualizada',

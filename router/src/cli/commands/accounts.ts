@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
+import { CliUsageError } from '../exit-code.ts';
 import { relativeTime } from '../output/times.ts';
 import { moodOf } from './account-text.ts';
+import { textOfFile } from './route-file.ts';
 import { change, part, showList, textOf } from './show-list.ts';
 
 /** `wa2ai accounts`: WhatsApp accounts. */
@@ -34,6 +36,22 @@ export function addAccounts(parent: Command, cli: Cli): void {
     .description('unlink an account and delete everything stored for it')
     .argument('<account>', 'id of the account')
     .action((id: string) => change(cli, 'DELETE', `/api/accounts/${part(id)}`));
+  accounts
+    .command('proxy')
+    .description('connect an account through a proxy, or directly again')
+    .argument('<account>', 'id of the account')
+    .argument(
+      '[file]',
+      'file with the URL, such as socks5://user:password@proxy.example:1080; - for standard input',
+    )
+    .option('--remove', 'remove the proxy: the account connects directly')
+    .action(async (id: string, file: string | undefined, { remove }: { remove?: boolean }) => {
+      if ((file === undefined) !== (remove === true)) {
+        throw new CliUsageError('name either a file with the URL of the proxy, or --remove');
+      }
+      const proxy = file === undefined ? null : { url: textOfFile(file).trim() };
+      await change(cli, 'PUT', `/api/accounts/${part(id)}`, { proxy });
+    });
   for (const [verb, description] of [
     ['restart', 'connect an account again, from any state'],
     ['logout', 'unlink an account at WhatsApp and start pairing'],

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ClientVersion } from '../../core/client-version.ts';
 import type { ProbeResult } from '../../infra/agents/route-probe.ts';
 import type { AgentToCheck, RouteToCheck } from '../../infra/doctor/check-agents.ts';
+import type { AccountToCheck } from '../../infra/doctor/check-network.ts';
 import type { RunningService } from '../../infra/doctor/examine.ts';
 import type { Finding } from '../../infra/doctor/finding.ts';
 import type { Cli } from '../cli.ts';
@@ -43,7 +44,7 @@ async function runningService(cli: Cli): Promise<RunningService | undefined> {
     const api = await cli.api();
     const ready = await api.call<Partial<Ready> | undefined>('GET', '/health/ready', { accept: [503] });
     if (typeof ready?.node !== 'string' || !Array.isArray(ready.reasons)) return undefined;
-    return { reasons: ready.reasons, agents: () => agentFindings(api), versions: () => versionsOf(api) };
+    return { reasons: ready.reasons, agents: () => agentFindings(api), accounts: () => accountsOf(api) };
   } catch (error) {
     if (!(error instanceof CliError) || error instanceof CliUsageError) throw error;
     if (error.exitCode !== EXIT.refused) return undefined;
@@ -51,29 +52,36 @@ async function runningService(cli: Cli): Promise<RunningService | undefined> {
     return {
       reasons: [{ name: 'service', message: error.message }],
       agents: async () => [],
-      versions: async () => [],
+      accounts: async () => [],
     };
   }
 }
 
-interface ShownAccount {
+interface ShownAccount extends Pick<AccountToCheck, 'accountId' | 'state' | 'reason' | 'proxy'> {
+  provider?: string;
   clientVersion?: Pick<ClientVersion, 'version' | 'source'> & { since: string; refusedSince?: string };
 }
 
 /** Empty where the key may not read accounts. */
-async function versionsOf(api: Api): Promise<ClientVersion[]> {
+async function accountsOf(api: Api): Promise<AccountToCheck[]> {
   try {
     const { data } = await api.call<{ data: ShownAccount[] }>('GET', '/api/accounts');
-    return data.flatMap(({ clientVersion: shown }) => {
-      if (!shown) return [];
-      const { version, source, since, refusedSince } = shown;
-      const refused = refusedSince !== undefined && { refusedSinceMs: Date.parse(refusedSince) };
-      return [{ version, source, sinceMs: Date.parse(since), ...refused }];
-    });
+    return data
+      .filter(({ provider }) => provider === undefined)
+      .map(({ accountId, state, reason, proxy, clientVersion }) => ({
+        ...{ accountId, state, reason, proxy },
+        ...(clientVersion && { clientVersion: versionOf(clientVersion) }),
+      }));
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     return [];
   }
+}
+
+function versionOf(shown: NonNullable<ShownAccount['clientVersion']>): ClientVersion {
+  const { version, source, since, refusedSince } = shown;
+  const refused = refusedSince !== undefined && { refusedSinceMs: Date.parse(refusedSince) };
+  return { version, source, sinceMs: Date.parse(since), ...refused };
 }
 
 /** Asks the service to probe the agents of its routes. */

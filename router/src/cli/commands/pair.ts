@@ -53,7 +53,10 @@ export function addPair(parent: Command, cli: Cli): void {
         }
         if (data.passkey && data.passkey.step !== step) showStep(cli, data);
         step = data.passkey?.step;
-        const next = data.pairingCode ?? data.qr ?? (isOutdated ? data.nextAction : undefined);
+        // What a person should know while nothing can be scanned or typed.
+        const isHindered = isOutdated || data.state === 'proxy-failed';
+        const next =
+          data.pairingCode ?? data.qr ?? (isHindered ? (data.reason ?? data.nextAction) : undefined);
         if (next !== undefined && next !== shown) await showNext(cli, data);
         shown = next ?? shown;
         await sleep(POLL_MS);
@@ -87,7 +90,7 @@ function dashed(code: string): string {
 }
 
 async function showNext(cli: Cli, account: Account): Promise<void> {
-  const { qr, pairingCode, nextAction } = account;
+  const { qr, pairingCode, reason, nextAction } = account;
   if (cli.isJson) return cli.showLine(account, () => '');
   if (pairingCode !== undefined) {
     const spaced = oneLine(dashed(pairingCode));
@@ -96,5 +99,5 @@ async function showNext(cli: Cli, account: Account): Promise<void> {
     const { default: QRCode } = await import('qrcode');
     const picture = await QRCode.toString(qr, { type: 'terminal', small: true });
     cli.say(`On the phone: Linked devices > Link a device. Scan this:\n\n${picture}`);
-  } else cli.say(nextAction);
+  } else cli.say(oneLine([reason, nextAction].filter(Boolean).join(' ')));
 }

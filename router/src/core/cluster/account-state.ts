@@ -7,6 +7,7 @@ const LISTED: Record<AccountState, true> = {
   connecting: true,
   open: true,
   waiting: true,
+  'proxy-failed': true,
   'logged-out': true,
   replaced: true,
   outdated: true,
@@ -54,6 +55,8 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
         return `Fix the database (see reason). Next attempt ${at(details.retryAtMs)}. WhatsApp queues what is sent meanwhile.`;
       }
       return `Nothing to do: wa2ai connects again ${at(details.retryAtMs)}. If this lasts, check the network.`;
+    case 'proxy-failed':
+      return `Check the proxy of this account, or set another one: page Accounts of the console, or wa2ai accounts proxy. Next attempt ${at(details.retryAtMs)}. wa2ai never connects this account without its proxy.`;
     case 'logged-out':
       return 'Link this account again with a new QR code or pairing code.';
     case 'replaced':

@@ -16,7 +16,7 @@ export interface AccountStatus {
    * only.
    */
   isConnected?: boolean;
-  /** Why this state, for `waiting`, `passkey-required`, `logged-out`, `replaced`, `outdated`, `restricted`. */
+  /** Why this state, for `waiting`, `proxy-failed`, `passkey-required`, `logged-out`, `replaced`, `outdated`, `restricted`. */
   reason?: string;
   /** Raw text of the current QR code, while pairing by QR. */
   qr?: string;
@@ -27,7 +27,7 @@ export interface AccountStatus {
   /** When qr, pairingCode or the step of the passkey expires. */
   expiresAtMs?: number;
   /**
-   * When the account connects again, in `waiting`; when WhatsApp is asked for a newer version, in `outdated`; when the limit
+   * When the account connects again, in `waiting` and `proxy-failed`; when WhatsApp is asked for a newer version, in `outdated`; when the limit
    * ends, in `restricted`.
    */
   retryAtMs?: number;
@@ -37,6 +37,8 @@ export interface AccountStatus {
   problems?: string[];
   /** The version of WhatsApp Web that the last login announced; absent before the first one. */
   clientVersion?: ClientVersion;
+  /** URL of the account's proxy without user name and password; absent: it connects directly. */
+  proxy?: string;
   /** The linked account, once known. */
   phone?: string;
   lid?: string;

@@ -14,8 +14,8 @@ const MAX_SAVING = 8;
 
 export interface StoredMediaDeps {
   inbox: Pick<Inbox, 'mediaReference'>;
-  /** Loads a file by the provider's own reference. @throws {MediaError} */
-  download(reference: string, signal: AbortSignal): Promise<Uint8Array>;
+  /** Loads a file of an account by the provider's own reference. @throws {MediaError} {StorageUnavailableError} */
+  download(file: Pick<LinkedFile, 'accountId' | 'reference'>, signal: AbortSignal): Promise<Uint8Array>;
   /** A new reference to a file that WhatsApp deleted; undefined when this node does not have the account's connection. */
   reload(accountId: string, reference: string): Promise<string | undefined>;
   links: MediaLinks;
@@ -117,20 +117,20 @@ export class StoredMedia implements MediaSource {
     signal: AbortSignal,
   ): Promise<Uint8Array> {
     try {
-      return await this.#download(reference, signal);
+      return await this.#download({ accountId, reference }, signal);
     } catch (error) {
       if (!(error instanceof MediaError) || error.code !== 'MEDIA_GONE') throw error;
       signal.throwIfAborted();
       const fresh = await this.#deps.reload(accountId, reference).catch(() => undefined);
       if (!fresh) throw error;
-      return await this.#download(fresh, signal);
+      return await this.#download({ accountId, reference: fresh }, signal);
     }
   }
 
-  #download(reference: string, signal: AbortSignal): Promise<Uint8Array> {
+  #download(file: Pick<LinkedFile, 'accountId' | 'reference'>, signal: AbortSignal): Promise<Uint8Array> {
     return this.#slots.run(() => {
       signal.throwIfAborted();
-      return this.#deps.download(reference, signal);
+      return this.#deps.download(file, signal);
     });
   }
 }

@@ -1,3 +1,4 @@
+import type { ClientVersion } from '../../core/client-version.ts';
 import { errorCode, errorMessage } from '../storage/database-errors.ts';
 import type { Finding } from './finding.ts';
 
@@ -5,6 +6,33 @@ const TIMEOUT_MS = 8_000;
 /** WhatsApp's server gives its time in whole seconds. */
 const MAX_CLOCK_MS = 60_000;
 export const WHATSAPP_URL = 'https://web.whatsapp.com/';
+
+/** A WhatsApp account as the API shows it. */
+export interface AccountToCheck {
+  accountId: string;
+  state: string;
+  reason?: string | undefined;
+  /** URL without user name and password. */
+  proxy?: { url: string } | undefined;
+  /** Absent before its first login. */
+  clientVersion?: ClientVersion | undefined;
+}
+
+/** One finding for each account with a proxy. */
+export function proxyFindings(accounts: readonly AccountToCheck[]): Finding[] {
+  const check = 'proxy';
+  return accounts.flatMap(({ accountId, state, reason, proxy }): Finding[] => {
+    if (state === 'proxy-failed') {
+      const message = `Account ${accountId}: ${reason ?? 'Its proxy does not connect it.'}`;
+      const fix = `Correct the proxy: wa2ai accounts proxy ${accountId} FILE, or the page Accounts.`;
+      return [{ check, level: 'error', message, fix }];
+    }
+    if (!proxy) return [];
+    const isUsed = ['open', 'restricted', 'pairing', 'passkey-required'].includes(state);
+    const message = `Account ${accountId} ${isUsed ? 'is connected' : 'connects'} through ${proxy.url}.`;
+    return [{ check, level: 'ok', message }];
+  });
+}
 
 /**
  * Whether WhatsApp's server answers, and whether its clock agrees with this machine's: messages of a wrong time count as old.

@@ -11,7 +11,7 @@ import {
 import type { Logger } from '../../core/ports/logger.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkDataFolder, checkDisk, checkNode, checkPort, checkSecretFile } from './check-machine.ts';
-import { checkWhatsApp } from './check-network.ts';
+import { type AccountToCheck, checkWhatsApp, proxyFindings } from './check-network.ts';
 import type { Finding } from './finding.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -22,8 +22,8 @@ export interface RunningService {
   reasons: ReadonlyArray<{ name: string; message: string }>;
   /** What was found about its agents. */
   agents(): Promise<Finding[]>;
-  /** The versions of WhatsApp Web that its accounts announce. */
-  versions(): Promise<ClientVersion[]>;
+  /** Its WhatsApp accounts. */
+  accounts(): Promise<AccountToCheck[]>;
 }
 
 const NOT_RUNNING: Finding = {
@@ -65,17 +65,18 @@ export async function examine({ env, service, log, nowMs }: ExamineDeps): Promis
   findings.push({ check: 'settings', level: 'ok', message: 'All settings are valid.' });
   const { dataDir, egress, host, port, whatsappWsUrl } = config;
   const secrets = [env.WA2AI_API_KEY_FILE, config.dataKeyFile ?? join(dataDir, 'data-key'), '.env'];
-  const [ofPort, ofDisk, ofFolder, ofDatabase, ofWhatsApp, ofAgents, versions, ...ofFiles] =
-    await Promise.all([
-      checkPort(host, port, service !== undefined),
-      checkDisk(dataDir),
-      checkDataFolder(dataDir),
-      checkDatabase(config, join(projectFolder(), 'prisma'), { log, nowMs }),
-      checkWhatsApp(nowMs, whatsappWsUrl?.replace(/^ws/, 'http')),
-      service?.agents() ?? [NOT_RUNNING],
-      service?.versions() ?? [],
-      ...secrets.flatMap((path) => (path ? [checkSecretFile(path)] : [])),
-    ]);
+  const accounts = (await service?.accounts()) ?? [];
+  // The operator does not want this machine to connect to WhatsApp directly.
+  const hasDirect = accounts.length === 0 || accounts.some(({ proxy }) => proxy === undefined);
+  const [ofPort, ofDisk, ofFolder, ofDatabase, ofWhatsApp, ofAgents, ...ofFiles] = await Promise.all([
+    checkPort(host, port, service !== undefined),
+    checkDisk(dataDir),
+    checkDataFolder(dataDir),
+    checkDatabase(config, join(projectFolder(), 'prisma'), { log, nowMs }),
+    hasDirect ? checkWhatsApp(nowMs, whatsappWsUrl?.replace(/^ws/, 'http')) : [],
+    service?.agents() ?? [NOT_RUNNING],
+    ...secrets.flatMap((path) => (path ? [checkSecretFile(path)] : [])),
+  ]);
   findings.push(
     ofPort,
     ofDisk,
@@ -84,6 +85,8 @@ export async function examine({ env, service, log, nowMs }: ExamineDeps): Promis
     ...ofDatabase,
     ...ofWhatsApp,
   );
+  const versions = accounts.flatMap(({ clientVersion }) => clientVersion ?? []);
+  findings.push(...proxyFindings(accounts));
   findings.push(...versionFindings(versions.length > 0 ? versions : [configuredVersion(config)], nowMs()));
   findings.push(...ofAgents, egressFinding(egress));
   const waiting = (service?.reasons ?? []).map(

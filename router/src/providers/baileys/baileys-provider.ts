@@ -53,6 +53,7 @@ class BaileysProvider implements ChatProvider {
         return [...this.#problems.sentences(), ...(problem === undefined ? [] : [problem])];
       },
       version: () => this.#connection.version,
+      proxy: () => this.#connection.proxy?.shownUrl,
       clock,
       log,
     });
@@ -133,7 +134,8 @@ class BaileysProvider implements ChatProvider {
 
   async upload(message: OutgoingMessage, bytes: Uint8Array): Promise<Uint8Array> {
     const { clock, log } = this.#options;
-    return uploadFile(message, bytes, this.#connection.openSocket(), { clock, log });
+    const { proxy } = this.#connection;
+    return uploadFile(message, bytes, this.#connection.openSocket(), { clock, log, ...(proxy && { proxy }) });
   }
 
   async reloadMedia(reference: string): Promise<string> {

@@ -10,6 +10,7 @@ import type { KeyStore } from '../../core/ports/key-store.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
+import type { AccountProxy } from './connection/account-proxy.ts';
 import type { ClientVersions } from './connection/client-versions.ts';
 import type { openSocket } from './connection/open-socket.ts';
 
@@ -28,6 +29,11 @@ export interface BaileysProviderOptions {
   log: Logger;
   /** WebSocket server to use instead of WhatsApp's. */
   whatsappWsUrl?: string;
+  /**
+   * The account's proxy at this moment, read before each connection; undefined: it connects directly. Throws as
+   * AccountProxies.of. Default: none.
+   */
+  proxy?(): Promise<AccountProxy | undefined>;
   /** Which version of WhatsApp Web a login announces. */
   versions: Pick<ClientVersions, 'choose' | 'known' | 'refused' | 'accepted' | 'untilOther'>;
   /** Older messages are stored and not answered. */

@@ -56,6 +56,18 @@ describe('the commands of wa2ai', () => {
     expect(errors).toMatch(/^wa2ai: [A-Z].*\.\n$/);
   });
 
+  it('sets the proxy of an account from a file, so that no password is in the arguments, and removes it', async () => {
+    const file = join(folder, 'proxy-url');
+    await writeFile(file, 'socks5://user:a-password@proxy.example:1080\n');
+    const set = await wa2ai('accounts', 'proxy', 'default', file);
+    expect([set.code, set.output]).toEqual([0, 'Proxy stored.\n']);
+    expect(api.proxyUrls.get('default')).toBe('socks5://user:a-password@proxy.example:1080');
+    expect((await wa2ai('accounts', 'proxy', 'default', file, '--remove')).code).toBe(2);
+    expect((await wa2ai('accounts', 'proxy', 'default')).code).toBe(2);
+    expect((await wa2ai('accounts', 'proxy', 'default', '--remove')).output).toBe('Proxy removed.\n');
+    expect(api.proxyUrls.size).toBe(0);
+  });
+
   it('shows what was sent to agents for a message, and what came back, without control characters', async () => {
     api.messageLog.rows = [aReceivedMessage({ id: '2' })];
     const headers = { 'content-type': 'application/json' };

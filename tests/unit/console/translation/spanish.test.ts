@@ -81,6 +81,7 @@ describe('the Spanish texts of the service', () => {
         `${CORE}/client-version.ts`,
       ]),
       ...sentencesIn([`${CORE}/delivery/number-look-ups.ts`]),
+      ...sentencesIn(['router/src/providers/baileys/connection/account-proxy.ts']),
       ...sentencesIn(['router/src/providers/baileys/account/account-problems.ts']),
       ...sentencesIn(['router/src/providers/baileys/account/passkey-ceremony.ts']),
       ...sentencesIn([ENCRYPTED_EDITS]),
@@ -100,6 +101,7 @@ describe('the Spanish texts of the service', () => {
       REST,
       ...settings,
       ...[`${CORE}/routing`, `${CORE}/policies`, `${CORE}/access`, `${CORE}/webhooks`],
+      `${CORE}/account-proxy.ts`,
       'router/src/infra/scenarios',
     ]);
     expect(mistakes.length).toBeGreaterThan(100);

@@ -27,7 +27,7 @@ describe('StoredMedia', () => {
     const media = new StoredMedia({
       ...nowhere,
       inbox: { mediaReference: async (id) => `way to ${id}` },
-      download: async (reference) => {
+      download: async ({ reference }) => {
         await new Promise<void>((resolve) => ends.push(resolve));
         return Buffer.from(reference);
       },
@@ -60,7 +60,8 @@ describe('StoredMedia', () => {
     const media = new StoredMedia({
       ...nowhere,
       inbox: { mediaReference: async () => 'old' },
-      download: async (reference) => {
+      download: async ({ accountId, reference }) => {
+        expect(accountId).toBe(turn('1').accountId);
         if (reference === 'old') throw gone;
         return Buffer.from(`from ${reference}`);
       },
@@ -148,7 +149,11 @@ describe('StoredMedia', () => {
   it('makes links to files, and loads what they lead to, also after the turn', async () => {
     let reference: string | undefined = 'way';
     const inbox = { mediaReference: async () => reference };
-    const media = new StoredMedia({ ...nowhere, inbox, download: async (from) => Buffer.from(`by ${from}`) });
+    const media = new StoredMedia({
+      ...nowhere,
+      inbox,
+      download: async ({ reference: from }) => Buffer.from(`by ${from}`),
+    });
     const message = { media: { kind: 'document', mimeType: 'application/pdf', fileName: 'a.pdf' } };
     const linked = { ...turn('1'), message } as unknown as Parameters<typeof media.urlOf>[0];
     expect(await media.urlOf(linked)).toBe('https://wa2ai.test/way/a.pdf');

@@ -12,7 +12,7 @@ import {
   checkPort,
   checkSecretFile,
 } from '../../../../router/src/infra/doctor/check-machine.ts';
-import { checkWhatsApp } from '../../../../router/src/infra/doctor/check-network.ts';
+import { checkWhatsApp, proxyFindings } from '../../../../router/src/infra/doctor/check-network.ts';
 import { examine, versionFindings } from '../../../../router/src/infra/doctor/examine.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
@@ -100,6 +100,26 @@ describe('wa2ai doctor', () => {
         fix: expect.stringMatching(/WA2AI_WHATSAPP_VERSION=auto/),
       },
       { level: 'error', message: expect.stringMatching(/refuses it since 2026-11-23T12:00:00\.000Z/) },
+    ]);
+  });
+
+  it('finds a proxy that does not connect its account, and shows the others', () => {
+    const url = 'socks5://***@proxy.example:1080';
+    const reason = 'The proxy of this account refuses its user name or password.';
+    expect(
+      proxyFindings([
+        { accountId: 'direct', state: 'open' },
+        { accountId: 'shop', state: 'open', proxy: { url } },
+        { accountId: 'sales', state: 'proxy-failed', reason, proxy: { url } },
+      ]),
+    ).toEqual([
+      { check: 'proxy', level: 'ok', message: `Account shop is connected through ${url}.` },
+      {
+        check: 'proxy',
+        level: 'error',
+        message: `Account sales: ${reason}`,
+        fix: 'Correct the proxy: wa2ai accounts proxy sales FILE, or the page Accounts.',
+      },
     ]);
   });
 

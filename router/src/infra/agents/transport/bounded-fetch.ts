@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import { type Egress, EgressRefusedError } from './egress.ts';
 import { readEvents, SseTooLargeError } from './sse-reader.ts';
 
@@ -11,6 +12,11 @@ export type FaultKind = 'refused' | 'not-connected' | 'no-answer' | 'broken' | '
 export type Fetched =
   | { kind: 'answer'; status: number; headers: Headers; body: Buffer }
   | { kind: 'fault'; fault: FaultKind; detail: string; cause?: unknown };
+
+/** How a request leaves this machine: which addresses are refused, and what connects to the others. */
+export interface Way extends Pick<Egress, 'refusalOfUrl'> {
+  readonly dispatcher: Dispatcher;
+}
 
 export interface FetchOptions {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -29,7 +35,7 @@ const MAX_REFUSAL_BYTES = 64 * 1024;
  * carry a route's headers to another server, or a request to an address that is refused.
  * Never throws; every failure is a fault.
  */
-export async function boundedFetch(url: string, options: FetchOptions, egress: Egress): Promise<Fetched> {
+export async function boundedFetch(url: string, options: FetchOptions, egress: Way): Promise<Fetched> {
   const { maxBytes, ...init } = options;
   const opened = await openFetch(url, init, egress);
   if (opened.kind === 'fault') return opened;
@@ -63,7 +69,7 @@ export type Opened = { kind: 'response'; response: Response } | Extract<Fetched,
 export async function openFetch(
   url: string,
   init: Omit<FetchOptions, 'maxBytes'>,
-  egress: Egress,
+  egress: Way,
 ): Promise<Opened> {
   const refusal = egress.refusalOfUrl(url);
   if (refusal !== undefined) return { kind: 'fault', fault: 'refused', detail: refusal };

@@ -12,6 +12,7 @@ const TITLES: Record<AccountState, string> = {
   connecting: 'Connecting to WhatsApp',
   open: 'Connected',
   waiting: 'Reconnecting soon',
+  'proxy-failed': 'The proxy does not work',
   'logged-out': 'Logged out',
   replaced: 'Another client took over',
   outdated: 'WhatsApp refuses this client version',
@@ -27,6 +28,7 @@ export const MOODS: Record<AccountState, 'good' | 'busy' | 'bad'> = {
   connecting: 'busy',
   open: 'good',
   waiting: 'busy',
+  'proxy-failed': 'bad',
   'logged-out': 'bad',
   replaced: 'bad',
   outdated: 'bad',
@@ -152,7 +154,8 @@ function picture({ state, accountId, qr, pairingCode }: AccountStatus): Html | u
 }
 
 function timing({ state, retryAtMs }: AccountStatus, nowMs: number): Html | undefined {
-  if ((state !== 'waiting' && state !== 'outdated') || retryAtMs === undefined) return undefined;
+  const retries = ['waiting', 'proxy-failed', 'outdated'].includes(state);
+  if (!retries || retryAtMs === undefined) return undefined;
   const seconds = Math.max(0, Math.round((retryAtMs - nowMs) / 1000));
   return html`<p class="faint">${seconds === 0 ? 'Reconnecting now.' : `Next attempt in ${durationText(seconds)}.`}</p>`;
 }
@@ -195,6 +198,7 @@ ${button(`${base}/pair`, passkey ? 'Start again' : 'Link again', passkey ? 'quie
     case 'logged-out':
       return button(`${base}/pair`, 'Link again');
     case 'waiting':
+    case 'proxy-failed':
     case 'replaced':
     case 'outdated':
     case 'restricted':

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { StorageDamagedError, withStorage } from '../stores/storage-errors.ts';
 import { bytesPrefix, PLAIN, type SecretCipher, textPrefix } from './secret-cipher.ts';
 import {
+  accountProxyContext,
   authKeyContext,
   FILE_CONTENT_CONTEXT,
   HOSTED_AGENT_CONTEXT,
@@ -51,6 +52,15 @@ const asBytes: Pick<SecretColumn, 'typed' | 'prefixOf' | 'reseal'> = {
 };
 
 const COLUMNS: SecretColumn[] = [
+  {
+    ...asText,
+    table: 'account',
+    column: 'proxy',
+    text: 'proxy',
+    typed: (text) => text,
+    identity: ['id'],
+    context: (row) => accountProxyContext(row.id ?? ''),
+  },
   {
     ...asText,
     table: 'auth_key',

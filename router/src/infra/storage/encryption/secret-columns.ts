@@ -44,6 +44,11 @@ export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
 /** `face_setting.settings`, at `chain.rpcUrl`: it may contain a key of the RPC server. */
 export const RPC_URL_CONTEXT = 'face_setting.npc-rpc-url';
 
+/** `account.proxy`: the URL of a proxy, with user name and password. */
+export function accountProxyContext(accountId: string): string {
+  return JSON.stringify(['account', accountId, 'proxy']);
+}
+
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';
 

@@ -35,6 +35,8 @@ export interface AccountStatusTrackerOptions {
   problems(): string[];
   /** The version of WhatsApp Web that the last login announced. */
   version(): ClientVersion | undefined;
+  /** The account's proxy, without user name and password. */
+  proxy?(): string | undefined;
   clock: Clock;
   log: Logger;
 }
@@ -101,6 +103,7 @@ export class AccountStatusTracker {
     } = this.#situation;
     const problems = this.#options.problems();
     const clientVersion = this.#options.version();
+    const proxy = this.#options.proxy?.();
     const hasCode = qr !== undefined || pairingCode !== undefined;
     return {
       accountId: this.#options.accountId,
@@ -123,6 +126,7 @@ export class AccountStatusTracker {
       ...(retryAtMs !== undefined && { retryAtMs }),
       ...(problems.length > 0 && { problems }),
       ...(clientVersion && { clientVersion }),
+      ...(proxy !== undefined && { proxy }),
       ...definedOf(this.#identity),
     };
   }

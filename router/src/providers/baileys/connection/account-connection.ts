@@ -21,6 +21,7 @@ import { ResendContent } from '../outbound/resend-content.ts';
 import { Sender } from '../outbound/sender.ts';
 import type { BaileysProviderOptions } from '../provider-options.ts';
 import type { AuthState } from '../signal/auth-state.ts';
+import type { AccountProxy } from './account-proxy.ts';
 import { tripleOf, type VersionWait } from './client-versions.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import { ConnectionPostponedError, restrictionOf, VersionRefusedError } from './disconnect-table.ts';
@@ -63,6 +64,7 @@ export class AccountConnection {
   #isAbandoned = false;
   /** What the last login announced. */
   #version: ClientVersion | undefined;
+  #proxy: AccountProxy | undefined;
   /** Versions that were refused for this account in this process. */
   readonly #refused = new Set<string>();
   #wasOpen = false;
@@ -119,7 +121,8 @@ export class AccountConnection {
   /** Makes a new socket now, in any state. */
   restart(): Promise<void> {
     this.#isAsked = true;
-    return this.#manager.restart();
+    // The status after a change of the proxy shows the new one; a failure shows with the connection.
+    return this.#manager.restart(() => this.#readProxy().catch(() => undefined));
   }
 
   /** Ends the link: the next socket has new keys. */
@@ -151,6 +154,11 @@ export class AccountConnection {
   /** The version of WhatsApp Web that the last login announced; undefined before the first one. */
   get version(): ClientVersion | undefined {
     return this.#version && this.#options.versions.known(this.#version);
+  }
+
+  /** The proxy of the last connection, or of the one that a restart begins. */
+  get proxy(): AccountProxy | undefined {
+    return this.#proxy;
   }
 
   /** What is known of groups, by JID. */
@@ -261,6 +269,7 @@ export class AccountConnection {
     const ban = limits.connection.current();
     if (ban) throw new ConnectionPostponedError(ban.reason, ban.leftMs);
     await storage?.check();
+    await this.#readProxy();
     const version = await this.#chooseVersion();
     await auth.prepare();
     await this.#replay();
@@ -276,9 +285,14 @@ export class AccountConnection {
       mayUse: () => this.#mayUseSocket(),
       whatsappWsUrl,
       version: tripleOf(version.version),
+      ...(this.#proxy && { proxy: this.#proxy }),
       log,
     });
     return this.#opened.socket;
+  }
+
+  async #readProxy(): Promise<void> {
+    this.#proxy = await this.#options.proxy?.();
   }
 
   /** @throws {VersionRefusedError} WhatsApp refuses the only version, and nobody asked for a login */
@@ -304,7 +318,7 @@ export class AccountConnection {
     if (!version) return;
     this.#refused.add(version.version);
     if (isByWhatsApp) await versions.refused(version);
-    await versions.untilOther(version, signal, onWait);
+    await versions.untilOther(version, { accountId: this.#options.accountId, signal, onWait });
   }
 
   #attach(socket: WASocket): () => void {

@@ -32,11 +32,23 @@ export interface ClientVersionsOptions {
   setting: 'auto' | 'built-in' | Version;
   /** The service worker of WhatsApp Web, for `auto`. */
   url: string;
-  fetchPage: FetchPage;
+  /**
+   * The ways to the page: directly, or through a proxy. None when there is no account yet.
+   * @param accountIds whose ways; absent: those of all accounts. An account with a proxy has no other way.
+   */
+  ways(accountIds?: ReadonlySet<string>): Promise<FetchPage[]>;
   store: ClientVersionStore;
   clock: Clock;
   log: Logger;
   random(): number;
+}
+
+export interface UntilOther {
+  /** The account that waits. */
+  accountId: string;
+  signal: AbortSignal;
+  /** Called before each wait. */
+  onWait(wait: VersionWait): void;
 }
 
 /** What an account shows while it waits for another version. */
@@ -57,6 +69,10 @@ export class ClientVersions {
   #running: Promise<void> | undefined;
   #lookingUp: Promise<void> | undefined;
   #lookingForOther: Promise<void> | undefined;
+  /** Accounts that wait for another version. */
+  readonly #waiting = new Set<string>();
+  /** Look-ups that failed in a row: the next one takes the next way. */
+  #failed = 0;
   /** Refusals that the database does not have, with their time. */
   readonly #unstored = new Map<string, number>();
   /** Look-ups for refusals since the last new version, and when the next one is due, on the monotonic clock. */
@@ -124,12 +140,20 @@ export class ClientVersions {
   /**
    * Looks for another version than a refused one, with a growing wait between look-ups, until there is one or `signal`
    * aborts. Never rejects.
-   * @param onWait called before each wait
    */
-  async untilOther(
+  async untilOther(refused: ClientVersion, { accountId, signal, onWait }: UntilOther): Promise<void> {
+    this.#waiting.add(accountId);
+    try {
+      await this.#untilOther(refused, signal, onWait);
+    } finally {
+      this.#waiting.delete(accountId);
+    }
+  }
+
+  async #untilOther(
     refused: ClientVersion,
     signal: AbortSignal,
-    onWait: (wait: VersionWait) => void,
+    onWait: UntilOther['onWait'],
   ): Promise<void> {
     const { clock, log } = this.#options;
     const isAuto = this.#options.setting === 'auto';
@@ -176,7 +200,7 @@ export class ClientVersions {
     const { clock, store, random } = this.#options;
     this.#lookedAtMs = clock.monotonicMs();
     try {
-      const isOwn = await this.#lookUp({ maxAgeMs: 0, minGapMs: 0 });
+      const isOwn = await this.#lookUp({ maxAgeMs: 0, minGapMs: 0 }, this.#waiting);
       const untilMs = clock.monotonicMs() + OTHER_NODE_MS;
       while (!isOwn && clock.monotonicMs() < untilMs && (await store.read()).lookUp.isRunning) {
         await clock.sleep(OTHER_NODE_POLL_MS, this.#stopping.signal);
@@ -190,7 +214,10 @@ export class ClientVersions {
   }
 
   /** One look-up at a time on this node. @returns false: it is not due, or another node makes it */
-  async #lookUp(due: { maxAgeMs: number; minGapMs: number }): Promise<boolean> {
+  async #lookUp(
+    due: { maxAgeMs: number; minGapMs: number },
+    accountIds?: ReadonlySet<string>,
+  ): Promise<boolean> {
     if (this.#lookingUp) {
       await this.#lookingUp;
       return true;
@@ -198,7 +225,7 @@ export class ClientVersions {
     let isBegun = false;
     this.#lookingUp = (async () => {
       isBegun = await this.#options.store.begin(due);
-      if (isBegun) await this.#lookUpNow();
+      if (isBegun) await this.#lookUpNow(accountIds);
     })().finally(() => {
       this.#lookingUp = undefined;
     });
@@ -206,18 +233,23 @@ export class ClientVersions {
     return isBegun;
   }
 
-  async #lookUpNow(): Promise<void> {
-    const { url, fetchPage, store, clock, log } = this.#options;
+  async #lookUpNow(accountIds?: ReadonlySet<string>): Promise<void> {
+    const { url, ways, store, clock, log } = this.#options;
+    const all = await ways(accountIds);
+    const fetchPage = all[this.#failed % all.length];
+    if (!fetchPage) return store.end();
     const read = await readClientRevision(url, { fetchPage, clock, signal: this.#stopping.signal });
     const isPlausible = read.kind === 'found' && Math.abs(read.revision - BUILT_IN_REVISION) <= MAX_AHEAD;
     if (isPlausible) {
       const version = `2.3000.${read.revision}`;
+      this.#failed = 0;
       const isNew = this.#stored.lookUp.version !== version;
       if (isNew) log.info({ version, url: shownUrl(url) }, 'current version of WhatsApp Web found');
       await store.end({ version, url: shownUrl(url) });
     } else if (this.#stopping.signal.aborted) {
       await store.end();
     } else {
+      this.#failed += 1;
       const problem = read.kind === 'found' ? `it names revision ${read.revision}` : read.problem;
       log.warn({ url: shownUrl(url), problem }, 'current version of WhatsApp Web not found');
       await store.end();

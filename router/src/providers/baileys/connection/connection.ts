@@ -10,6 +10,7 @@ export type ConnectionPhase =
   | { state: 'connecting' }
   | { state: 'open' }
   | { state: 'waiting'; reason: string; retryAtMs: number; isStorageTrouble?: boolean }
+  | { state: 'proxy-failed'; reason: string; retryAtMs: number }
   | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
   | { state: 'outdated'; reason: string; retryAtMs?: number }
   | { state: 'passkey-required' | 'logged-out' | 'replaced'; reason: string }
@@ -48,10 +49,10 @@ export interface ConnectionOptions<S extends ManagedSocket> {
  * during a backoff, so a network that fails three times in a minute must not lengthen it.
  */
 const STABLE_MS = 10_000;
-/** Longest wait when WhatsApp ended several connections. */
+/** Longest wait when WhatsApp, or the account's proxy, refused several connections. */
 const MAX_BACKOFF_MS = 60_000;
 /**
- * Longest wait while WhatsApp or the database cannot be reached: an attempt costs nothing, and may succeed at any
+ * Longest wait while WhatsApp, the account's proxy or the database cannot be reached: an attempt costs nothing, and may succeed at any
  * moment.
  */
 const MAX_UNREACHED_BACKOFF_MS = 10_000;
@@ -175,11 +176,12 @@ export class ConnectionManager<S extends ManagedSocket> {
       }
       if (action.kind === 'back-off') {
         failures += 1;
-        const { reason, isStorageTrouble = false } = action;
-        const isOfWhatsApp = isReached && !isStorageTrouble;
-        const waitMs = this.#backoffMs(failures, isOfWhatsApp ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
+        const { reason, isStorageTrouble = false, proxy } = action;
+        const isRefused = proxy === 'refuses' || (isReached && !isStorageTrouble && !proxy);
+        const waitMs = this.#backoffMs(failures, isRefused ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
         const retryAtMs = clock.now() + waitMs;
-        onPhase({ state: 'waiting', reason, retryAtMs, ...(isStorageTrouble && { isStorageTrouble }) });
+        if (proxy) onPhase({ state: 'proxy-failed', reason, retryAtMs });
+        else onPhase({ state: 'waiting', reason, retryAtMs, ...(isStorageTrouble && { isStorageTrouble }) });
         await clock.sleep(waitMs, signal).catch(() => undefined);
         continue;
       }

@@ -1,4 +1,4 @@
-import { CredentialsDamagedError, StorageUnavailableError } from '../../../core/errors.ts';
+import { CredentialsDamagedError, ProxyFailedError, StorageUnavailableError } from '../../../core/errors.ts';
 import { field } from '../field.ts';
 
 /** Why a connection ended. */
@@ -12,6 +12,8 @@ export interface Disconnect {
   expiresInMs?: number;
   /** The database, not WhatsApp, ended it or prevented the attempt. */
   isStorageTrouble?: boolean;
+  /** The account's proxy did not make the connection. */
+  proxy?: 'unreachable' | 'refuses';
   /** WhatsApp asked for a passkey while a phone was linked, and the passkey did not link it. */
   isPasskeyRequired?: boolean;
   /** Not attempted: the keys for the login cannot be read. */
@@ -39,7 +41,7 @@ export class ConnectionPostponedError extends Error {
 /** What the connection manager does next. The sentences are for the operator. */
 export type DisconnectAction =
   | { kind: 'reconnect-now' }
-  | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean }
+  | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean; proxy?: 'unreachable' | 'refuses' }
   /** `isByWhatsApp` is false when only this side cannot log in: the keys are not archived. */
   | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
   | { kind: 'passkey-required'; reason: string }
@@ -74,6 +76,7 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
   if (disconnect.isWithoutKeys) {
     return { kind: 'logged-out', reason: disconnect.reason, isByWhatsApp: false };
   }
+  if (disconnect.proxy) return { kind: 'back-off', reason: disconnect.reason, proxy: disconnect.proxy };
   if (disconnect.isPasskeyRequired) return { kind: 'passkey-required', reason: disconnect.reason };
   switch (code) {
     case 401:
@@ -136,12 +139,16 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
   const output = field(error, 'output');
   const code = field(output, 'statusCode');
   const data = field(error, 'data');
+  // Baileys wraps the errors of the WebSocket.
+  const ofProxy = [error, data].find((each) => each instanceof ProxyFailedError);
   const expireSeconds = Number(field(data, 'expire') ?? field(field(data, 'attrs'), 'expire'));
   return {
     code: typeof code === 'number' && Number.isFinite(code) ? code : undefined,
-    reason: error instanceof Error && error.message ? error.message : 'Connection closed',
+    reason:
+      ofProxy?.message ?? (error instanceof Error && error.message ? error.message : 'Connection closed'),
     isLinked,
     ...(expireSeconds > 0 && { expiresInMs: expireSeconds * 1000 }),
+    ...(ofProxy && { proxy: ofProxy.isRefusal ? ('refuses' as const) : ('unreachable' as const) }),
     ...(error instanceof StorageUnavailableError && { isStorageTrouble: true }),
     ...(error instanceof CredentialsDamagedError && { isWithoutKeys: true }),
     ...(error instanceof ConnectionPostponedError && { postponedForMs: error.forMs }),

@@ -4,6 +4,7 @@ import { UnsupportedBaileysError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import { type AccountSignal, createAccountSignal } from '../signal/signal-repository.ts';
+import type { AccountProxy } from './account-proxy.ts';
 import { removePairingListener, takeMessageListener } from './check-surface.ts';
 import { type SocketMemory, socketConfig } from './socket-config.ts';
 import { gateWrites } from './write-gate.ts';
@@ -17,6 +18,8 @@ export interface OpenSocketInput {
   mayUse(): boolean;
   whatsappWsUrl?: string;
   version?: readonly [number, number, number];
+  /** Absent: it connects directly. */
+  proxy?: AccountProxy;
   log: Logger;
 }
 
@@ -42,6 +45,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
       log: input.log,
       whatsappWsUrl: input.whatsappWsUrl,
       version: input.version,
+      proxy: input.proxy,
       getMessage: input.getMessage,
       groupMetadata: async (jid) => {
         const known = memory.groups.get(jid);

@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { atMost, createBoundedCache } from '../bounded-cache.ts';
 import type { AuthState } from '../signal/auth-state.ts';
+import type { AccountProxy } from './account-proxy.ts';
 import { createBaileysLogger } from './baileys-logger.ts';
 
 /** What the phone's list of linked devices shows. */
@@ -54,6 +55,7 @@ export interface SocketConfigInput {
   log: Logger;
   whatsappWsUrl?: string;
   version?: readonly [number, number, number];
+  proxy?: Pick<AccountProxy, 'httpAgent' | 'httpsAgent' | 'dispatcher'>;
   getMessage: SocketConfig['getMessage'];
   groupMetadata: SocketConfig['cachedGroupMetadata'];
   makeSignalRepository: SocketConfig['makeSignalRepository'];
@@ -69,6 +71,7 @@ export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
     ...(input.whatsappWsUrl !== undefined && { waWebSocketUrl: input.whatsappWsUrl }),
     version: [...(input.version ?? DEFAULT_CONNECTION_CONFIG.version)],
     browser: BROWSER,
+    ...(input.proxy && proxied(input.proxy, input.whatsappWsUrl)),
     auth: { creds: input.auth.creds, keys: input.auth.keys },
     logger: createBaileysLogger(input.log, input.accountId),
     emitOwnEvents: false,
@@ -82,5 +85,19 @@ export function socketConfig(input: SocketConfigInput): UserFacingSocketConfig {
     getMessage: input.getMessage,
     cachedGroupMetadata: input.groupMetadata,
     makeSignalRepository: input.makeSignalRepository,
+  };
+}
+
+/** WebSocket, uploads, and the downloads that Baileys makes itself (of app state). */
+function proxied(
+  { httpAgent, httpsAgent, dispatcher }: NonNullable<SocketConfigInput['proxy']>,
+  whatsappWsUrl = DEFAULT_CONNECTION_CONFIG.waWebSocketUrl,
+): Pick<UserFacingSocketConfig, 'agent' | 'fetchAgent' | 'options'> {
+  const isPlain = new URL(whatsappWsUrl).protocol === 'ws:';
+  // Baileys declares the agents of all kinds as those of https.
+  return {
+    agent: (isPlain ? httpAgent : httpsAgent) as typeof httpsAgent,
+    fetchAgent: httpsAgent,
+    options: { dispatcher },
   };
 }

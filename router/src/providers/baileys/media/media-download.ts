@@ -1,8 +1,9 @@
 import { createDecipheriv, createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { DEFAULT_ORIGIN, getMediaKeys } from '@whiskeysockets/baileys';
-import { MediaError } from '../../../core/errors.ts';
+import { MediaError, ProxyFailedError } from '../../../core/errors.ts';
 import { MAX_MEDIA_BYTES } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
+import type { AccountProxy } from '../connection/account-proxy.ts';
 import { type MediaReference, readReference } from './media-reference.ts';
 
 const WHATSAPP_HOST = 'mmg.whatsapp.net';
@@ -20,6 +21,8 @@ export interface DownloadOptions {
   /** Longest time of a download in milliseconds. Default 30,000. */
   timeoutMs?: number;
   signal?: AbortSignal;
+  /** Absent: it connects directly. */
+  proxy?: Pick<AccountProxy, 'dispatcher'>;
 }
 
 /**
@@ -44,15 +47,24 @@ export async function downloadMedia(reference: string, options: DownloadOptions)
     () => undefined,
   );
   try {
-    const encrypted = await fetchEncrypted(file.path, options.host ?? WHATSAPP_HOST, limited.signal);
+    const encrypted = await fetchEncrypted(file.path, options.host ?? WHATSAPP_HOST, {
+      signal: limited.signal,
+      ...(options.proxy && { dispatcher: options.proxy.dispatcher }),
+    });
     return await decryptFile(encrypted, file);
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof MediaError) throw error;
     const what = limited.signal.aborted ? `did not arrive within ${timeoutMs} ms` : 'could not be downloaded';
-    throw new MediaError('MEDIA_UNAVAILABLE', `The file of the message ${what} from WhatsApp's servers.`, {
-      cause: error,
-    });
+    const cause = error instanceof Error ? error.cause : undefined;
+    const why = cause instanceof ProxyFailedError ? ` ${cause.message}` : '';
+    throw new MediaError(
+      'MEDIA_UNAVAILABLE',
+      `The file of the message ${what} from WhatsApp's servers.${why}`,
+      {
+        cause: error,
+      },
+    );
   } finally {
     done.abort();
     signal?.removeEventListener('abort', onAbort);
@@ -64,11 +76,15 @@ function checkSize(sizeBytes: number | undefined): void {
   throw new MediaError('MEDIA_TOO_LARGE', `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`);
 }
 
-async function fetchEncrypted(path: string, host: string, signal: AbortSignal): Promise<Buffer> {
+async function fetchEncrypted(
+  path: string,
+  host: string,
+  init: Pick<RequestInit, 'signal' | 'dispatcher'>,
+): Promise<Buffer> {
   const response = await fetch(`https://${host}${path}`, {
     headers: { origin: DEFAULT_ORIGIN },
     redirect: 'manual',
-    signal,
+    ...init,
   });
   if (response.status !== 200) {
     await response.body?.cancel();

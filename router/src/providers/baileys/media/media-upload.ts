@@ -10,6 +10,7 @@ import type { OutgoingMessage, ReplyMedia } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { within } from '../../../core/time-limit.ts';
+import type { AccountProxy } from '../connection/account-proxy.ts';
 import { createBaileysLogger } from '../connection/baileys-logger.ts';
 import { field } from '../field.ts';
 
@@ -29,7 +30,7 @@ export async function uploadFile(
   message: OutgoingMessage,
   bytes: Uint8Array,
   socket: Pick<WASocket, 'waUploadToServer'>,
-  { clock, log }: { clock: Clock; log: Logger },
+  { clock, log, proxy }: { clock: Clock; log: Logger; proxy?: Pick<AccountProxy, 'failure'> },
 ): Promise<Uint8Array> {
   const { media } = message;
   if (!media) throw new SendRefusedError('The message has no file.');
@@ -47,7 +48,10 @@ export async function uploadFile(
     if (field(field(error, 'output'), 'statusCode') === CONNECTION_CLOSED) {
       throw new NotConnectedError(message.accountId, { cause: error });
     }
-    throw new UploadFailedError("The file could not be uploaded to WhatsApp's servers.", { cause: error });
+    const why = proxy?.failure ? ` ${proxy.failure.message}` : '';
+    throw new UploadFailedError(`The file could not be uploaded to WhatsApp's servers.${why}`, {
+      cause: error,
+    });
   }
 }
 

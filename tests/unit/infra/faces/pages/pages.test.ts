@@ -134,6 +134,7 @@ describe('GET /qr', () => {
     'connecting',
     'open',
     'waiting',
+    'proxy-failed',
     'logged-out',
     'replaced',
     'outdated',

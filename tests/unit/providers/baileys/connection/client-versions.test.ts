@@ -25,20 +25,22 @@ function setup(
     served?: Served;
     store?: MemoryClientVersions;
     clock?: FakeClock;
+    ways?: ConstructorParameters<typeof ClientVersions>[0]['ways'];
   } = {},
 ) {
   const { setting = 'auto', clock = new FakeClock(Date.UTC(2026, 11, 8)) } = more;
   const { store = new MemoryClientVersions(clock), served = { revision: undefined, lookUps: 0 } } = more;
   const log = recordingLog();
+  const fetchPage = async (): Promise<Page> => {
+    served.lookUps += 1;
+    if (served.revision === undefined) return { kind: 'fault', detail: 'cannot be reached' };
+    const body = Buffer.from(`"client_revision":${served.revision}`);
+    return { kind: 'answer', status: 200, headers: new Headers(), body };
+  };
   const versions = new ClientVersions({
     setting,
     url: 'https://web.example/sw.js?key=secret',
-    fetchPage: async (): Promise<Page> => {
-      served.lookUps += 1;
-      if (served.revision === undefined) return { kind: 'fault', detail: 'cannot be reached' };
-      const body = Buffer.from(`"client_revision":${served.revision}`);
-      return { kind: 'answer', status: 200, headers: new Headers(), body };
-    },
+    ways: async (accountIds) => more.ways?.(accountIds) ?? [fetchPage],
     store,
     clock,
     log,
@@ -49,7 +51,7 @@ function setup(
 }
 
 /** An account that WhatsApp refuses: it says so and waits. */
-async function refuse(versions: ClientVersions) {
+async function refuse(versions: ClientVersions, accountId = 'default') {
   const refused = await versions.choose();
   await versions.refused(refused);
   const waits: VersionWait[] = [];
@@ -57,7 +59,7 @@ async function refuse(versions: ClientVersions) {
   onTestFinished(() => stopped.abort());
   const state = { isOver: false, waits, refused };
   void versions
-    .untilOther(refused, stopped.signal, (wait) => waits.push(wait))
+    .untilOther(refused, { accountId, signal: stopped.signal, onWait: (wait) => waits.push(wait) })
     .then(() => {
       state.isOver = true;
     });
@@ -189,7 +191,11 @@ describe('a refused version', () => {
     await one.versions.refused(one.versions.known({ version: BUILT_IN.version, source: 'built-in' }));
     const stopped = new AbortController();
     const refused = one.versions.known({ version: BUILT_IN.version, source: 'built-in' });
-    await one.versions.untilOther(refused, stopped.signal, () => undefined);
+    await one.versions.untilOther(refused, {
+      accountId: 'default',
+      signal: stopped.signal,
+      onWait: () => undefined,
+    });
     expect(served.lookUps).toBe(1);
   });
 
@@ -227,6 +233,31 @@ describe('a refused version', () => {
     await clock.advanceMs(15_000);
     expect(accounts.map(({ isOver }) => isOver)).toEqual([true, true, true]);
     expect(served.lookUps).toBe(3);
+  });
+
+  it('asks by the ways of the accounts that wait, and by the next way after a failure', async () => {
+    const asked: string[] = [];
+    const served = { revision: undefined as number | undefined, lookUps: 0 };
+    const wayOf = (accountId: string) => async (): Promise<Page> => {
+      asked.push(accountId);
+      if (accountId === 'down' || served.revision === undefined)
+        return { kind: 'fault', detail: 'The proxy of this account does not answer (ECONNREFUSED).' };
+      const body = Buffer.from(`"client_revision":${served.revision}`);
+      return { kind: 'answer', status: 200, headers: new Headers(), body };
+    };
+    const ways = async (accountIds?: ReadonlySet<string>) => [...(accountIds ?? ['every'])].sort().map(wayOf);
+    const { versions, clock, log } = setup({ served, ways });
+    const accounts = [await refuse(versions, 'down'), await refuse(versions, 'up')];
+    expect(asked).toEqual(['down']);
+    expect(JSON.stringify(log.lines)).toContain('The proxy of this account does not answer (ECONNREFUSED).');
+    served.revision = NEWER;
+    await clock.advanceMs(15_000);
+    expect(asked).toEqual(['down', 'up']);
+    expect(accounts.map(({ isOver }) => isOver)).toEqual([true, true]);
+    versions.start();
+    await settle();
+    for (let hour = 0; hour <= 25; hour += 1) await clock.advanceMs(HOUR_MS);
+    expect(asked.at(-1)).toBe('every');
   });
 
   it('shares its look-ups with the accounts of other nodes', async () => {

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ProxyFailedError } from '../../../../../router/src/core/errors.ts';
 import {
   ConnectionManager,
   type ConnectionPhase,
@@ -53,10 +54,10 @@ let phases: ConnectionPhase[];
 let attached: number;
 let keyArchivals: number;
 let putAsideFailures: number;
-let openFails: boolean;
 let isLinked: boolean;
 let draw: number;
 let isTakeOver: boolean;
+let failing: Error | undefined;
 let waits: Array<{
   isByWhatsApp: boolean;
   onWait(wait: { reason: string; retryAtMs?: number }): void;
@@ -73,14 +74,14 @@ beforeEach(() => {
   attached = 0;
   keyArchivals = 0;
   putAsideFailures = 0;
-  openFails = false;
+  failing = undefined;
   isLinked = true;
   draw = 0.5;
   isTakeOver = false;
   waits = [];
   manager = new ConnectionManager({
     open: async () => {
-      if (openFails) throw new Error('no database');
+      if (failing) throw failing;
       alive += 1;
       mostAlive = Math.max(mostAlive, alive);
       const socket = new FakeSocket(() => {
@@ -143,6 +144,28 @@ describe('one connection', () => {
     await clock.advanceMs(1);
     expect(sockets).toHaveLength(2);
   });
+
+  it.each([
+    [false, 10_000],
+    [true, 60_000],
+  ])(
+    'shows a proxy that does not connect it and tries again (it refuses: %s)',
+    async (isRefusal, longestMs) => {
+      failing = new ProxyFailedError('The proxy is down.', { isRefusal });
+      draw = 1;
+      await start();
+      for (let attempt = 0; attempt < 12; attempt += 1) await clock.advanceMs(60_000);
+      const retryAtMs = clock.now() + longestMs;
+      expect(phases.filter(({ state }) => state === 'waiting')).toEqual([]);
+      const shown = last();
+      expect(shown).toMatchObject({ state: 'proxy-failed', reason: 'The proxy is down.' });
+      expect(shown?.state === 'proxy-failed' && shown.retryAtMs).toBeLessThanOrEqual(retryAtMs);
+      failing = undefined;
+      await clock.advanceMs(longestMs);
+      socket().opens();
+      expect(last()).toEqual({ state: 'open' });
+    },
+  );
 
   it('connects again at once after 515', async () => {
     await start();
@@ -269,7 +292,7 @@ describe('one connection', () => {
   });
 
   it('counts a socket that could not be created as a disconnect', async () => {
-    openFails = true;
+    failing = new Error('no database');
     await start();
     expect(last()).toMatchObject({ state: 'waiting', reason: 'no database' });
   });

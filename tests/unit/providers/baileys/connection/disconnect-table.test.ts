@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ProxyFailedError } from '../../../../../router/src/core/errors.ts';
 import {
   actionFor,
   disconnectOf,
@@ -48,6 +49,24 @@ describe('the action after a disconnect', () => {
     const disconnect = { ...unlinked(undefined, 'A passkey.'), isPasskeyRequired: true };
     expect(actionFor(disconnect)).toEqual({ kind: 'passkey-required', reason: 'A passkey.' });
   });
+
+  it.each([
+    [false, 'unreachable'],
+    [true, 'refuses'],
+  ] as const)(
+    'names the proxy that did not connect, also inside of an error of Baileys',
+    (isRefusal, proxy) => {
+      const error = new ProxyFailedError('The proxy is down.', { isRefusal });
+      const wrapped = Object.assign(boom(408), { data: error });
+      for (const each of [error, wrapped]) {
+        expect(actionFor(disconnectOf(each, true))).toEqual({
+          kind: 'back-off',
+          reason: 'The proxy is down.',
+          proxy,
+        });
+      }
+    },
+  );
 
   it('waits as long as WhatsApp says after a temporary ban', () => {
     const disconnect = disconnectOf(boom(402, { reason: '402', expire: '120' }), true);

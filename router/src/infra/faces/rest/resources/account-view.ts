@@ -79,7 +79,7 @@ export const accountView = z
     retryAt: timeView
       .optional()
       .describe(
-        'When wa2ai connects again, looks for a newer version (`outdated`), or when the limit of WhatsApp ends.',
+        'When wa2ai connects again (`waiting`, `proxy-failed`), looks for a newer version (`outdated`), or when the limit of WhatsApp ends.',
       ),
     problems: z
       .array(z.string())
@@ -101,6 +101,12 @@ export const accountView = z
       })
       .optional()
       .describe('Absent before the first login of the node that runs the account.'),
+    proxy: z
+      .object({ url: z.string().describe('User name and password are shown as `***`.') })
+      .optional()
+      .describe(
+        'The proxy that the account connects through. Absent: none, or no node runs the account. Needs the scope `accounts:manage`.',
+      ),
     phone: z.string().optional(),
     lid: z.string().optional(),
     name: z.string().optional(),
@@ -149,15 +155,27 @@ export const accountDetailView = accountView
     ],
   });
 
-/** An account for a caller who may only read it: anybody who has the code can link the account to another phone. */
+/**
+ * An account for a caller who may only read it: anybody who has the code can link the account to another phone, and a proxy may
+ * be inside of a private network.
+ */
 export function withoutCodes(status: AccountStatus): AccountStatus {
-  const { qr: _qr, pairingCode: _code, passkey: _passkey, ...rest } = status;
+  const { qr: _qr, pairingCode: _code, passkey: _passkey, proxy: _proxy, ...rest } = status;
   return rest;
 }
 
 /** Times as text. */
 export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
-  const { sinceMs, expiresAtMs, retryAtMs, limitLeftMs: _left, clientVersion, passkey, ...rest } = status;
+  const {
+    sinceMs,
+    expiresAtMs,
+    retryAtMs,
+    limitLeftMs: _left,
+    clientVersion,
+    passkey,
+    proxy,
+    ...rest
+  } = status;
   return {
     ...rest,
     since: new Date(sinceMs).toISOString(),
@@ -166,6 +184,7 @@ export function accountViewOf(status: AccountStatus): z.input<typeof accountView
     }),
     ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
     ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
+    ...(proxy !== undefined && { proxy: { url: proxy } }),
     ...(clientVersion && { clientVersion: versionViewOf(clientVersion) }),
   };
 }

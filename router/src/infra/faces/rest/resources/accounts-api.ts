@@ -1,23 +1,33 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import { allowedChats, type Caller, mayDo, mayUseAccount } from '../../../../core/access/caller.ts';
+import { maskedProxyUrl, readProxyUrl } from '../../../../core/account-proxy.ts';
 import { StorageUnavailableError } from '../../../../core/errors.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
+import { MASK } from '../../../agents/secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { accountIdField, changedResponse, dataResponse, phoneField } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import type { Call, ResponseDoc } from '../response.ts';
 import { refuseOtherAccount } from '../restrictions.ts';
+import { invalid } from '../validate.ts';
 import { accountDetailView, accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
 
 export interface AccountsApiDeps {
   accounts: AccountControl;
   messageLog: MessageLog;
+  /** The URLs of proxies; throws StorageUnavailableError. */
+  proxies: {
+    /** Undefined: the account has none. */
+    urlOf(accountId: string): Promise<string | undefined>;
+    /** @param url undefined: none @returns whether there is such a WhatsApp account */
+    set(accountId: string, url: string | undefined): Promise<boolean>;
+  };
   /**
    * Deletes an account with everything stored for it. Resolves when the deletion is stored, so that it also continues after
    * a crash; the account then disappears from `accounts`.
@@ -60,12 +70,39 @@ const passkeyBody = z
   ])
   .meta({ id: 'Passkey', examples: [{ isSameCode: true }] });
 
+const accountBody = z
+  .strictObject({
+    proxy: z
+      .strictObject({
+        url: z
+          .string()
+          .max(2_048)
+          .superRefine((url, context) => {
+            const read = readProxyUrl(url);
+            if ('refusal' in read) context.addIssue({ code: 'custom', message: read.refusal });
+          })
+          .meta({ format: 'password' })
+          .describe(
+            '`http://`, `https://` or `socks5://`, with user name and password if the proxy asks for them (special characters percent-encoded), host and port. Responses show user name and password as `***`; with these, the stored ones stay.',
+          ),
+      })
+      .nullable()
+      .describe('All connections of the account to WhatsApp go through it. Null: it connects directly.'),
+  })
+  .meta({ id: 'AccountSettings', examples: [{ proxy: { url: 'http://user:password@proxy.example:3128' } }] });
+
 const listQuery = z.strictObject(optionalPageQuery);
 
 const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
 
 /** WhatsApp accounts and their named states: `/api/accounts`. */
-export function accountsApi({ accounts, messageLog, deleteAccount, log }: AccountsApiDeps): Endpoint[] {
+export function accountsApi({
+  accounts,
+  messageLog,
+  proxies,
+  deleteAccount,
+  log,
+}: AccountsApiDeps): Endpoint[] {
   const common = { tag: 'Accounts' as const };
   const params = { id: 'Id of the account.' };
   const changed = {
@@ -155,6 +192,32 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
         // Of all chats.
         const outgoing = allowedChats(caller) ? undefined : await outgoingOf(messageLog, account.accountId);
         return { status: 200, json: { success: true, data: { ...account, ...(outgoing && { outgoing }) } } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'put',
+      path: '/api/accounts/{id}',
+      operationId: 'changeAccount',
+      scopes: ['accounts:manage'],
+      honours: ['accounts'],
+      summary: 'Set the proxy of a WhatsApp account, or remove it',
+      description:
+        'The WebSocket, media files and look-ups of the client version of this account go through the proxy from now on: the account connects again at once. While the proxy does not work, the state of the account is `proxy-failed`; it never connects without it. Requests to agents and webhooks do not use it.',
+      params,
+      body: accountBody,
+      responses: changed,
+      handle: async ({ params, body: { proxy }, caller }) => {
+        const { accountId, provider } = allowed(caller, params.id);
+        if (provider) {
+          const message = 'cannot be set for the playground, which has no connection';
+          throw invalid('body', [{ field: 'proxy', message }]);
+        }
+        const url = proxy === null ? undefined : await wholeUrl(accountId, proxy.url);
+        if (!(await proxies.set(accountId, url))) foundAccount(undefined);
+        const message = url === undefined ? 'Proxy removed.' : 'Proxy stored.';
+        // Also with the same URL: a repeated call completes one whose node did not answer.
+        return changedTo(await accounts.restart(accountId), message, 'proxy');
       },
     }),
     endpoint({
@@ -258,6 +321,15 @@ export function accountsApi({ accounts, messageLog, deleteAccount, log }: Accoun
       },
     }),
   ];
+
+  /** With the stored user name and password in place of the mask. @throws {HttpProblem} 400 */
+  async function wholeUrl(accountId: string, url: string): Promise<string> {
+    if (!url.includes(MASK)) return url;
+    const before = await proxies.urlOf(accountId);
+    if (before !== undefined && url === maskedProxyUrl(before)) return before;
+    const message = 'must have its user name and password, because the address has changed';
+    throw invalid('body', [{ field: 'proxy.url', message }]);
+  }
 
   /** @throws {HttpProblem} 403 not for this caller, 404 none */
   function allowed(caller: Caller, id = ''): AccountStatus {

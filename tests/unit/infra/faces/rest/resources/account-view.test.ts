@@ -38,6 +38,7 @@ describe('accountViewOf', () => {
       limitLeftMs: 3,
       problems: ['p'],
       clientVersion: { version: '2.3000.1', source: 'look-up', sinceMs: 4, refusedSinceMs: 5 },
+      proxy: 'socks5://***@proxy.example:1080',
       phone: '5491',
       lid: '7',
       name: 'Shop',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../../router/src/core/errors.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
 
@@ -135,5 +135,53 @@ it.each([
     error: 'There is no WhatsApp account with this id.',
     code: 'NOT_FOUND',
     docs: '/docs/troubleshooting.md#not_found',
+  });
+});
+
+describe('the proxy of an account', () => {
+  const url = 'socks5://router:a-password@proxy.example:1080';
+  const put = (proxy: unknown) => api.call('PUT', '/api/accounts/default', { proxy });
+
+  it('is stored, and the account connects again', async () => {
+    api.accounts.set({ proxy: 'socks5://***@proxy.example:1080' });
+    const answer = await put({ url });
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      message: 'Proxy stored.',
+      data: { proxy: { url: 'socks5://***@proxy.example:1080' } },
+    });
+    expect([...api.proxyUrls]).toEqual([['default', url]]);
+    expect(api.accounts.calls).toEqual([['restart', 'default']]);
+    expect((await put(null)).body.message).toBe('Proxy removed.');
+    expect(api.proxyUrls.size).toBe(0);
+  });
+
+  it('keeps its password when the masked address is sent, and needs it for another address', async () => {
+    await put({ url });
+    expect((await put({ url: 'socks5://***@proxy.example:1080' })).status).toBe(200);
+    expect(api.proxyUrls.get('default')).toBe(url);
+    const moved = await put({ url: 'socks5://***@other.example:1080' });
+    expect(moved.body.error).toBe(
+      'proxy.url must have its user name and password, because the address has changed.',
+    );
+    expect(api.proxyUrls.get('default')).toBe(url);
+  });
+
+  it('is refused without quoting it when it is not the URL of a proxy', async () => {
+    const { status, text } = await api.call('PUT', '/api/accounts/default', {
+      proxy: { url: 'ftp://router:a-password@proxy.example' },
+    });
+    expect(status).toBe(400);
+    expect(text).toContain('proxy.url must begin with http://, https:// or socks5://.');
+    expect(text).not.toContain('a-password');
+    expect(api.accounts.calls).toEqual([]);
+  });
+
+  it('cannot be set for the playground, nor for an account that does not exist', async () => {
+    api.accounts.set({ accountId: 'playground', provider: 'playground' });
+    const answer = await api.call('PUT', '/api/accounts/playground', { proxy: { url } });
+    expect(answer.body.details).toMatchObject([{ field: 'proxy' }]);
+    expect((await api.call('PUT', '/api/accounts/nobody', { proxy: { url } })).status).toBe(404);
+    expect(api.proxyUrls.size).toBe(0);
   });
 });
