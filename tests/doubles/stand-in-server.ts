@@ -47,8 +47,8 @@ export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
 export class StandInServer {
   readonly url: string;
   readonly requests: StandInRequest[] = [];
-  /** Applies to every request with a body until it is changed. */
-  misbehaviour: Misbehaviour | undefined;
+  /** Applies to every request with a body until it is changed; a function answers instead, unless it returns nothing. */
+  misbehaviour: Misbehaviour | ((request: StandInRequest) => StandInAnswer | undefined) | undefined;
   /** Bytes of an endless answer that the client accepted. */
   sentBytes = 0;
   /** Requests that followed a redirect to a private address. */
@@ -121,11 +121,9 @@ export class StandInServer {
     }
     this.requests.push(received);
     this.#arrived();
-    if (this.misbehaviour === undefined || received.method === 'GET') {
-      write(response, await this.#answer(received));
-      return;
-    }
-    await this.#misbehave(this.misbehaviour, received, response);
+    const how = received.method === 'GET' ? undefined : this.misbehaviour;
+    if (typeof how === 'string') await this.#misbehave(how, received, response);
+    else write(response, how?.(received) ?? (await this.#answer(received)));
   }
 
   async #misbehave(how: Misbehaviour, request: StandInRequest, response: ServerResponse): Promise<void> {

@@ -20,7 +20,11 @@ export const PRESENCE = {
 const MAX_EMOJI_CHARS = 40;
 const graphemes = new Intl.Segmenter();
 
-const emoji = z.string().max(MAX_EMOJI_CHARS).refine(isEmoji, 'must be one emoji such as 👀');
+// Without `abort`, a text that is too long is segmented all the same.
+const emoji = z
+  .string()
+  .max(MAX_EMOJI_CHARS, { abort: true })
+  .refine(isEmoji, 'must be one emoji such as 👀');
 
 export const presenceField = z
   .strictObject({
