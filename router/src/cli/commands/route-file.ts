@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { MAX_YAML_BYTES, parseYaml } from '../../infra/scenarios/parse-yaml.ts';
 import { CliUsageError } from '../exit-code.ts';
 
 /**
@@ -15,15 +16,16 @@ export function textOfFile(file: string): string {
 }
 
 /**
- * The body of a call, from a file with JSON or YAML.
+ * The body of a call, from a file with JSON, or with YAML that the API would read too.
  * @throws {CliUsageError} it cannot be read, or is neither
  */
 export async function bodyOfFile(file: string): Promise<unknown> {
   const text = textOfFile(file);
-  const { parse } = await import('yaml');
   try {
-    return parse(text, { maxAliasCount: 100, logLevel: 'error' });
+    return JSON.parse(text);
   } catch {
-    throw new CliUsageError(`the file is neither JSON nor YAML: ${file}`);
+    const parsed = await parseYaml(text, MAX_YAML_BYTES);
+    if ('value' in parsed) return parsed.value;
+    throw new CliUsageError(`the file is neither JSON nor YAML: ${file}: ${parsed.message}`);
   }
 }

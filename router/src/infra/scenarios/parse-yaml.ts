@@ -1,5 +1,8 @@
 import type { Document, LineCounter } from 'yaml';
 
+/** Longest YAML document of a call, in bytes. The parser takes a multiple of the time of JSON. */
+export const MAX_YAML_BYTES = 256 * 1024;
+
 /** What lines and signs cost the parser, in units of some 5 µs: a table of routes of 3,000 lines fits. */
 const MAX_COST = 24_000;
 const LINE_COST = 4;

@@ -10,6 +10,7 @@ import {
 } from 'express';
 import { type Admission, RESTRICTIONS } from '../../../core/access/admission.ts';
 import type { Caller } from '../../../core/access/caller.ts';
+import { MAX_YAML_BYTES } from '../../scenarios/parse-yaml.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isForm, readForm } from './form.ts';
@@ -17,7 +18,7 @@ import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './stranger-bodies.ts';
 import { validate } from './validate.ts';
-import { isYaml, MAX_YAML_BYTES, readYaml } from './yaml.ts';
+import { isYaml, readYaml } from './yaml.ts';
 
 /** Of a path or a method that does not exist. */
 const KNOWN_CALLER: Admission = { scopes: 'any-key', honours: RESTRICTIONS };

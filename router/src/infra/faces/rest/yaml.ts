@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { parseYaml } from '../../scenarios/parse-yaml.ts';
+import { MAX_YAML_BYTES, parseYaml } from '../../scenarios/parse-yaml.ts';
 import { invalid } from './validate.ts';
 
 /** Whether the body of a request is YAML. */
@@ -7,9 +7,6 @@ export function isYaml(request: Pick<Request, 'get'>): boolean {
   const type = request.get('content-type') ?? '';
   return /^(?:application|text)\/(?:x-)?yaml *(;|$)/i.test(type);
 }
-
-/** Longest YAML document, in bytes. The parser takes a multiple of the time of JSON. */
-export const MAX_YAML_BYTES = 256 * 1024;
 
 /**
  * The value of a YAML document of at most `MAX_YAML_BYTES`.
