@@ -24,8 +24,8 @@ beforeAll(async () => {
   bed = await TestBed.startPaired({
     nodeArgs: ['--import', pathToFileURL(join(repositoryRoot, 'dist/tests/support/busy-watch.js')).href],
   });
-  const line = await bed.service.untilLog(({ msg }) => msg === 'busy watch');
-  watchUrl = String(line.url);
+  const line = await bed.service.untilLog(({ busyWatchUrl }) => busyWatchUrl !== undefined);
+  watchUrl = String(line.busyWatchUrl);
   const governor = { firstContacts: { perDay: 0 }, messages: { perSecond: 0 } };
   expect((await bed.service.api('PUT', '/api/settings/governor', governor)).status).toBe(200);
 });

@@ -42,6 +42,6 @@ const server = createServer((_request, response) => {
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
-  console.log(JSON.stringify({ level: 'info', msg: 'busy watch', url: `http://127.0.0.1:${port}` }));
+  console.log(JSON.stringify({ busyWatchUrl: `http://127.0.0.1:${port}` }));
 });
 server.unref();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { presenceField } from '../../../../router/src/core/policies/presence-fields.ts';
 
 describe('the emoji of a reaction', () => {
@@ -10,5 +10,12 @@ describe('the emoji of a reaction', () => {
 
   it.each(['', 'a', '1', '#', 'ok', '👀👀', ' 👀'])('cannot be %j', (emoji) => {
     expect(presenceField.safeParse({ reactions: { working: emoji } }).success).toBe(false);
+  });
+
+  it('is not looked into when it is too long: the segments of a long text fill the memory', () => {
+    const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment');
+    expect(presenceField.safeParse({ reactions: { done: '👀'.repeat(50_000) } }).success).toBe(false);
+    expect(segment).not.toHaveBeenCalled();
+    segment.mockRestore();
   });
 });
