@@ -18,7 +18,7 @@ if [ "${1:-}" != --inside ]; then
   kind=$1
   shift
   packages='busybox-static iproute2 iptables curl debootstrap'
-  if [ "$kind" = docker ]; then packages+=' docker.io'; else packages+=' podman crun catatonit'; fi
+  if [ "$kind" = docker ]; then packages+=' docker.io'; else packages+=' podman crun catatonit nftables'; fi
   # shellcheck disable=SC2086
   if ! dpkg -s $packages >/dev/null 2>&1; then
     apt-get -qq -o DPkg::Lock::Timeout=300 update

@@ -21,9 +21,9 @@ const functions = readdirSync(join(repositoryRoot, 'prisma/functions'))
   .map((path) => readFileSync(join(repositoryRoot, 'prisma/functions', path), 'utf8'))
   .join('\n');
 
-/** Codes in the source that belong to Node.js, PostgreSQL and DBOS. */
+/** Codes in the source that belong to Node.js, PostgreSQL, DBOS and Linux. */
 const OTHERS =
-  /^(E[A-Z]+|E[A-Z]+_[A-Z]+|UND_ERR_\w+|ERR_\w+|PG_VERSION|MAX_RECOVERY_ATTEMPTS_EXCEEDED|RESOURCE_EXHAUSTED)$/;
+  /^(E[A-Z]+|E[A-Z]+_[A-Z]+|UND_ERR_\w+|ERR_\w+|PG_VERSION|MAX_RECOVERY_ATTEMPTS_EXCEEDED|RESOURCE_EXHAUSTED|NET_ADMIN)$/;
 
 /** Error codes of the source: each literal in capitals with an underscore, and each one passed to an error. */
 function codesOfSource(): string[] {

@@ -46,12 +46,12 @@ export function containerEngineSuite(name: string, openSubject: () => EngineSubj
       chmodSync(folder, 0o777);
       folders.push(folder);
       const network = changes.network ?? 'wa2ai-suite-a';
-      await subject.engine.ensureNetwork(network, { labels: LABELS, isInternal: false });
+      await subject.engine.ensureNetwork(network, { labels: LABELS });
       return {
         ...{ name: 'wa2ai-suite-1', image: subject.image, command: subject.server, port: 8080 },
         ...{ env: { WORD: 'hello' }, labels: { ...LABELS, 'wa2ai.agent': 'a1' }, user: '1000:1000' },
         mounts: [{ hostPath: folder, containerPath: '/data', isReadOnly: false }],
-        ...{ network, memoryMb: 256, cpus: 1, pids: 64, isRootReadOnly: true },
+        ...{ network, reach: [], memoryMb: 256, cpus: 1, pids: 64, isRootReadOnly: true },
         ...changes,
       };
     }

@@ -278,8 +278,8 @@ export const SPANISH_HINTS: Readonly<Record<string, string>> = {
     'Procesos e hilos del contenedor. Por defecto: 256.',
   'The agent stops after so many minutes without work. Default: 30.':
     'El agente se para después de estos minutos sin trabajo. Por defecto: 30.',
-  '`none`: the container reaches no other machine; Docker only. Default: `internet`. What each reaches: see below.':
-    '`none`: el contenedor no llega a otras máquinas; solo con Docker. Por defecto: `internet`. La documentación dice a qué llega cada uno.',
+  '`internet`: the container reaches public addresses; `none`: nothing. Default: `internet`. Exactly: see below.':
+    '`internet`: el contenedor llega a direcciones públicas; `none`: a nada. Por defecto: `internet`. La documentación lo dice con exactitud.',
   'When the image is pulled: `always` before each creation of a container. Default: `missing`.':
     'Cuándo se descarga la imagen: `always`, antes de crear cada contenedor. Por defecto: `missing`.',
   'Port that the program listens on. Default: 8000 for `adk`, 80 for `abi`, 8080 for the others; a process gets a free one in `PORT`.':

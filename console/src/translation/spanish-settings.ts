@@ -68,6 +68,8 @@ export const SPANISH_SETTINGS: Readonly<Record<string, string>> = {
     'Si los contenedores de los agentes se detienen con wa2ai. Los que continúan los adopta el siguiente inicio. Los procesos siempre se detienen.',
   'Begin of the addresses of agents: each gets a network of 16 addresses from it.':
     'Comienzo de las direcciones de los agentes: cada uno recibe una red de 16 direcciones.',
+  'Networks that containers of agents reach besides the internet. `any`: all, and this machine.':
+    'Redes a las que llegan los contenedores de los agentes además de internet. `any`: todas, y esta máquina.',
   'Label for the folders of agents on machines with SELinux.':
     'Etiqueta para las carpetas de los agentes en máquinas con SELinux.',
   "When wa2ai runs in a container: the path of WA2AI_DATA_DIR on the engine's machine, which mounts it into agents.":

@@ -50,7 +50,7 @@ export function createHosting(
   const user = userOfAgents();
   const runtimes = {
     docker: new DockerRuntime({
-      ...{ engine, hostId: nodeId, user, folder: dataDir },
+      ...{ engine, hostId: nodeId, user, folder: dataDir, allowedNetworks: settings.networks },
       hostPathOf: (path) =>
         settings.hostDir === undefined ? path : join(settings.hostDir, relative(dataDir, path)),
     }),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { Wa2aiError } from '../core/errors.ts';
 import { withoutTrailing } from '../core/without-trailing.ts';
@@ -267,6 +268,23 @@ const hostedAgents = group('Hosted agents', {
     .prefault('10.213')
     .describe('Begin of the addresses of agents: each gets a network of 16 addresses from it.')
     .meta({ values: 'two numbers' }),
+  WA2AI_AGENTS_NETWORKS: z
+    .string()
+    .transform((value): 'any' | string[] =>
+      value === 'any'
+        ? value
+        : value
+            .split(',')
+            .map((each) => each.trim())
+            .filter((each) => each !== ''),
+    )
+    .refine(
+      (value) => value === 'any' || value.every(isNetwork),
+      'must be any, or networks such as 10.1.0.0/16,192.168.1.20',
+    )
+    .prefault('')
+    .describe('Networks that containers of agents reach besides the internet. `any`: all, and this machine.')
+    .meta({ values: '`any`, or a list of addresses and networks' }),
   WA2AI_AGENTS_SELINUX: z
     .enum(['z', 'Z', 'none'], { error: 'must be z, Z or none' })
     .prefault('none')
@@ -464,6 +482,7 @@ function configOf(
       startMs: values.WA2AI_AGENT_START_MS,
       stopsOnExit: values.WA2AI_AGENTS_STOP_ON_EXIT,
       subnet: values.WA2AI_AGENTS_SUBNET,
+      networks: values.WA2AI_AGENTS_NETWORKS,
       selinux: values.WA2AI_AGENTS_SELINUX,
       hostDir: values.WA2AI_AGENTS_HOST_DIR,
       ownContainer: values.WA2AI_AGENTS_OWN_CONTAINER,
@@ -497,4 +516,16 @@ function configOf(
 function isTestServer(whatsappUrl: string | undefined): boolean {
   const url = whatsappUrl === undefined ? undefined : parsedUrl(whatsappUrl);
   return url?.protocol === 'ws:' && isLoopbackHost(url.hostname);
+}
+
+/** Whether a text is an address, or a network such as `10.1.0.0/16`. */
+function isNetwork(text: string): boolean {
+  const [address = '', prefix] = text.split('/', 2);
+  const version = isIP(address);
+  const max = version === 6 ? 128 : 32;
+  return (
+    version !== 0 &&
+    text.split('/').length <= 2 &&
+    (prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= max))
+  );
 }

@@ -16,6 +16,12 @@ export interface ContainerMount {
   isReadOnly: boolean;
 }
 
+/**
+ * What a container may connect to. `none`: nothing. A list: public addresses and these networks, such as `10.1.0.0/16`, but
+ * not the machine, cloud metadata and other private networks. `any`: everything. It always answers those who connect to it.
+ */
+export type ContainerReach = 'none' | 'any' | readonly string[];
+
 /** A container to create. It has no capabilities, no new privileges, and an init process as its first one. */
 export interface ContainerSpec {
   /** `[a-zA-Z0-9][a-zA-Z0-9_.-]+`, unique on the engine. */
@@ -34,6 +40,7 @@ export interface ContainerSpec {
   workingFolder?: string;
   /** Name of a network that `ensureNetwork` made. */
   network: string;
+  reach: ContainerReach;
   memoryMb: number;
   cpus: number;
   /** Largest number of processes and threads. */
@@ -91,7 +98,10 @@ export interface ContainerEngine {
    * @throws {ImageMissingError}
    */
   create(spec: ContainerSpec): Promise<{ id: string; warnings: string[] }>;
-  /** Starts a container; one that runs stays as it is. A failed start leaves it `created` or `exited`. */
+  /**
+   * Starts a container, whose network is limited before its first program runs; one that runs stays as it is. A failed
+   * start leaves it `created` or `exited`.
+   */
   start(idOrName: string): Promise<void>;
   /** Asks the program to end, and kills it after `graceMs`. Nothing happens when the container does not run. */
   stop(idOrName: string, graceMs: number): Promise<void>;
@@ -122,13 +132,9 @@ export interface ContainerEngine {
   hasPath(idOrName: string, path: string): Promise<boolean>;
   /**
    * Makes a bridge network, unless one of this name exists. Containers of different networks cannot reach each other.
-   * @param isInternal its containers reach nothing outside of it
    * @throws {EngineRefusedError} also when the engine has no free addresses
    */
-  ensureNetwork(
-    name: string,
-    options: { labels: Readonly<Record<string, string>>; isInternal: boolean },
-  ): Promise<void>;
+  ensureNetwork(name: string, options: { labels: Readonly<Record<string, string>> }): Promise<void>;
   /** Removes a network without containers; one that does not exist is removed already. */
   removeNetwork(name: string): Promise<void>;
 }

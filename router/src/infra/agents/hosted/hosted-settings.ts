@@ -83,7 +83,7 @@ export const hostedSettings = z.strictObject({
     .enum(['none', 'internet'])
     .optional()
     .describe(
-      '`none`: the container reaches no other machine; Docker only. Default: `internet`. What each reaches: see below.',
+      '`internet`: the container reaches public addresses; `none`: nothing. Default: `internet`. Exactly: see below.',
     ),
   pull: z
     .enum(['never', 'missing', 'always'])

@@ -12,8 +12,10 @@ export type EgressPolicy = 'any' | 'private' | 'public';
 /** An address that is refused; the sentence says why. */
 export class EgressRefusedError extends Error {}
 
+type Subnet = [network: string, prefix: number];
+
 /** Addresses where a cloud machine gets its credentials, and link-local addresses. */
-const METADATA = blockList([
+const METADATA_NETWORKS: Subnet[] = [
   ['169.254.0.0', 16],
   ['100.100.100.200', 32],
   ['168.63.129.16', 32],
@@ -21,7 +23,8 @@ const METADATA = blockList([
   ['fe80::', 10],
   ['fd00:ec2::', 32],
   ['fd20:ce::', 32],
-]);
+];
+const METADATA = blockList(METADATA_NETWORKS);
 
 const LOOPBACK = blockList([
   ['127.0.0.0', 8],
@@ -32,7 +35,7 @@ const LOOPBACK = blockList([
  * IPv4 addresses that are not globally reachable, and multicast: the IANA IPv4 Special-Purpose Address Registry
  * (https://www.iana.org/assignments/iana-ipv4-special-registry), its deprecated 6to4 relays (RFC 7526), RFC 1112.
  */
-const NOT_PUBLIC_IPV4 = blockList([
+const NOT_PUBLIC_IPV4_NETWORKS: Subnet[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -47,7 +50,8 @@ const NOT_PUBLIC_IPV4 = blockList([
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
-]);
+];
+const NOT_PUBLIC_IPV4 = blockList(NOT_PUBLIC_IPV4_NETWORKS);
 
 /** What IANA gives out as IPv6 global unicast addresses (RFC 4291, https://www.iana.org/assignments/ipv6-address-space). */
 const GLOBAL_IPV6 = blockList([['2000::', 3]]);
@@ -56,14 +60,28 @@ const GLOBAL_IPV6 = blockList([['2000::', 3]]);
  * Of these, what is not globally reachable, and tunnels, which reach an IPv4 address that the prefix does not show: the
  * IANA IPv6 Special-Purpose Address Registry (https://www.iana.org/assignments/iana-ipv6-special-registry).
  */
-const NOT_PUBLIC_IPV6 = blockList([
+const NOT_PUBLIC_IPV6_NETWORKS: Subnet[] = [
   // IETF protocol assignments: Teredo, benchmarking, ORCHID and others.
   ['2001::', 23],
   ['2001:db8::', 32],
   // 6to4.
   ['2002::', 16],
   ['3fff::', 20],
-]);
+];
+const NOT_PUBLIC_IPV6 = blockList(NOT_PUBLIC_IPV6_NETWORKS);
+
+/** All networks that are not public, and those of cloud metadata, such as `10.0.0.0/8`. */
+export const NOT_PUBLIC_NETWORKS: readonly string[] = [
+  ...METADATA_NETWORKS,
+  ...NOT_PUBLIC_IPV4_NETWORKS,
+  ...NOT_PUBLIC_IPV6_NETWORKS,
+  // What is no global unicast address.
+  ...([
+    ['::', 3],
+    ['4000::', 2],
+    ['8000::', 1],
+  ] satisfies Subnet[]),
+].map(([network, prefix]) => `${network}/${prefix}`);
 
 /**
  * IPv6 prefixes that carry an IPv4 address, with the group where it begins. Packets to those that are `translated` arrive
@@ -198,12 +216,13 @@ function isAnyAddress(address: string): boolean {
   return address === '0.0.0.0' || address === '::';
 }
 
-function isPublic(address: string): boolean {
+/** Whether an address is globally reachable, by the registries of IANA. */
+export function isPublic(address: string): boolean {
   if (familyOf(address) === 'ipv4') return isIP(address) !== 0 && !isIn(NOT_PUBLIC_IPV4, address);
   return isIn(GLOBAL_IPV6, address) && !isIn(NOT_PUBLIC_IPV6, address);
 }
 
-function blockList(subnets: Array<[network: string, prefix: number]>): BlockList {
+function blockList(subnets: readonly Subnet[]): BlockList {
   const list = new BlockList();
   for (const [network, prefix] of subnets) list.addSubnet(network, prefix, familyOf(network));
   return list;

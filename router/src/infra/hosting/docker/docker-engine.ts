@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
 import {
   ContainerNameTakenError,
@@ -8,11 +9,21 @@ import {
 } from '../../../core/hosting/hosting-errors.ts';
 import type {
   ContainerEngine,
+  ContainerReach,
   ContainerSpec,
   ContainerState,
   EngineInfo,
   LogLine,
 } from '../../../core/ports/container-engine.ts';
+import { tarOf } from '../files/tar.ts';
+import {
+  exposedPortOf,
+  firewallScript,
+  NETWORK_IMAGE,
+  networkContainer,
+  networkContainerOf,
+  networkSettingsOf,
+} from './container-network.ts';
 import { engineError, failureOf, isImageMissing, isNameTaken, isSubnetTaken } from './engine-errors.ts';
 import { engineSocket } from './engine-socket.ts';
 import { LogDemux } from './log-demux.ts';
@@ -22,6 +33,10 @@ import { type PullLine, PullProgress } from './pull-progress.ts';
 const REQUEST_LIMIT_MS = 60_000;
 /** How many subnets wa2ai proposes for a new network. */
 const SUBNET_ATTEMPTS = 64;
+/** The first two numbers of the addresses of agents' networks, where no setting says others. */
+const SUBNET_PREFIX = '10.213';
+/** What a container may reach, as JSON. */
+const REACH_LABEL = 'wa2ai.reach';
 
 export interface DockerEngineOptions {
   /** `unix:///path`; absent: DOCKER_HOST, then the usual sockets of Docker and podman. */
@@ -122,14 +137,17 @@ export class DockerEngine implements ContainerEngine {
   async create(spec: ContainerSpec): Promise<{ id: string; warnings: string[] }> {
     const { kind } = this.#info ?? (await this.info());
     return await this.#call(`create container ${spec.name}`, async (docker) => {
+      const isLimited = spec.reach !== 'any';
       try {
-        const options = { ...createOptions(spec, this.#options.selinuxLabel, kind), abortSignal: limit() };
-        const container = await docker.createContainer(options);
+        if (isLimited) await this.#createNetworkContainer(docker, spec);
+        const options = createOptions(spec, this.#options.selinuxLabel, kind, isLimited);
+        const container = await docker.createContainer({ ...options, abortSignal: limit() });
         const { Warnings } = container as unknown as { Warnings?: string[] | null };
         return { id: container.id, warnings: Warnings ?? [] };
       } catch (error) {
         const failure = failureOf(error);
         if (isNameTaken(failure)) throw new ContainerNameTakenError(spec.name, { cause: error });
+        if (isLimited) await this.#removeOne(docker, networkContainerOf(spec.name));
         if (isImageMissing(failure)) throw new ImageMissingError(spec.image, { cause: error });
         throw error;
       }
@@ -137,46 +155,133 @@ export class DockerEngine implements ContainerEngine {
   }
 
   async start(idOrName: string): Promise<void> {
-    await this.#call(`start container ${idOrName}`, (docker) =>
-      unless([304], docker.getContainer(idOrName).start({ abortSignal: limit() })),
-    );
+    await this.#call(`start container ${idOrName}`, async (docker) => {
+      const container = docker.getContainer(idOrName);
+      const { State, HostConfig, Config } = await container.inspect({ abortSignal: limit() });
+      const network = networkOf(HostConfig);
+      if (network !== undefined) {
+        const hasNetwork = (await docker.getContainer(network).inspect({ abortSignal: limit() })).State
+          .Running;
+        if (State.Running && hasNetwork) return;
+        // It is still in the network that ended, where nobody reaches it.
+        if (State.Running) await this.stop(idOrName, 0);
+        await unless([304], docker.getContainer(network).start({ abortSignal: limit() }));
+        await this.#loadFirewall(docker, network, JSON.parse(Config.Labels?.[REACH_LABEL] ?? '[]'));
+      }
+      await unless([304], container.start({ abortSignal: limit() }));
+    });
   }
 
   async stop(idOrName: string, graceMs: number): Promise<void> {
     await this.#call(`stop container ${idOrName}`, async (docker) => {
-      const t = Math.ceil(graceMs / 1_000);
-      const abortSignal = limit(REQUEST_LIMIT_MS + graceMs);
+      const stop = async (name: string, ms: number) => {
+        const t = Math.ceil(ms / 1_000);
+        const abortSignal = limit(REQUEST_LIMIT_MS + ms);
+        await unless([304, 404], docker.getContainer(name).stop({ t, abortSignal }));
+      };
       try {
-        await unless([304, 404], docker.getContainer(idOrName).stop({ t, abortSignal }));
+        await stop(idOrName, graceMs);
       } catch (error) {
         // podman answers 500 when the container ended meanwhile.
-        if ((await this.inspect(idOrName))?.state === 'running') throw error;
+        if ((await this.#inspectOne(docker, idOrName))?.State.Running) throw error;
       }
+      const network = networkOf((await this.#inspectOne(docker, idOrName))?.HostConfig);
+      if (network !== undefined) await stop(network, 0);
     });
   }
 
   async remove(idOrName: string): Promise<void> {
     await this.#call(`remove container ${idOrName}`, async (docker) => {
-      const container = docker.getContainer(idOrName);
-      try {
-        await unless([404], container.remove({ force: true, v: true }));
-      } catch (error) {
-        if (failureOf(error).status !== 409) throw error;
-        // Somebody else is removing it.
-        await unless([404], container.wait({ condition: 'removed', abortSignal: limit() }));
-      }
+      const info = await this.#inspectOne(docker, idOrName);
+      // One that wa2ai made before it ended has no other container yet.
+      const network = info ? networkOf(info.HostConfig) : networkContainerOf(idOrName);
+      await this.#removeOne(docker, idOrName);
+      if (network !== undefined) await this.#removeOne(docker, network);
     });
+  }
+
+  async #removeOne(docker: Dockerode, idOrName: string): Promise<void> {
+    const container = docker.getContainer(idOrName);
+    try {
+      await unless([404], container.remove({ force: true, v: true }));
+    } catch (error) {
+      if (failureOf(error).status !== 409) throw error;
+      // Somebody else is removing it.
+      await unless([404], container.wait({ condition: 'removed', abortSignal: limit() }));
+    }
+  }
+
+  async #createNetworkContainer(docker: Dockerode, spec: ContainerSpec): Promise<void> {
+    const options = { ...networkContainer(spec), abortSignal: limit() };
+    try {
+      await docker.createContainer(options);
+    } catch (error) {
+      const failure = failureOf(error);
+      if (isImageMissing(failure)) await this.#makeNetworkImage(docker);
+      // One whose container is gone.
+      else if (isNameTaken(failure) && !(await this.#inspectOne(docker, spec.name))) {
+        await this.#removeOne(docker, options.name as string);
+      } else throw error;
+      await docker.createContainer(options);
+    }
+  }
+
+  async #makeNetworkImage(docker: Dockerode): Promise<void> {
+    const note = Buffer.from('The programs of this image are those of the machine.\n');
+    const files = [{ path: 'README', bytes: note.length, changedAtMs: 0, content: [note] }];
+    const tar = Readable.from(tarOf(Readable.from(files)));
+    // podman ignores `tag`.
+    const stream = await docker.importImage(tar as never, { fromSrc: '-', repo: NETWORK_IMAGE });
+    for await (const _ of stream);
+  }
+
+  /** Loads the firewall into the network of a container, in which no program runs yet. */
+  async #loadFirewall(
+    docker: Dockerode,
+    network: string,
+    reach: Exclude<ContainerReach, 'any'>,
+  ): Promise<void> {
+    const script = firewallScript(reach, this.#options.subnetPrefix ?? SUBNET_PREFIX);
+    const exec = await docker.getContainer(network).exec({
+      ...{ Cmd: ['/bin/sh', '-c', script], User: '0:0' },
+      ...{ AttachStdout: true, AttachStderr: true, abortSignal: limit() },
+    });
+    const demux = new LogDemux();
+    const lines: LogLine[] = [];
+    for await (const chunk of await exec.start({ abortSignal: limit() }))
+      lines.push(...demux.push(chunk as Buffer));
+    lines.push(...demux.end());
+    const { ExitCode } = await exec.inspect({ abortSignal: limit() });
+    if (ExitCode === 0) return;
+    const said = lines.map(({ text }) => text).join('; ');
+    throw new EngineRefusedError(
+      `The firewall of the container could not be loaded: ${said.slice(0, 300)}. Install nftables or iptables on the machine of the engine, or set WA2AI_AGENTS_NETWORKS=any.`,
+    );
   }
 
   async inspect(idOrName: string): Promise<ContainerState | undefined> {
     return await this.#call(`inspect container ${idOrName}`, async (docker) => {
-      try {
-        return this.#stateOf(await docker.getContainer(idOrName).inspect({ abortSignal: limit() }));
-      } catch (error) {
-        if (failureOf(error).status === 404) return undefined;
-        throw error;
-      }
+      const info = await this.#inspectOne(docker, idOrName);
+      if (!info) return undefined;
+      const other = networkOf(info.HostConfig);
+      const network = other === undefined ? info : await this.#inspectOne(docker, other);
+      // A container without its network cannot be started again: who creates it replaces it.
+      return network && this.#stateOf(info, network);
     });
+  }
+
+  async #inspectOne(
+    docker: Dockerode,
+    idOrName: string,
+  ): Promise<Dockerode.ContainerInspectInfo | undefined> {
+    try {
+      return await docker.getContainer(idOrName).inspect({ abortSignal: limit() });
+    } catch (error) {
+      const { status, said } = failureOf(error);
+      // podman answers 500 for one that is removed meanwhile.
+      if (status === 404 || (status === 500 && /no such container/i.test(said))) return undefined;
+      throw error;
+    }
   }
 
   async list(labels: Readonly<Record<string, string>>): Promise<ContainerState[]> {
@@ -251,19 +356,10 @@ export class DockerEngine implements ContainerEngine {
     });
   }
 
-  async ensureNetwork(
-    name: string,
-    { labels, isInternal }: { labels: Readonly<Record<string, string>>; isInternal: boolean },
-  ): Promise<void> {
-    const { kind } = this.#info ?? (await this.info());
-    if (isInternal && kind === 'podman' && this.#options.ownContainer === undefined) {
-      throw new EngineRefusedError(
-        'podman cannot cut a container off the internet and still let wa2ai reach it. Remove network from the settings, or use Docker.',
-      );
-    }
+  async ensureNetwork(name: string, { labels }: { labels: Readonly<Record<string, string>> }): Promise<void> {
     await this.#call(`create network ${name}`, async (docker) => {
-      if (!(await this.#hasNetwork(docker, name)))
-        await this.#createNetwork(docker, name, labels, isInternal);
+      if (await this.#isOfOldKind(docker, name)) await this.#removeOldNetwork(docker, name);
+      if (!(await this.#hasNetwork(docker, name))) await this.#createNetwork(docker, name, labels);
       const { ownContainer } = this.#options;
       if (ownContainer === undefined) return;
       try {
@@ -285,6 +381,20 @@ export class DockerEngine implements ContainerEngine {
     });
   }
 
+  /** Earlier versions made internal networks, which publish no port. */
+  async #isOfOldKind(docker: Dockerode, name: string): Promise<boolean> {
+    const networks = await docker.listNetworks({ filters: { name: [name] }, abortSignal: limit() });
+    return networks.some((network) => network.Name === name && network.Internal);
+  }
+
+  async #removeOldNetwork(docker: Dockerode, name: string): Promise<void> {
+    const network = docker.getNetwork(name);
+    const { Containers } = await network.inspect();
+    for (const Container of Object.keys(Containers ?? {}))
+      await network.disconnect({ Container, Force: true });
+    await unless([404], network.remove({ abortSignal: limit() }));
+  }
+
   async #hasNetwork(docker: Dockerode, name: string): Promise<boolean> {
     const networks = await docker.listNetworks({ filters: { name: [name] }, abortSignal: limit() });
     return networks.some(({ Name }) => Name === name);
@@ -295,10 +405,9 @@ export class DockerEngine implements ContainerEngine {
     docker: Dockerode,
     name: string,
     labels: Readonly<Record<string, string>>,
-    isInternal: boolean,
   ): Promise<void> {
-    const engine = this.#info ?? (await this.info());
-    const prefix = this.#options.subnetPrefix ?? '10.213';
+    const { kind } = this.#info ?? (await this.info());
+    const prefix = this.#options.subnetPrefix ?? SUBNET_PREFIX;
     const first = createHash('sha256').update(name).digest().readUInt16BE(0);
     for (let attempt = 0; ; attempt++) {
       const index = (first + attempt) % 4_096;
@@ -309,9 +418,9 @@ export class DockerEngine implements ContainerEngine {
             Name: name,
             Driver: 'bridge',
             CheckDuplicate: true,
-            Internal: isInternal,
             Labels: { ...labels },
-            Options: networkOptions(engine, isInternal, this.#options.ownContainer !== undefined),
+            // Docker separates its networks itself.
+            Options: (kind === 'podman' ? { isolate: 'true' } : {}) as Record<string, string>,
           },
           IPAM: { Driver: 'default', Config: [{ Subnet }] },
           abortSignal: limit(),
@@ -325,18 +434,21 @@ export class DockerEngine implements ContainerEngine {
     }
   }
 
-  #stateOf(info: Dockerode.ContainerInspectInfo): ContainerState {
-    const { Running, Status, ExitCode } = info.State;
+  /** @param network the container whose network it has: another one or itself */
+  #stateOf(info: Dockerode.ContainerInspectInfo, network: Dockerode.ContainerInspectInfo): ContainerState {
+    const { Status, ExitCode } = info.State;
+    // Nobody reaches a container whose network has ended: it counts as ended, and the next start ends it.
+    const isRunning = info.State.Running && network.State.Running;
     const isCreated = Status === 'created' || Status === 'configured' || Status === 'initialized';
     return {
       id: info.Id,
       name: info.Name.replace(/^\//, ''),
       imageId: info.Image.replace(/^sha256:/, ''),
       labels: info.Config.Labels ?? {},
-      state: Running ? 'running' : isCreated ? 'created' : 'exited',
+      state: isRunning ? 'running' : isCreated ? 'created' : 'exited',
       // An exited container may still name the ports of its last run.
-      ...(Running && this.#addressOf(info)),
-      ...(!Running && !isCreated && { exitCode: ExitCode }),
+      ...(isRunning && this.#addressOf(network)),
+      ...(!isRunning && !isCreated && { exitCode: ExitCode }),
     };
   }
 
@@ -344,11 +456,10 @@ export class DockerEngine implements ContainerEngine {
     const bindings = (info.HostConfig.PortBindings ?? {}) as Record<string, unknown>;
     const inside = Object.keys(bindings)[0];
     if (inside === undefined) return {};
-    const published = info.NetworkSettings.Ports?.[inside]?.find(({ HostPort }) => HostPort);
-    if (published && this.#options.ownContainer === undefined) {
-      return { address: { host: '127.0.0.1', port: Number(published.HostPort) } };
+    if (this.#options.ownContainer === undefined) {
+      const published = info.NetworkSettings.Ports?.[inside]?.find(({ HostPort }) => HostPort);
+      return published ? { address: { host: '127.0.0.1', port: Number(published.HostPort) } } : {};
     }
-    // A container in an internal network has no published port; this machine reaches it by its own address.
     const networks = Object.values(info.NetworkSettings.Networks ?? {});
     const host = networks.find(({ IPAddress }) => IPAddress)?.IPAddress;
     return host ? { address: { host, port: Number.parseInt(inside, 10) } } : {};
@@ -383,19 +494,10 @@ export class DockerEngine implements ContainerEngine {
   }
 }
 
-/**
- * What keeps the containers of a network from others. Docker separates its networks itself; since version 28 it can also leave
- * the machine itself out of an internal one, which wa2ai may only ask for when it is in the network too.
- */
-function networkOptions(
-  { kind, version }: EngineInfo,
-  isInternal: boolean,
-  isOwnThere: boolean,
-): Record<string, string> {
-  if (kind === 'podman') return { isolate: 'true' };
-  if (!isInternal || !isOwnThere || !(Number.parseInt(version, 10) >= 28)) return {};
-  const mode = 'com.docker.network.bridge.gateway_mode';
-  return { [`${mode}_ipv4`]: 'isolated', [`${mode}_ipv6`]: 'isolated' };
+/** The container whose network this one has: its name or id. */
+function networkOf(config: Dockerode.HostConfig | undefined): string | undefined {
+  const [, network] = /^container:(.+)$/.exec(config?.NetworkMode ?? '') ?? [];
+  return network;
 }
 
 interface EngineEvent {
@@ -435,8 +537,8 @@ function createOptions(
   spec: ContainerSpec,
   selinuxLabel: 'z' | 'Z' | undefined,
   kind: EngineInfo['kind'],
+  isLimited: boolean,
 ): Dockerode.ContainerCreateOptions {
-  const port = `${spec.port}/tcp`;
   const memory = spec.memoryMb * 1024 * 1024;
   const broken = spec.mounts.find(({ hostPath }) => hostPath.includes(':'));
   if (broken) {
@@ -449,9 +551,8 @@ function createOptions(
     ...(command.length > 0 &&
       (spec.replacesEntrypoint ? { Entrypoint: command, Cmd: [] } : { Cmd: command })),
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
-    Labels: { ...spec.labels },
-    // Docker publishes nothing without ExposedPorts.
-    ExposedPorts: { [port]: {} },
+    Labels: { ...spec.labels, [REACH_LABEL]: JSON.stringify(spec.reach) },
+    ...(!isLimited && { ExposedPorts: exposedPortOf(spec) }),
     ...(spec.user !== undefined && { User: spec.user }),
     ...(spec.workingFolder !== undefined && { WorkingDir: spec.workingFolder }),
     HostConfig: {
@@ -459,15 +560,13 @@ function createOptions(
         const options = [isReadOnly ? 'ro' : 'rw', ...(selinuxLabel ? [selinuxLabel] : [])];
         return `${hostPath}:${containerPath}:${options.join(',')}`;
       }),
-      NetworkMode: spec.network,
-      // An empty port: the engine chooses a free one. An empty address would be every address of the machine.
-      PortBindings: { [port]: [{ HostIp: '127.0.0.1', HostPort: '' }] },
+      ...(isLimited
+        ? { NetworkMode: `container:${networkContainerOf(spec.name)}` }
+        : networkSettingsOf(spec)),
       RestartPolicy: { Name: 'no' },
       Init: true,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
-      // Without capabilities, a program that is not root may listen on port 80 only so.
-      Sysctls: { 'net.ipv4.ip_unprivileged_port_start': '0' },
       ReadonlyRootfs: spec.isRootReadOnly,
       Tmpfs: { '/tmp': 'rw,size=64m,mode=1777' },
       Memory: memory,

@@ -26,7 +26,7 @@ import { deletedBytes } from '../files/deleted-bytes.ts';
 const DATA_DIR = '/data';
 const TOKEN_FILE = '/run/wa2ai/agent-token';
 /** Part of the hash of a spec: another number re-creates every container. */
-const SPEC_VERSION = 2;
+const SPEC_VERSION = 3;
 /** A pull during which nothing happens for this long has failed. */
 const PULL_STALL_MS = 120_000;
 
@@ -42,6 +42,8 @@ export interface DockerRuntimeOptions {
   folder?: string;
   /** `1000:1000`: the user of the programs. */
   user: string;
+  /** What agents with the network `internet` may reach besides public addresses. Default: nothing. */
+  allowedNetworks?: 'any' | readonly string[];
   /** The path that the engine's machine has for a path of this one: another one when wa2ai runs in a container. */
   hostPathOf?(path: string): string;
 }
@@ -107,10 +109,10 @@ export class DockerRuntime implements AgentRuntime {
 
   async create(agent: HostedAgent, place: AgentPlace): Promise<{ warnings: string[] }> {
     const { engine } = this.#options;
-    const { agentId, spec } = agent;
+    const { agentId } = agent;
     const name = this.#nameOf(agentId);
     const labels = { [HOST_LABEL]: this.#options.hostId, [AGENT_LABEL]: agentId };
-    await engine.ensureNetwork(name, { labels, isInternal: spec.network === 'none' });
+    await engine.ensureNetwork(name, { labels });
     const container = this.#containerOf(agent, place, { ...labels, [SPEC_LABEL]: this.#hashOf(agent) });
     const { id, warnings } = await this.#createOrReplace(container);
     if (!(await engine.hasPath(id, `${DATA_DIR}/workspace`))) {
@@ -228,6 +230,7 @@ export class DockerRuntime implements AgentRuntime {
       ],
       user,
       network: this.#nameOf(agentId),
+      reach: spec.network === 'none' ? 'none' : (this.#options.allowedNetworks ?? []),
       ...{ memoryMb: spec.memoryMb, cpus: spec.cpus, pids: spec.pids, isRootReadOnly: true },
     };
   }
@@ -246,7 +249,8 @@ export class DockerRuntime implements AgentRuntime {
 
   #hashOf({ spec }: HostedAgent): string {
     const { pull: _, ...rest } = spec;
-    const sorted = Object.entries({ ...rest, user: this.#options.user, version: SPEC_VERSION }).sort();
+    const { user, allowedNetworks = [] } = this.#options;
+    const sorted = Object.entries({ ...rest, user, allowedNetworks, version: SPEC_VERSION }).sort();
     return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16);
   }
 }
