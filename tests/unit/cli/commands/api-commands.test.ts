@@ -134,7 +134,10 @@ describe('the commands of wa2ai', () => {
     expect((await wa2ai('routes', 'add', join(folder, 'none'))).code).toBe(2);
     await writeFile(file, 'a: &a [1, 2]\nb: *a\n');
     const refused = await wa2ai('routes', 'add', file);
-    expect(refused).toMatchObject({ code: 2, errors: expect.stringContaining('the alias *a is not allowed') });
+    expect(refused).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('the alias *a is not allowed'),
+    });
   });
 
   it('sends a text', async () => {
