@@ -2,7 +2,7 @@
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai start': ['wa2ai start'],
   'wa2ai status': ['wa2ai status', 'wa2ai status --json'],
-  'wa2ai doctor': ['wa2ai doctor', 'wa2ai doctor --json'],
+  'wa2ai doctor': ['wa2ai doctor', 'wa2ai doctor --live', 'wa2ai doctor --json'],
   'wa2ai logs': ['wa2ai logs --level warn', 'wa2ai logs --follow --account sales'],
   'wa2ai open': ['wa2ai open'],
   'wa2ai backup': ['wa2ai backup wa2ai.backup --passphrase-file passphrase --verify'],

@@ -18,7 +18,9 @@ export function addDoctor(parent: Command, cli: Cli): void {
   parent
     .command('doctor')
     .description('check this machine, the database, WhatsApp and the agents, with a fix for each finding')
-    .action(async () => {
+    .option('--live', 'check the real WhatsApp, and print a report for a bug report, without personal data')
+    .action(async ({ live }: { live?: boolean }) => {
+      if (live) return await showLive(cli);
       const [{ examine }, { createLogger }] = await Promise.all([
         import('../../infra/doctor/examine.ts'),
         import('../../infra/logging/logger.ts'),
@@ -33,6 +35,37 @@ export function addDoctor(parent: Command, cli: Cli): void {
     });
 }
 
+async function showLive(cli: Cli): Promise<void> {
+  const [{ examineLive }, { readClientRevision }, { boundedFetch }, { Egress }, { systemClock }] =
+    await Promise.all([
+      import('../../infra/doctor/examine-live.ts'),
+      import('../../providers/baileys/connection/client-revision.ts'),
+      import('../../infra/agents/transport/bounded-fetch.ts'),
+      import('../../infra/agents/transport/egress.ts'),
+      import('../../infra/clock/system-clock.ts'),
+    ]);
+  const { env, now } = cli.host;
+  // The address is the operator's.
+  const egress = new Egress('any');
+  const report = await examineLive({
+    ...{ env, nowMs: now, service: await runningService(cli) },
+    readRevision: (url) =>
+      readClientRevision(url, {
+        fetchPage: (page, options) => boundedFetch(page, { method: 'GET', ...options }, egress),
+        clock: systemClock,
+        signal: new AbortController().signal,
+      }),
+  });
+  const { wa2ai, node, system, at, findings } = report;
+  if (findings.some(({ level }) => level === 'error')) cli.exitCode = EXIT.failed;
+  cli.show(report, () =>
+    [
+      `wa2ai ${wa2ai}, Node.js ${node}, ${system}, ${at}`,
+      ...findings.map((finding) => textOf(cli, finding)),
+    ].join('\n'),
+  );
+}
+
 interface Ready {
   node: string;
   reasons: RunningService['reasons'];
@@ -44,7 +77,12 @@ async function runningService(cli: Cli): Promise<RunningService | undefined> {
     const api = await cli.api();
     const ready = await api.call<Partial<Ready> | undefined>('GET', '/health/ready', { accept: [503] });
     if (typeof ready?.node !== 'string' || !Array.isArray(ready.reasons)) return undefined;
-    return { reasons: ready.reasons, agents: () => agentFindings(api), accounts: () => accountsOf(api) };
+    return {
+      reasons: ready.reasons,
+      agents: () => agentFindings(api),
+      accounts: () => accountsOf(api),
+      limits: (id) => limitsOf(api, id),
+    };
   } catch (error) {
     if (!(error instanceof CliError) || error instanceof CliUsageError) throw error;
     if (error.exitCode !== EXIT.refused) return undefined;
@@ -53,11 +91,13 @@ async function runningService(cli: Cli): Promise<RunningService | undefined> {
       reasons: [{ name: 'service', message: error.message }],
       agents: async () => [],
       accounts: async () => [],
+      limits: async () => [],
     };
   }
 }
 
-interface ShownAccount extends Pick<AccountToCheck, 'accountId' | 'state' | 'reason' | 'proxy'> {
+interface ShownAccount extends Pick<AccountToCheck, 'accountId' | 'state' | 'reason' | 'proxy' | 'passkey'> {
+  since: string;
   provider?: string;
   clientVersion?: Pick<ClientVersion, 'version' | 'source'> & { since: string; refusedSince?: string };
 }
@@ -68,10 +108,25 @@ async function accountsOf(api: Api): Promise<AccountToCheck[]> {
     const { data } = await api.call<{ data: ShownAccount[] }>('GET', '/api/accounts');
     return data
       .filter(({ provider }) => provider === undefined)
-      .map(({ accountId, state, reason, proxy, clientVersion }) => ({
-        ...{ accountId, state, reason, proxy },
+      .map(({ accountId, state, reason, since, passkey, proxy, clientVersion }) => ({
+        ...{ accountId, state, reason, since, passkey, proxy },
         ...(clientVersion && { clientVersion: versionOf(clientVersion) }),
       }));
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return [];
+  }
+}
+
+/** Empty where the key may not read them. */
+async function limitsOf(api: Api, accountId: string): ReturnType<RunningService['limits']> {
+  try {
+    const path = `/api/accounts/${part(accountId)}/limits`;
+    const { data } = await api.call<{ data: { whatsapp: Array<{ kind: string; until: string }> } }>(
+      'GET',
+      path,
+    );
+    return data.whatsapp;
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     return [];

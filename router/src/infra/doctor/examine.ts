@@ -24,6 +24,8 @@ export interface RunningService {
   agents(): Promise<Finding[]>;
   /** Its WhatsApp accounts. */
   accounts(): Promise<AccountToCheck[]>;
+  /** What WhatsApp limits of an account now. */
+  limits(accountId: string): Promise<Array<{ kind: string; until: string }>>;
 }
 
 const NOT_RUNNING: Finding = {
