@@ -5,8 +5,8 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'wa2ai does not have the message that the edit names.': 'wa2ai no tiene el mensaje que la edición indica.',
   'Somebody else wrote the message. Only its author can edit it.':
     'Otra persona escribió el mensaje. Solo su autor puede editarlo.',
-  'The message was stored without its secret, by an earlier version, or the secret was removed because of its age.':
-    'El mensaje se guardó sin su secreto, con una versión anterior, o el secreto se borró por su antigüedad.',
+  'The message was stored without its secret, by an earlier version, or the secret was removed because of its age, or is damaged.':
+    'El mensaje se guardó sin su secreto, con una versión anterior, o el secreto se borró por su antigüedad o está dañado.',
   'The secret of the message does not decrypt the edit.': 'El secreto del mensaje no descifra la edición.',
   'The decrypted edit has no content that wa2ai reads.':
     'La edición descifrada no tiene un contenido que wa2ai lea.',

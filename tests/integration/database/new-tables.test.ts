@@ -72,7 +72,10 @@ async function rowsOfAMessage(): Promise<number> {
       },
     ],
   });
-  const stored = await inbox.add(aMessage(ACCOUNT, person), NODE);
+  const message = aMessage(ACCOUNT, person);
+  const stored = await inbox.add(message, NODE);
+  // As an encrypted edit needs it.
+  await inbox.original(message, message.waMessageId);
   const claim = newClaimOf(stored);
   await inbox.nextTurn(claim);
   const reply = aReply(ACCOUNT, `${person.phone}@s.whatsapp.net`);

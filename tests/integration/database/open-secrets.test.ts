@@ -191,6 +191,17 @@ describe('openSecrets', () => {
     expect(await keysInUse()).toEqual([secrets.writeKeyId]);
   });
 
+  it('takes a damaged secret of a message for none, so that an edit of it ends with a reason', async () => {
+    const secrets = await start([newKey()]);
+    const { message } = await store(secrets);
+    await client.query(
+      'UPDATE message SET secret = set_byte(secret, 40, get_byte(secret, 40) # 1) WHERE secret IS NOT NULL',
+    );
+    const found = await new PostgresInbox(database.open({ secrets })).original(message, message.waMessageId);
+    expect(found).toMatchObject({ isOfSender: true });
+    expect(found).not.toHaveProperty('secret');
+  });
+
   it('keeps the former key in use while a live node may write with it', async () => {
     const [former, current] = [newKey(), newKey()];
     const before = await start([former], 'n2');

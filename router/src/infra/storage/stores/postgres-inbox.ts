@@ -37,7 +37,7 @@ import { filesJson, mediaColumns, quotesJson, specialsJson } from './media-colum
 import { reportReplies } from './report-replies.ts';
 import { queuedReply, REPLY_COLUMNS, type ReplyRow } from './rows.ts';
 import { storableId, storableJson, storableOrNull } from './storable-text.ts';
-import { withStorage } from './storage-errors.ts';
+import { StorageDamagedError, withStorage } from './storage-errors.ts';
 import { packExchanges } from './stored-exchanges.ts';
 
 interface StoredRow extends HeldRow {
@@ -204,16 +204,26 @@ export class PostgresInbox implements Inbox {
         FROM inbox_original(${accountId}, ${storableId(waMessageId)}, ${phone}, ${lid}, ${groupId},
           ${sender.phone ?? null}, ${sender.lid ?? null})`),
     );
-    return (
-      row && {
-        sender: {
-          ...(row.phone !== null && { phone: row.phone }),
-          ...(row.lid !== null && { lid: row.lid }),
-        },
-        isOfSender: row.is_of_sender,
-        ...(row.secret && { secret: this.#postgres.secrets.openBytes(row.secret, MESSAGE_SECRET_CONTEXT) }),
-      }
-    );
+    if (!row) return undefined;
+    const secret = row.secret && this.#openSecret(row.secret);
+    return {
+      sender: {
+        ...(row.phone !== null && { phone: row.phone }),
+        ...(row.lid !== null && { lid: row.lid }),
+      },
+      isOfSender: row.is_of_sender,
+      ...(secret && { secret }),
+    };
+  }
+
+  /** A damaged secret is as good as none: the edit must end with a reason. */
+  #openSecret(stored: Uint8Array): Uint8Array | undefined {
+    try {
+      return this.#postgres.secrets.openBytes(stored, MESSAGE_SECRET_CONTEXT);
+    } catch (error) {
+      if (error instanceof StorageDamagedError) return undefined;
+      throw error;
+    }
   }
 
   async nextTurn({ chatId, node, epoch }: ChatClaim): Promise<PendingTurn | undefined> {

@@ -54,7 +54,7 @@ export function openEdit(
   }
   if (!original.secret) {
     const sentence =
-      'The message was stored without its secret, by an earlier version, or the secret was removed because of its age.';
+      'The message was stored without its secret, by an earlier version, or the secret was removed because of its age, or is damaged.';
     return step('no-secret', sentence);
   }
   const jids = jidsOf(editor, original.sender);
