@@ -7,6 +7,7 @@ import { applyMigrations } from '../../router/src/infra/storage/upkeep/migration
 import { measureBackup } from '../support/measured-backup.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { repositoryRoot } from '../support/repository.ts';
+import { superuserUrl } from '../support/superuser.ts';
 import { round } from './statistics.ts';
 
 /** Time, memory and size of backups that grow: their memory must not. */
@@ -19,9 +20,9 @@ export async function benchBackup(
     const server = await startEmbeddedPostgres({ dataDir: join(folder, 'server'), log: quietLog });
     try {
       await applyMigrations(server.url, join(repositoryRoot, 'prisma'));
-      const client = new pg.Client(server.url);
+      const client = new pg.Client(await superuserUrl(join(folder, 'server'), server.url));
       await client.connect();
-      await client.query('CREATE DATABASE restored TEMPLATE template0');
+      await client.query('CREATE DATABASE restored TEMPLATE template0 OWNER wa2ai_service');
       await client.end();
       const target = new URL(server.url);
       target.pathname = '/restored';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { Nodes } from '../support/nodes.ts';
 import { repositoryRoot } from '../support/repository.ts';
+import { superuserUrl } from '../support/superuser.ts';
 import { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 import type { UsedCpu } from './bots.ts';
@@ -54,7 +55,7 @@ export class Cluster {
 
   static async start(ground: BenchGround, options: ClusterOptions): Promise<Cluster> {
     const { emulator, agentUrl, postgres } = ground;
-    const databaseUrl = await newDatabase(postgres.url);
+    const databaseUrl = await newDatabase(await superuserUrl(postgres.dataDir, postgres.url));
     const processes = new Set<Wa2aiProcess>();
     const nodes = new Nodes(emulator, async (name) => {
       const service = await Wa2aiProcess.start({

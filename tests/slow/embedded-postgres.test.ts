@@ -8,12 +8,19 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../router/src/core/ports/logger.ts';
+import { createTaskTables } from '../../router/src/infra/engine/create-task-tables.ts';
 import {
   type RunningPostgres,
   startEmbeddedPostgres,
 } from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
+import { findFreePort } from '../../router/src/infra/storage/embedded/postgres-folder.ts';
+import { preparePostgres } from '../../router/src/infra/storage/embedded/postgres-preparation.ts';
+import { launchServer } from '../../router/src/infra/storage/embedded/postgres-server.ts';
+import { applyMigrations } from '../../router/src/infra/storage/upkeep/migrations.ts';
 import type { ChildReport } from '../support/postgres-child.ts';
 import { quietLog, recordingLog } from '../support/quiet-log.ts';
+import { repositoryRoot } from '../support/repository.ts';
+import { until } from '../support/until.ts';
 
 const childProgram = join(import.meta.dirname, '../../dist/tests/support/postgres-child.js');
 const isRoot = process.getuid?.() === 0;
@@ -130,6 +137,102 @@ describe('startEmbeddedPostgres', () => {
     const second = await start();
     expect(second.url).toBe(first.url);
     expect(await query(second.url, 'SELECT id FROM kept')).toEqual([{ id: 7 }]);
+  });
+
+  /** Owners of the database, its schemas, tables, views, sequences and functions, each once. */
+  const OWNERS = `
+    SELECT DISTINCT o.owner::regrole::text AS owner FROM (
+      SELECT datdba AS owner FROM pg_database WHERE datname = current_database()
+      UNION ALL SELECT nspowner FROM pg_namespace WHERE nspname = 'dbos'
+      UNION ALL SELECT relowner FROM pg_class WHERE relnamespace::regnamespace::text IN ('public', 'dbos')
+      UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace::regnamespace::text IN ('public', 'dbos')
+      UNION ALL SELECT typowner FROM pg_type WHERE typnamespace::regnamespace::text IN ('public', 'dbos')
+    ) AS o`;
+
+  it('is used by a role that may neither run programs, read files nor make roles and databases', async () => {
+    await useMadeDatabase();
+    const { url } = await start();
+    for (const statement of [
+      `COPY (SELECT 1) TO PROGRAM 'true'`,
+      `SELECT pg_read_file('postmaster.pid')`,
+      `SELECT * FROM pg_authid`,
+      `CREATE ROLE other SUPERUSER`,
+      `CREATE ROLE other`,
+      `CREATE DATABASE other`,
+      `ALTER ROLE wa2ai PASSWORD 'mine'`,
+      `SET ROLE wa2ai`,
+      `SET log_statement TO 'all'`,
+      `CREATE FUNCTION f() RETURNS integer AS 'libc', 'getpid' LANGUAGE c`,
+      `CREATE TABLE pg_catalog.mine (id INT)`,
+    ]) {
+      await expect(query(url, statement), statement).rejects.toMatchObject({ code: '42501' });
+    }
+    const file = await stat(join(dataDir, 'postgres/service-password'));
+    expect(file.mode & 0o777).toBe(0o600);
+  });
+
+  it('starts with another password of its role when the file with it is lost or damaged', async () => {
+    await useMadeDatabase();
+    const path = join(dataDir, 'postgres/service-password');
+    const passwords = new Set<string>();
+    for (const damage of [() => rm(path), () => writeFile(path, `x' SUPERUSER --`), () => undefined]) {
+      const server = await start();
+      passwords.add(new URL(server.url).password);
+      expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      await server.stop();
+      await damage();
+    }
+    expect(passwords.size).toBe(3);
+    const again = await start();
+    expect(passwords).toContain(new URL(again.url).password);
+  });
+
+  it('gives a database of an older wa2ai, whose service was superuser, to the role of the service', async () => {
+    const prepared = await preparePostgres(dataDir, quietLog);
+    const { folder, binaries, user, password } = prepared;
+    const port = await findFreePort();
+    const old = `postgresql://wa2ai:${password}@127.0.0.1:${port}/wa2ai`;
+    const runOld = async (...works: Array<() => Promise<unknown>>) => {
+      const server = await launchServer(folder, binaries, user, port, { fsync: 'off' });
+      await until('the server', () => query(old, 'SELECT 1').catch(() => undefined), 30_000);
+      for (const work of works) await work();
+      process.kill(server.pid ?? 0, 'SIGINT');
+      await until('its end', async () => server.ended() ?? undefined, 30_000);
+    };
+    await runOld(
+      () => applyMigrations(old, join(repositoryRoot, 'prisma')),
+      () => createTaskTables(old),
+      () => query(old, `INSERT INTO account (id, updated_at) VALUES ('kept', now())`),
+    );
+
+    const { url, stop } = await started();
+    expect(await query(url, OWNERS)).toEqual([{ owner: 'wa2ai_service' }]);
+    expect(await query(url, 'SELECT id FROM account')).toEqual([{ id: 'kept' }]);
+    // Replacing functions and changing tables needs their owner.
+    await query(url, `UPDATE sql_functions SET sha256 = ''; ALTER TABLE account ADD COLUMN added INT`);
+    await applyMigrations(url, join(repositoryRoot, 'prisma'));
+    await createTaskTables(url);
+    await stop();
+
+    // The older version runs on it again, and makes something more.
+    await runOld(() =>
+      query(
+        old,
+        `CREATE TABLE more (id INT GENERATED ALWAYS AS IDENTITY, n SERIAL); CREATE VIEW one AS SELECT 1 AS one;
+         CREATE SCHEMA other; CREATE SEQUENCE other.free; CREATE TYPE mood AS ENUM ('ok');
+         CREATE FUNCTION two() RETURNS integer LANGUAGE sql AS 'SELECT 2'`,
+      ),
+    );
+    const again = await started();
+    expect(await query(again.url, OWNERS)).toEqual([{ owner: 'wa2ai_service' }]);
+    await query(again.url, 'DROP TABLE more; DROP SCHEMA other CASCADE; DROP TYPE mood; DROP FUNCTION two');
+    expect(await query(again.url, 'SELECT id FROM account')).toEqual([{ id: 'kept' }]);
+    await again.stop();
+
+    async function started() {
+      const server = await start();
+      return { url: server.url, stop: () => server.stop() };
+    }
   });
 
   it('takes over the server that a killed wa2ai left running', async () => {

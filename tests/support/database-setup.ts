@@ -9,10 +9,11 @@ import {
 } from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { applyMigrations } from '../../router/src/infra/storage/upkeep/migrations.ts';
 import { quietLog } from './quiet-log.ts';
+import { superuserUrl } from './superuser.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Owner's connection to the run's PostgreSQL; only tests/support/database.ts uses it. */
+    /** Superuser's connection to the run's PostgreSQL; only tests/support/database.ts uses it. */
     adminDatabaseUrl: string;
   }
 }
@@ -24,7 +25,13 @@ const FOLDER_PREFIX = 'wa2ai-test-run-';
 
 interface Run {
   users: number;
-  started: Promise<{ folder: string; postgres: RunningPostgres }>;
+  started: Promise<StartedRun>;
+}
+
+interface StartedRun {
+  folder: string;
+  postgres: RunningPostgres;
+  adminUrl: string;
 }
 
 /** Every Vitest project loads its own copy of this module; the server is one for the process. */
@@ -35,8 +42,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   shared.wa2aiTestRun ??= { users: 0, started: start() };
   const run = shared.wa2aiTestRun;
   run.users += 1;
-  const { postgres } = await run.started;
-  project.provide('adminDatabaseUrl', postgres.url);
+  const { postgres, adminUrl } = await run.started;
+  project.provide('adminDatabaseUrl', adminUrl);
   return async () => {
     run.users -= 1;
     if (run.users > 0) return;
@@ -47,7 +54,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-async function start(): Promise<{ folder: string; postgres: RunningPostgres }> {
+async function start(): Promise<StartedRun> {
   await removeLeftBehind();
   const folder = await mkdtemp(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
   const postgres = await startEmbeddedPostgres({
@@ -56,8 +63,9 @@ async function start(): Promise<{ folder: string; postgres: RunningPostgres }> {
     // nothing here outlives the run: speed before durability
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
-  await makeTemplate(postgres.url);
-  return { folder, postgres };
+  const adminUrl = await superuserUrl(folder, postgres.url);
+  await makeTemplate(adminUrl);
+  return { folder, postgres, adminUrl };
 }
 
 async function makeTemplate(adminUrl: string): Promise<void> {

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
 import type { DatabaseConfig } from '../database.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { readPidFile, serverFolder } from '../embedded/postgres-folder.ts';
-import { DATABASE_NAME } from '../embedded/postgres-server.ts';
+import { urlOfFolder } from '../embedded/service-role.ts';
 import { readIfThere } from '../files.ts';
 import { BackupError } from './backup-errors.ts';
 
@@ -42,8 +41,7 @@ export async function openSource(config: DatabaseConfig, log: Logger): Promise<S
 async function urlOfRunning(folder: ReturnType<typeof serverFolder>): Promise<string | undefined> {
   const pidFile = await readPidFile(folder);
   if (pidFile?.port === undefined) return undefined;
-  const password = (await readFile(folder.password, 'utf8')).trim();
-  const url = `postgresql://${DATABASE_NAME}:${password}@127.0.0.1:${pidFile.port}/${DATABASE_NAME}`;
+  const url = await urlOfFolder(folder, pidFile.port);
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   const isRunning = await client.connect().then(

@@ -5,11 +5,12 @@ import pg from 'pg';
 import type { StorageTroubleError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { takeInstanceLock } from '../connections/instance-lock.ts';
-import { DatabaseError, errorCode } from '../database-errors.ts';
+import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { fullDiskTrouble, orFullDisk } from '../upkeep/full-disk.ts';
 import { findFreePort, mayBePostgres, readPidFile, removeStalePidFile } from './postgres-folder.ts';
 import { type PreparedPostgres, preparePostgres } from './postgres-preparation.ts';
 import { DATABASE_NAME, type LaunchedServer, launchServer, stopServerProcess } from './postgres-server.ts';
+import { prepareServiceRole } from './service-role.ts';
 
 /** Pause between two checks of a server that is starting or stopping. */
 const POLL_MS = 20;
@@ -47,7 +48,7 @@ export interface EmbeddedPostgresOptions {
 
 /** A running database that only this process uses under its node's name; an external server is never stopped. */
 export interface RunningPostgres {
-  /** Contains the password: never log it. Does not change while this object is in use. */
+  /** Of the role that the service uses. Contains the password: never log it. Does not change while this object is in use. */
   url: string;
   /** Why a server that ended cannot be restarted until an operator acts; undefined while it runs. */
   readonly trouble: StorageTroubleError | undefined;
@@ -108,8 +109,18 @@ class PostgresSupervisor implements RunningPostgres {
     if (this.launched === undefined) {
       this.log.info({ pid: attached.pid }, 'took over a running database');
     }
-    this.url = `postgresql://${DATABASE_NAME}:${this.prepared.password}@127.0.0.1:${attached.port}/${DATABASE_NAME}`;
+    const { folder, user } = this.prepared;
     this.watch(attached);
+    try {
+      this.url = await prepareServiceRole(attached.client, folder, user, attached.port);
+    } catch (error) {
+      await this.stop();
+      const failure = this.startFailure(
+        `its role for wa2ai cannot be prepared (${errorMessage(error)})`,
+        error,
+      );
+      throw await orFullDisk(failure, this.dataDir);
+    }
   }
 
   stop(): Promise<void> {
@@ -173,10 +184,11 @@ class PostgresSupervisor implements RunningPostgres {
     throw this.startFailure('wa2ai is stopping');
   }
 
-  private startFailure(reason: string): DatabaseError {
+  private startFailure(reason: string, cause?: unknown): DatabaseError {
     return new DatabaseError(
       'DATABASE_START',
       `The embedded database did not start: ${reason}. Its log is ${this.prepared.folder.log}.`,
+      { cause },
     );
   }
 
@@ -203,6 +215,8 @@ class PostgresSupervisor implements RunningPostgres {
       password: this.prepared.password,
       database: DATABASE_NAME,
       application_name: `wa2ai ${process.pid} lock`,
+      // The service owns the schemas of the database, so no name of theirs may stand for one of PostgreSQL.
+      options: '-c search_path=pg_catalog',
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
     });

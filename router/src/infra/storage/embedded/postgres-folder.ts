@@ -10,7 +10,10 @@ export interface ServerFolder {
   root: string;
   /** PostgreSQL's own data folder. */
   data: string;
+  /** Of the superuser. */
   password: string;
+  /** Of the role that the service connects as. */
+  servicePassword: string;
   port: string;
   log: string;
 }
@@ -21,6 +24,7 @@ export function serverFolder(root: string): ServerFolder {
     root,
     data: join(root, 'data'),
     password: join(root, 'password'),
+    servicePassword: join(root, 'service-password'),
     port: join(root, 'port'),
     log: join(root, 'postgres.log'),
   };

@@ -6,7 +6,7 @@ import type { PostgresBinaries } from './postgres-binaries.ts';
 import { openFolder, type ServerFolder } from './postgres-folder.ts';
 import type { ServerUser } from './postgres-user.ts';
 
-/** Name of the database and of its owner in the embedded PostgreSQL. */
+/** Name of the database and of the superuser in the embedded PostgreSQL. */
 export const DATABASE_NAME = 'wa2ai';
 
 /** A longer log is rotated at the next start; one old file is kept. */

@@ -8,35 +8,39 @@ export interface ServerUser {
   gid: number;
 }
 
-/** Accounts made for daemons, best first. */
-const DAEMON_NAMES = ['postgres', 'nobody'];
+/** The account that PostgreSQL's own packages make. */
+const DAEMON_NAME = 'postgres';
+/** Other programs run as this account too, and could read the database. */
+const SHARED_NAME = 'nobody';
 
 /**
  * Chooses the user that PostgreSQL runs as.
  * @param existingData an existing database keeps its owner
  * @param folder a folder of an ordinary user gets a database of that user, who can then start wa2ai without root
+ * @param accountsFile the accounts of this machine; another file in tests
  * @returns undefined if this process is not root, and on Windows: PostgreSQL runs as the same user
- * @throws {DatabaseError} DATABASE_START: this process is root and there is no other account
+ * @throws {DatabaseError} DATABASE_START: this process is root, and there is no account that is PostgreSQL's alone
  */
 export async function chooseServerUser(
   existingData: string,
   folder: string,
+  accountsFile = '/etc/passwd',
 ): Promise<ServerUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const dataOwner = await ownerOf(existingData);
   if (dataOwner && dataOwner.uid !== 0) return dataOwner;
-  const accounts = await readAccounts();
+  const accounts = await readAccounts(accountsFile);
   const folderOwner = await ownerOf(folder);
   // initdb needs the name of its user: an owner without an account cannot run it
-  const hasAccount = accounts.some(({ uid }) => uid !== 0 && uid === folderOwner?.uid);
+  const hasAccount = accounts.some(
+    ({ name, uid }) => uid !== 0 && uid === folderOwner?.uid && name !== SHARED_NAME,
+  );
   if (folderOwner && hasAccount) return folderOwner;
-  for (const name of DAEMON_NAMES) {
-    const account = accounts.find((candidate) => candidate.name === name && candidate.uid !== 0);
-    if (account) return { uid: account.uid, gid: account.gid };
-  }
+  const account = accounts.find(({ name, uid }) => name === DAEMON_NAME && uid !== 0);
+  if (account) return { uid: account.uid, gid: account.gid };
   throw new DatabaseError(
     'DATABASE_START',
-    'PostgreSQL does not run as root, and this machine has neither a "postgres" nor a "nobody" account to run it as. Start wa2ai as an ordinary user, or set DATABASE_URL.',
+    'PostgreSQL does not run as root, and this machine has no account "postgres" to run it as ("nobody" is shared with other programs). Create it (useradd --system --shell /usr/sbin/nologin postgres), start wa2ai as an ordinary user, or set DATABASE_URL.',
   );
 }
 
@@ -67,8 +71,8 @@ async function ownerOf(folder: string): Promise<ServerUser | undefined> {
   }
 }
 
-async function readAccounts(): Promise<Array<{ name: string; uid: number; gid: number }>> {
-  const text = await readFile('/etc/passwd', 'utf8').catch(() => '');
+async function readAccounts(path: string): Promise<Array<{ name: string; uid: number; gid: number }>> {
+  const text = await readFile(path, 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
     const [name, , uid, gid] = line.split(':');
     return name && uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];

@@ -9,6 +9,9 @@ import {
 
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
+/** An account that exists on every machine and is not shared as `nobody` is. */
+const DAEMON = 1;
+const ACCOUNTS = 'root:x:0:0:::\ndaemon:x:1:1:::\nnobody:x:65534:65534:::\n';
 /** A user without an account. */
 const UNKNOWN = { uid: 47_110, gid: 47_111 };
 
@@ -34,23 +37,52 @@ describe.skipIf(process.platform === 'win32')('chooseServerUser', () => {
     });
 
     it('chooses the owner of the folder for a new database', async () => {
-      await chown(folder, NOBODY, NOBODY);
-      expect(await chooseServerUser(join(folder, 'data'), folder)).toEqual({ uid: NOBODY, gid: NOBODY });
+      const accounts = await accountsFile('');
+      await chown(folder, DAEMON, DAEMON);
+      expect(await chooseServerUser(join(folder, 'data'), folder, accounts)).toEqual({
+        uid: DAEMON,
+        gid: DAEMON,
+      });
     });
 
-    it('chooses an account for daemons when the folder belongs to root, or to a user without an account', async () => {
-      const ofRoot = await chooseServerUser(join(folder, 'data'), folder);
-      expect(ofRoot?.uid).toBeGreaterThan(0);
-      await chown(folder, UNKNOWN.uid, UNKNOWN.gid);
-      expect(await chooseServerUser(join(folder, 'data'), folder)).toEqual(ofRoot);
+    it.each([
+      ['root', 0],
+      ['a user without an account', UNKNOWN.uid],
+      ['nobody', NOBODY],
+    ])('chooses the account of PostgreSQL when the folder belongs to %s', async (_owner, uid) => {
+      const accounts = await accountsFile('postgres:x:26:27:::\n');
+      await chown(folder, uid, uid);
+      expect(await chooseServerUser(join(folder, 'data'), folder, accounts)).toEqual({ uid: 26, gid: 27 });
     });
+
+    it.each([
+      ['root', 0],
+      ['nobody', NOBODY],
+    ])(
+      'never chooses nobody, whose programs could read the database; the folder belongs to %s',
+      async (_owner, uid) => {
+        const accounts = await accountsFile('');
+        await chown(folder, uid, uid);
+        await expect(chooseServerUser(join(folder, 'data'), folder, accounts)).rejects.toMatchObject({
+          code: 'DATABASE_START',
+          message: expect.stringContaining('useradd --system'),
+        });
+      },
+    );
 
     it('chooses another owner for a database whose files root restored', async () => {
       const data = join(folder, 'data');
       await mkdir(data);
-      await chown(folder, NOBODY, NOBODY);
-      expect(await chooseServerUser(data, folder)).toEqual({ uid: NOBODY, gid: NOBODY });
+      await chown(folder, DAEMON, DAEMON);
+      const accounts = await accountsFile('');
+      expect(await chooseServerUser(data, folder, accounts)).toEqual({ uid: DAEMON, gid: DAEMON });
     });
+
+    async function accountsFile(more: string): Promise<string> {
+      const path = join(folder, 'passwd');
+      await writeFile(path, `${ACCOUNTS}${more}`);
+      return path;
+    }
   });
 });
 
