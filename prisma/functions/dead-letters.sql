@@ -29,7 +29,7 @@ BEGIN
   outbox_id := l.outbox_id;
   IF l.outbox_id IS NOT NULL THEN
     UPDATE outbox SET state = 'queued', error = NULL, attempts = 0, sent_at = NULL, delayed_until = NULL,
-        queued_at = now()
+        suspicion = 0, runs_alone = false, queued_at = now()
       WHERE id = l.outbox_id AND state = 'dead';
   ELSE
     UPDATE message m SET state = 'received', reason = NULL, error = NULL, finished_at = NULL,

@@ -17,6 +17,8 @@ interface Nodes {
   account(): Promise<string>;
   /** Leases of a node; those of a short-lived one expire at once. */
   node(name: string, ttlMs?: number): AccountLeases;
+  /** How many ends of processes were counted for an account. */
+  ends(account: string): Promise<number>;
   /** Ends a node's process in a way that other nodes can detect. */
   end(name: string): Promise<void>;
   close(): Promise<void>;
@@ -27,7 +29,10 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
     name: 'memory',
     async open() {
       const state = new MemoryLeaseState();
+      const ended: string[] = [];
+      state.onEnded = (account) => ended.push(account);
       return {
+        ends: async (account) => ended.filter((each) => each === account).length,
         account: async () => anAccount(),
         node: (owner, ttlMs = TTL_MS) => new MemoryAccountLeases(state, { owner, ttlMs }),
         end: async (name) => void state.gone.add(name),
@@ -54,9 +59,18 @@ const ADAPTERS: Array<{ name: string; open(): Promise<Nodes> }> = [
         await new PostgresCluster(postgres, own, TTL_MS).beat({ turns: 0, isDraining: false });
       }
       return {
+        // The row is marked before each end: only a marked one is counted further.
+        ends: async (account) => {
+          const rows = await postgres.query<{ suspicion: number }>(sql`
+            UPDATE journal SET runs_alone = true WHERE account_id = ${account} RETURNING suspicion`);
+          return rows[0]?.suspicion ?? -1;
+        },
         account: async () => {
           const account = anAccount();
           await new PostgresAccountStore(postgres).save(account, { state: 'starting' });
+          await postgres.execute(sql`
+            INSERT INTO journal (account_id, ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza)
+            VALUES (${account}, 'hash', 1, 'WA1', '', '')`);
           return account;
         },
         node: (owner, ttlMs = TTL_MS) => new PostgresAccountLeases(postgres, { owner, ttlMs }),
@@ -101,6 +115,22 @@ describe.each(ADAPTERS)('account leases in $name', ({ open }) => {
     expect(await n1.acquire(account)).toEqual({ accountId: account, owner: 'n1', epoch: 1n });
     expect((await n1.acquire(account))?.epoch).toBe(2n);
     expect(await n2.acquire(account)).toBeUndefined();
+  });
+
+  it('count the end of a process for an account that it did not release, unless the same process takes it again', async () => {
+    const account = await nodes.account();
+    const hung = nodes.node('n1', 0);
+    const first = (await hung.acquire(account)) as Lease;
+    expect(await nodes.ends(account)).toBe(0);
+    await hung.release(first);
+    await hung.acquire(account);
+    expect(await nodes.ends(account)).toBe(0);
+    await hung.acquire(account, { wasOurs: true });
+    expect(await nodes.ends(account)).toBe(0);
+    await hung.acquire(account);
+    expect(await nodes.ends(account)).toBe(1);
+    await n2.acquire(account, { wasOurs: true });
+    expect(await nodes.ends(account)).toBe(2);
   });
 
   it('can be acquired at once after a release, and a release of a lost lease changes nothing', async () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe } from 'vitest';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
@@ -58,6 +59,8 @@ export interface Stores {
   questions: Questions;
   /** A valid lease of the account. */
   leaseOf(accountId: string): Promise<Lease>;
+  /** Takes the account from a process that ended without a stop. */
+  countEnd(accountId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -85,6 +88,7 @@ export const ADAPTERS: Adapter[] = [
         remoteTasks: new MemoryRemoteTasks(state),
         questions: new MemoryQuestions(state),
         leaseOf: async (accountId) => ({ accountId, owner: NODE, epoch: 1n }),
+        countEnd: async (accountId) => new MemoryOutbox(state).countEnd(accountId),
         close: async () => undefined,
       };
     },
@@ -114,6 +118,7 @@ export const ADAPTERS: Adapter[] = [
           if (!lease) throw new Error('another test has the lease');
           return lease;
         },
+        countEnd: async (accountId) => void (await postgres.query(sql`SELECT lease_count_end(${accountId})`)),
         close: () => database.drop(),
       };
     },

@@ -99,6 +99,11 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
         },
       ),
   ],
+  [
+    'a journal entry that is handled alone',
+    () => new PostgresJournal(postgres, fence).setAlone(account, 'old', true),
+  ],
+  ['a reply that is sent alone', () => new PostgresOutbox(postgres, fence).setAlone(outboxId, true)],
   ['a journal that drops entries', () => new PostgresJournal(postgres, fence).forget(account, ['old'])],
   ['a message', () => new PostgresInbox(postgres, fence).add(aMessage(account, aPerson()), NODE)],
   ['account state', () => new PostgresAccountStore(postgres, fence).save(account, { state: 'open' })],

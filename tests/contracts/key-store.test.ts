@@ -29,6 +29,8 @@ interface Stores {
   journal: Journal;
   inbox: Inbox;
   accounts: AccountStore;
+  /** Takes the account from a process that ended without a stop. */
+  countEnd(accountId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
         inbox: new MemoryInbox(state),
         keys: new MemoryKeyStore(journal),
         accounts: new MemoryAccountStore(),
+        countEnd: async (accountId) => journal.countEnd(accountId),
         close: async () => undefined,
       };
     },
@@ -57,6 +60,7 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
         journal: new PostgresJournal(postgres),
         inbox: new PostgresInbox(postgres),
         accounts: new PostgresAccountStore(postgres),
+        countEnd: async (accountId) => void (await postgres.query(sql`SELECT lease_count_end(${accountId})`)),
         close: () => database.drop(),
       };
     },
@@ -206,6 +210,25 @@ describe.each(adapters)('$name', ({ open }) => {
       const deletes = [{ category: 'pre-key', keyId: '1' }];
       await stores.keys.commit(scope, change({ journal: [entered], deletes }));
       expect(await stores.journal.find(accountId, entered.ciphertextHash)).toBeDefined();
+    });
+
+    it('counts the end of a process for all rows once, and then for those that were handled alone', async () => {
+      const [first, second] = [entry(10n), entry(11n)];
+      await stores.keys.commit(scope, change({ journal: [first, second] }));
+      const suspicions = async () =>
+        (await stores.journal.pending(accountId, { afterOrder: 0n, limit: 9 })).map((row) =>
+          'isDamaged' in row ? row : row.suspicion,
+        );
+      expect(await suspicions()).toEqual([undefined, undefined]);
+      for (let ends = 0; ends < 2; ends += 1) {
+        await stores.countEnd(accountId);
+        expect(await suspicions()).toEqual([1, 1]);
+      }
+      await stores.journal.setAlone(accountId, first.ciphertextHash, true);
+      await stores.journal.setAlone(accountId, first.ciphertextHash, false);
+      await stores.journal.setAlone(accountId, second.ciphertextHash, true);
+      for (let ends = 0; ends < 2; ends += 1) await stores.countEnd(accountId);
+      expect(await suspicions()).toEqual([1, 2]);
     });
 
     it('keeps the first of two rows of one ciphertext', async () => {

@@ -58,6 +58,64 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     });
   });
 
+  describe('the suspicion that sending a reply ends processes', () => {
+    const suspicions = async (...rows: Array<{ id: string }>) => {
+      const open = await stores.outbox.undelivered(accountId, { limit: 20 });
+      return rows.map(({ id }) => open.find(({ outboxId }) => outboxId === id)?.suspicion ?? 0);
+    };
+    /** A reply that was being sent in two processes that ended. */
+    async function suspect() {
+      const row = await queued();
+      await stores.outbox.markSending(row.id);
+      for (let ends = 0; ends < 2; ends += 1) await stores.countEnd(accountId);
+      return row;
+    }
+
+    it('grows for what was being sent, up to two, and for nothing else', async () => {
+      const [sending, sent, waiting] = [await queued(), await queued(), await queued()];
+      for (const row of [sending, sent]) await stores.outbox.markSending(row.id);
+      await stores.outbox.markSent(sent.id);
+      for (const count of [1, 2, 2]) {
+        await stores.countEnd(accountId);
+        expect(await suspicions(sending, sent, waiting)).toEqual([count, 0, 0]);
+      }
+      await stores.countEnd(anAccount());
+      expect(await suspicions(sending)).toEqual([2]);
+    });
+
+    it('grows by two for a reply that was sent alone, also one that was sent before', async () => {
+      const row = await suspect();
+      await stores.outbox.markSent(row.id);
+      await stores.outbox.setAlone(row.id, true);
+      for (let ends = 0; ends < 2; ends += 1) {
+        await stores.countEnd(accountId);
+        expect(await suspicions(row)).toEqual([4]);
+      }
+    });
+
+    it('grows by one for it when a newer reply was being sent too', async () => {
+      const [row, newer] = [await suspect(), await queued()];
+      await stores.outbox.setAlone(row.id, true);
+      await stores.outbox.markSending(newer.id);
+      await stores.countEnd(accountId);
+      expect(await suspicions(row, newer)).toEqual([3, 1]);
+    });
+
+    it('does not grow further for a reply that is no longer sent alone, and ends with a replay', async () => {
+      const row = await suspect();
+      await stores.outbox.setAlone(row.id, true);
+      await stores.outbox.setAlone(row.id, false);
+      await stores.countEnd(accountId);
+      expect(await suspicions(row)).toEqual([2]);
+      await stores.outbox.markDead(row.id, 'It ended processes.', 'process-ended');
+      const [letter] = await stores.log.deadLetters({ accountId, limit: 1 });
+      expect(letter).toMatchObject({ reason: 'process-ended' });
+      await stores.deadLetters.replay(letter?.id ?? '', NODE);
+      expect((await row.read()).state).toBe('queued');
+      expect(await suspicions(row)).toEqual([0]);
+    });
+  });
+
   describe('a message that WhatsApp has not acknowledged', () => {
     it('is found when its last send is long enough ago, with the number of overdue sends', async () => {
       const [sending, sent, fresh] = [await queued(), await queued(), await queued()];

@@ -5,6 +5,8 @@ export class MemoryLeaseState {
   readonly rows = new Map<string, { owner: string; epoch: bigint; untilMs: number }>();
   readonly gone = new Set<string>();
   nowMs = 0;
+  /** Called for an account whose process ended. */
+  onEnded: (accountId: string) => void = () => undefined;
 }
 
 /** Leases of one node in memory. */
@@ -19,11 +21,16 @@ export class MemoryAccountLeases implements AccountLeases {
     this.#ttlMs = options.ttlMs;
   }
 
-  async acquire(accountId: string, options: { fromDead?: boolean } = {}): Promise<Lease | undefined> {
+  async acquire(
+    accountId: string,
+    options: { fromDead?: boolean; wasOurs?: boolean } = {},
+  ): Promise<Lease | undefined> {
     const { rows, gone, nowMs } = this.#state;
     const row = rows.get(accountId) ?? { owner: '', epoch: 0n, untilMs: 0 };
     const counts = row.owner !== '' && row.owner !== this.#owner && row.untilMs > nowMs;
     if (counts && !(options.fromDead && gone.has(row.owner))) return undefined;
+    const isOwn = row.owner === this.#owner && options.wasOurs;
+    if (row.owner !== '' && !isOwn) this.#state.onEnded(accountId);
     const epoch = row.epoch + 1n;
     rows.set(accountId, { owner: this.#owner, epoch, untilMs: nowMs + this.#ttlMs });
     return { accountId, owner: this.#owner, epoch };

@@ -560,6 +560,7 @@ export function queuedReplyOf(reply: MemoryReply): QueuedReply {
     outboxId: id,
     chatId,
     ...answers,
+    ...(reply.suspicion && { suspicion: reply.suspicion }),
     message: { accountId, to, waMessageId, text, ...(media && { media }), ...(quote && { quote }), ...more },
   };
 }

@@ -1,9 +1,11 @@
 import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
 import type { MemoryState } from './memory-state.ts';
 
+type MemoryEntry = JournalEntry & { runsAlone?: boolean };
+
 /** Journal in memory, for tests; MemoryKeyStore writes it. */
 export class MemoryJournal implements Journal {
-  readonly #entries = new Map<string, Map<string, JournalEntry>>();
+  readonly #entries = new Map<string, Map<string, MemoryEntry>>();
   readonly #lastOrders = new Map<string, bigint>();
   readonly #state: (() => MemoryState) | undefined;
 
@@ -30,7 +32,7 @@ export class MemoryJournal implements Journal {
 
   async find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined> {
     const entry = this.#own(accountId).get(ciphertextHash);
-    return entry && structuredClone(entry);
+    return entry && withoutMark(entry);
   }
 
   async pending(accountId: string, page: { afterOrder: bigint; limit: number }): Promise<JournalEntry[]> {
@@ -41,9 +43,22 @@ export class MemoryJournal implements Journal {
     return later
       .filter((entry) => lastOrder === undefined || entry.stanzaOrder <= lastOrder)
       .map((entry) => ({
-        ...structuredClone(entry),
+        ...withoutMark(entry),
         ...(this.#isDone(accountId, entry) && { isDone: true }),
       }));
+  }
+
+  async setAlone(accountId: string, ciphertextHash: string, runsAlone: boolean): Promise<void> {
+    const entry = this.#own(accountId).get(ciphertextHash);
+    if (entry) entry.runsAlone = runsAlone;
+  }
+
+  /** The process that had the account ended; of SQL's `lease_count_end`. */
+  countEnd(accountId: string): void {
+    for (const entry of this.#own(accountId).values()) {
+      if (entry.suspicion && !entry.runsAlone) continue;
+      Object.assign(entry, { suspicion: (entry.suspicion ?? 0) + 1, runsAlone: false });
+    }
   }
 
   async forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void> {
@@ -65,9 +80,13 @@ export class MemoryJournal implements Journal {
     );
   }
 
-  #own(accountId: string): Map<string, JournalEntry> {
-    const own = this.#entries.get(accountId) ?? new Map<string, JournalEntry>();
+  #own(accountId: string): Map<string, MemoryEntry> {
+    const own = this.#entries.get(accountId) ?? new Map<string, MemoryEntry>();
     this.#entries.set(accountId, own);
     return own;
   }
+}
+
+function withoutMark({ runsAlone: _, ...entry }: MemoryEntry): JournalEntry {
+  return structuredClone(entry);
 }

@@ -126,6 +126,27 @@ export class MemoryOutbox implements Outbox {
     row.sentAt ??= this.#state.time();
   }
 
+  async setAlone(outboxId: string, runsAlone: boolean): Promise<void> {
+    const row = this.#state.outbox.get(outboxId);
+    if (row) row.runsAlone = runsAlone;
+  }
+
+  /** The process that had the account ended; of SQL's `lease_count_end`. */
+  countEnd(accountId: string): void {
+    const open = [...this.#state.outbox.values()].filter(
+      (row) =>
+        row.accountId === accountId &&
+        RANK[row.state] <= RANK.sent &&
+        (row.state === 'sending' || row.runsAlone),
+    );
+    const hasOthers = open.some(({ suspicion = 0 }) => suspicion < 2);
+    for (const row of open) {
+      const { suspicion = 0, runsAlone } = row;
+      if (!runsAlone && suspicion >= 2) continue;
+      Object.assign(row, { runsAlone: false, suspicion: suspicion + (runsAlone && !hasOthers ? 2 : 1) });
+    }
+  }
+
   async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
     this.#die(this.#unacknowledged(outboxId), reason, error);
   }

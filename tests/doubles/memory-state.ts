@@ -102,6 +102,8 @@ export interface MemoryReply extends OutboxRow {
   byHand?: boolean;
   /** It was stored while its turn ran. */
   isPart?: boolean;
+  suspicion?: number;
+  runsAlone?: boolean;
 }
 
 /** The session of a person in all chats. */

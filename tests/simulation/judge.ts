@@ -1,7 +1,8 @@
 import { MediaError } from '../../router/src/core/errors.ts';
+import { textAnsweredBy } from './sim-agent.ts';
 import type { SimDatabase } from './sim-database.ts';
 import type { SimMediaServer } from './sim-media-server.ts';
-import { TURN_ATTEMPTS } from './sim-node.ts';
+import { type Poison, TURN_ATTEMPTS } from './sim-node.ts';
 import type { Bubble, SimWhatsApp, Written } from './sim-whatsapp.ts';
 
 /** Which promise is broken, and how. */
@@ -48,7 +49,7 @@ export function judge(
   whatsapp: Pick<SimWhatsApp, 'written' | 'seen' | 'refused' | 'members'>,
   database: Pick<SimDatabase, 'state'>,
   mediaServer: Pick<SimMediaServer, 'failedDownloads'>,
-  poison: string | undefined,
+  poison: Poison | undefined,
 ): Violation[] {
   const violations: Violation[] = [];
   const notices = noticesOf(whatsapp, database, mediaServer);
@@ -110,24 +111,27 @@ function judgeMessage(
   message: Written,
   whatsapp: Pick<SimWhatsApp, 'seen' | 'refused' | 'members'>,
   database: Pick<SimDatabase, 'state'>,
-  { notices, poison }: { notices: ReadonlyMap<string, string>; poison: string | undefined },
+  { notices, poison }: { notices: ReadonlyMap<string, string>; poison: Poison | undefined },
   violations: Violation[],
 ): void {
   const { id, chat, text } = message;
   const { state } = database;
   const report = (kind: ViolationKind) => violations.push({ kind, chat, text, ids: idsOf(id, database) });
   if (message.retries > 0 && !message.wasDamaged) report('retry-requested');
-  const rows = [...state.messages.values()].filter((row) => row.waMessageId === id);
+  const isPoison = (at: Poison['at']) => poison?.at === at && poison.text === text;
+  const isOf = (waMessageId: string) =>
+    waMessageId === id || (isPoison('stanza') && waMessageId === `${id}:undecryptable`);
+  const rows = [...state.messages.values()].filter((row) => isOf(row.waMessageId));
   const [row] = rows;
   if (!row) return void report(message.isReceipted ? 'lost' : 'never-received');
   if (rows.length > 1) report('answered-twice');
   if (row.state === 'received') return void report('unanswered');
-  if (row.kind === 'undecryptable' && !message.wasDamaged) report('retry-requested');
+  if (row.kind === 'undecryptable' && !message.wasDamaged && !isPoison('stanza')) report('retry-requested');
   if (row.reason === 'encrypted-edit') {
     const original = [...state.messages.values()].find((each) => each.waMessageId === message.editOf);
     if (original && original.id < row.id && original.kind !== 'undecryptable') report('edit-lost');
   }
-  if (row.reason === 'PROCESS_ENDED' && row.text !== poison) report('wrongly-suspected');
+  if (row.reason === 'PROCESS_ENDED' && !isPoison('answer')) report('wrongly-suspected');
   const replies = [...state.outbox.values()].filter((reply) => reply.messageId === String(row.id));
   if (replies.length === 0) {
     const letter = state.deadLetters.some((dead) => dead.messageId === String(row.id));
@@ -140,7 +144,11 @@ function judgeMessage(
     if (answered !== row.text) report('edit-lost');
     if (reply.state === 'dead') {
       if (!state.deadLetters.some((dead) => dead.outboxId === reply.id)) report('reply-not-delivered');
-      if (!whatsapp.refused.has(reply.waMessageId) && !reply.media) report('given-up');
+      const isSuspected = state.deadLetters.some(
+        (dead) => dead.outboxId === reply.id && dead.reason === 'process-ended',
+      );
+      if (isSuspected && !isPoison('reply')) report('wrongly-suspected');
+      if (!isSuspected && !whatsapp.refused.has(reply.waMessageId) && !reply.media) report('given-up');
       continue;
     }
     const isSeen = readers.every((reader) =>
@@ -191,11 +199,6 @@ function judgeReader(
       if (!message.wasDamaged) furthest = Math.max(furthest, position);
     }
   }
-}
-
-/** The text that the agent answered with this one. */
-function textAnsweredBy(reply: string): string {
-  return reply.replace(/^Echo: /, '').replace(/ \(run \d+\)$/, '');
 }
 
 /** The position of each text in its chat. The text of an applied edit has the position of the message that it replaced. */

@@ -11,6 +11,8 @@ const SYMPTOMS: Record<Safeguard, ViolationKind> = {
   'message-ids': 'answered-twice',
   journal: 'lost',
   suspicion: 'unanswered',
+  'suspicion-of-replies': 'reply-not-delivered',
+  'suspicion-of-stanzas': 'never-received',
 };
 
 describe('a simulation', () => {

@@ -26,6 +26,11 @@ export function answerTo(text: string, run: number): string {
   return `Echo: ${text} (run ${run})`;
 }
 
+/** The text that the agent answered with this one. */
+export function textAnsweredBy(reply: string): string {
+  return reply.replace(/^Echo: /, '').replace(/ \(run \d+\)$/, '');
+}
+
 /** One agent that echoes texts and pictures, sometimes slowly, sometimes not at all, and remembers its answers. */
 export class SimAgent {
   readonly #log: EventLog;

@@ -32,6 +32,9 @@ export interface SimDatabaseDeps {
   isJournalled: boolean;
   /** False only to show that the simulation finds what counting processes that end during a turn prevents. */
   isCounted: boolean;
+  /** The same of processes that end while a reply is sent, and while a stanza is not in the inbox. */
+  isCountedForReplies: boolean;
+  isCountedForStanzas: boolean;
 }
 
 /** What one statement does under faults. */
@@ -53,11 +56,12 @@ export interface StatementPlan {
 const OWNER_WRITES = new Set([
   ...writes<Inbox>('inbox', ['add']),
   ...writes<KeyStore>('keys', ['commit']),
-  ...writes<Journal>('journal', ['forget']),
+  ...writes<Journal>('journal', ['forget', 'setAlone']),
   ...writes<AccountStore>('accounts', ['save', 'nextGeneration', 'beginLimit', 'endLimit']),
   ...writes<Outbox>('outbox', [
     'markSending',
     'markSent',
+    'setAlone',
     'markDead',
     'markRefused',
     'delay',
@@ -90,6 +94,10 @@ export class SimDatabase {
   constructor(deps: SimDatabaseDeps) {
     this.deps = deps;
     this.state = new MemoryState(() => this.now());
+    this.leases.onEnded = (accountId) => {
+      if (deps.isCountedForReplies) new MemoryOutbox(this.state).countEnd(accountId);
+      if (deps.isCountedForStanzas) this.journal.countEnd(accountId);
+    };
     this.accounts = new MemoryAccountStore(() => deps.time.nowMs);
     this.routes = new MemoryRouteStore(
       () => this.now(),

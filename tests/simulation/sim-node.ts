@@ -21,7 +21,7 @@ import { builtInVersion } from '../doubles/memory-client-versions.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { shaping } from '../support/shaping.ts';
 import { type EventLog, simLogger } from './event-log.ts';
-import type { SimAgent } from './sim-agent.ts';
+import { type SimAgent, textAnsweredBy } from './sim-agent.ts';
 import type { DatabaseSession, SimDatabase } from './sim-database.ts';
 import type { SimMediaServer } from './sim-media-server.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -29,9 +29,22 @@ import { openSimSocket } from './sim-socket.ts';
 import type { SimWhatsApp } from './sim-whatsapp.ts';
 
 /** What can be switched off, to show that the simulation finds what it prevents. */
-export const SAFEGUARDS = ['fence', 'message-ids', 'journal', 'suspicion'] as const;
+export const SAFEGUARDS = [
+  'fence',
+  'message-ids',
+  'journal',
+  'suspicion',
+  'suspicion-of-replies',
+  'suspicion-of-stanzas',
+] as const;
 
 export type Safeguard = (typeof SAFEGUARDS)[number];
+
+/** A text at whose answer, reply or arrival the process ends, every time. */
+export interface Poison {
+  text: string;
+  at: 'answer' | 'reply' | 'stanza';
+}
 
 export interface SimNodeDeps {
   nodeId: string;
@@ -41,6 +54,9 @@ export interface SimNodeDeps {
   whatsAppOf(accountId: string): SimWhatsApp;
   mediaServer: SimMediaServer;
   agent: SimAgent;
+  /** Ends the process that stores a message of this text, or sends a reply to it. */
+  poison: Poison | undefined;
+  kill(process: SimProcess): void;
   random: SeededRandom;
   log: EventLog;
   without: Safeguard | undefined;
@@ -228,7 +244,20 @@ export class SimNode {
     const fence = without === 'fence' ? neverLost(leased) : leased;
     const { accountId } = fence;
     const log = simLogger(this.#deps.log, process.name, { epoch: leased.epoch });
-    const { inbox, outbox, keys, journal, accounts } = this.session.owned(fence);
+    const { inbox: ownInbox, outbox, keys, journal, accounts } = this.session.owned(fence);
+    const isPoison = (at: Poison['at'], text: string) =>
+      this.#deps.poison?.at === at && this.#deps.poison.text === text;
+    const end = () => {
+      this.#deps.kill(process);
+      return new Promise<never>(() => undefined);
+    };
+    const inbox = new Proxy(ownInbox, {
+      get: (target, method) =>
+        method === 'add'
+          ? (...args: Parameters<typeof target.add>) =>
+              isPoison('stanza', args[0].text) ? end() : target.add(...args)
+          : Reflect.get(target, method),
+    });
     const events = new AccountEvents({
       fence,
       inbox,
@@ -274,15 +303,18 @@ export class SimNode {
       provider: {
         accountId,
         send: (message, content) =>
-          provider.send(
-            without === 'message-ids' ? { ...message, waMessageId: this.#mintId() } : message,
-            content,
-          ),
+          isPoison('reply', textAnsweredBy(message.text))
+            ? end()
+            : provider.send(
+                without === 'message-ids' ? { ...message, waMessageId: this.#mintId() } : message,
+                content,
+              ),
         // The real one encrypts the file on the disk, in real time.
         upload: (message, bytes) => mediaServer.upload(process, message, bytes),
         status: () => provider.status(),
       },
       fence,
+      suspects: this.#workers.suspects,
       log,
       clock: process.clock,
     });

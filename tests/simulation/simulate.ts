@@ -7,7 +7,7 @@ import { idsOf, judge, type Violation, type ViolationKind } from './judge.ts';
 import { SimAgent } from './sim-agent.ts';
 import { SimDatabase } from './sim-database.ts';
 import { SimMediaServer } from './sim-media-server.ts';
-import { type Safeguard, SimNode, seedOf } from './sim-node.ts';
+import { type Poison, type Safeguard, SimNode, seedOf } from './sim-node.ts';
 import { SimProcess } from './sim-process.ts';
 import { NEW_RATCHET, RATCHETS, type Ratchet } from './sim-signal.ts';
 import { type ClientFrame, lidOf, type Refusals, type SimConnection, SimWhatsApp } from './sim-whatsapp.ts';
@@ -57,8 +57,14 @@ const MAX_TRACED = 3;
 /** As docker-compose.yml's stop_grace_period. */
 const STOP_LIMIT_MS = 20_000;
 const SEVERAL_ACCOUNTS_SHARE = 0.25;
-/** Share of simulations with a message whose answer ends the process, every time. */
+/** Share of simulations with a message whose answer, reply or arrival ends the process, every time. */
 const POISON_SHARE = 0.15;
+/** At what a run without this safeguard ends processes. */
+const POISON_OF: Partial<Record<Safeguard, Poison['at']>> = {
+  suspicion: 'answer',
+  'suspicion-of-replies': 'reply',
+  'suspicion-of-stanzas': 'stanza',
+};
 /** Few runs have limits: each lasts five virtual minutes. */
 const REFUSALS: readonly Refusals[] = [
   ...Array.from({ length: 8 }, () => ({ share: 0, codes: [] })),
@@ -117,8 +123,7 @@ class World {
   readonly #accounts: ReadonlyMap<string, SimAccount>;
   readonly #mediaServer: SimMediaServer;
   readonly #agent: SimAgent;
-  /** The text whose answer ends the process, every time. */
-  readonly #poison: string | undefined;
+  readonly #poison: Poison | undefined;
   readonly #nodeIds: string[];
   readonly #nodes = new Map<string, SimNode>();
   readonly #sockets = new Set<SimConnection>();
@@ -153,6 +158,8 @@ class World {
       isFenced: without !== 'fence',
       isJournalled: without !== 'journal',
       isCounted: without !== 'suspicion',
+      isCountedForReplies: without !== 'suspicion-of-replies',
+      isCountedForStanzas: without !== 'suspicion-of-stanzas',
     });
     const deps = { time: this.#time, log: this.#log, faults: this.#faults };
     const refusals = this.#random.oneOf(REFUSALS);
@@ -169,8 +176,10 @@ class World {
     this.#mediaServer = new SimMediaServer(this.#faults, this.#random.oneOf([0, 0.05, 0.2]));
     const poison = this.#fork('poison');
     const isPoisoned = poison.next() < POISON_SHARE;
-    this.#poison = isPoisoned ? `message ${poison.between(1, 10)}` : undefined;
-    const isPoison = (text: string) => text === this.#poison;
+    const text = `message ${poison.between(1, 10)}`;
+    const at = (without && POISON_OF[without]) ?? poison.oneOf(['answer', 'reply', 'stanza'] as const);
+    this.#poison = isPoisoned ? { text, at } : undefined;
+    const isPoison = (given: string) => this.#poison?.at === 'answer' && given === this.#poison.text;
     this.#agent = new SimAgent({ ...deps, random: this.#fork('agent'), isPoison });
     this.#nodeIds = ['node-1', 'node-2', 'node-3'].slice(
       0,
@@ -239,6 +248,8 @@ class World {
       whatsAppOf: (accountId) => this.#accountOf(accountId).whatsapp,
       mediaServer: this.#mediaServer,
       agent: this.#agent,
+      poison: this.#poison,
+      kill: (ended) => this.#kill(ended),
       random: this.#fork(process.name),
       log: this.#log,
       without: this.#without,

@@ -1,18 +1,36 @@
-// A node whose agent keeps the main thread busy for ever over the text `poison`, with the production watchdog: a program of its
-// own, because a process that hangs ends. `node hanging-node.js DATABASE_URL [TEXT ...]`: each text is a message of another person.
-// All its times run 20 times as fast.
+// A node whose main thread is busy for ever over some texts, with the production watchdog: a program of its own, because a process
+// that hangs ends. `node hanging-node.js DATABASE_URL [TEXT ...]`: each text is a message of another person. Over `poison` it hangs
+// when the agent answers, over `unsendable` when the reply is sent. A text after `journal:` was decrypted and is not in
+// the inbox; over `unstorable` it hangs when that is stored. All its times run 20 times as fast.
 import { randomBytes } from 'node:crypto';
+import { encodeWAMessage } from '@whiskeysockets/baileys';
+import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
+import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
+import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import type { Fence } from '../../router/src/core/ports/account-lease.ts';
+import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
 import type { Clock } from '../../router/src/core/ports/clock.ts';
+import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { parseDataKeys } from '../../router/src/infra/storage/encryption/data-keys.ts';
 import { SecretCipher } from '../../router/src/infra/storage/encryption/secret-cipher.ts';
 import { Postgres } from '../../router/src/infra/storage/postgres.ts';
+import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
+import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
 import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { Watchdog } from '../../router/src/infra/watchdog/watchdog.ts';
+import { InboundRunner } from '../../router/src/providers/baileys/inbound/inbound-runner.ts';
+import {
+  journalEntryOf,
+  type OrdinaryStanza,
+} from '../../router/src/providers/baileys/inbound/read-stanza.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { answerDeps } from './answering.ts';
 import { quietLog } from './quiet-log.ts';
@@ -27,7 +45,15 @@ const clock: Clock = {
 const [databaseUrl = '', ...texts] = process.argv.slice(2);
 const current = new Watchdog({ format: 'json', silentMs: 30_000 / FASTER });
 const secrets = new SecretCipher(parseDataKeys('0'.repeat(64), 'the test key'));
-const inbox = new PostgresInbox(new Postgres(databaseUrl, { poolSize: 3, secrets }));
+const postgres = new Postgres(databaseUrl, { poolSize: 3, secrets });
+const accountId = 'default';
+await new PostgresAccountStore(postgres).save(accountId, { state: 'open' });
+const lease = await new PostgresAccountLeases(postgres, { owner: 'n1', ttlMs: 60_000 }).acquire(accountId);
+if (!lease) throw new Error('another node has the account');
+const held = { isHeld: () => true, isTakeOver: false, verify: async () => undefined, lose: () => undefined };
+const fence: Fence = { ...lease, ...held };
+const inbox = new PostgresInbox(postgres);
+const registry = new AccountRegistry();
 const stopping = new AbortController();
 const answer = {
   ...answerDeps({
@@ -40,6 +66,7 @@ const answer = {
     },
   }),
   current,
+  accounts: registry,
   mintId: () => mintWaMessageId(randomBytes(9)),
 };
 const workers = new ChatWorkers({
@@ -50,10 +77,52 @@ const workers = new ChatWorkers({
   stopping,
   answer,
 });
+const provider = {
+  accountId,
+  status: () => ({ accountId, state: 'open', nextAction: '', sinceMs: 0 }),
+  send: async ({ text }: OutgoingMessage) => {
+    if (text === 're unsendable') hang();
+  },
+} as unknown as ChatProvider;
+const outbox = new PostgresOutbox(postgres, fence);
+const { suspects } = workers;
+const delivery = new ReplyDelivery({ outbox, provider, fence, current, suspects, clock, log: quietLog });
+registry.add({ provider, delivery });
 await workers.start();
+void delivery.resume();
 const receive = receiveMessage.bind(undefined, { inbox, workers, log: quietLog });
+const journal = new PostgresJournal(postgres, fence);
+const entries = texts.flatMap((text, index) =>
+  text.startsWith('journal:') ? [entryOf(text.slice(8), index)] : [],
+);
+const change = { puts: [], deletes: [], journal: entries };
+await new PostgresKeyStore(postgres, fence).commit({ accountId, generation: 1 }, change);
+const runner = new InboundRunner({
+  accountId,
+  journal,
+  receive: async (message) => {
+    if (message.text === 'unstorable') hang();
+    await receive(message);
+  },
+  onTrouble: () => undefined,
+  onStorageFailed: () => undefined,
+  onRefused: () => undefined,
+  onJournalUnreadable: () => undefined,
+  onOverflow: () => undefined,
+  onReceiptSent: () => undefined,
+  phoneOfLid: async () => undefined,
+  own: () => ({ id: '5493777000000@s.whatsapp.net', lid: '' }),
+  whatsAppNow: () => Date.now(),
+  current,
+  clock,
+  log: quietLog,
+  maxMessageAgeMs: 86_400_000,
+  random: () => 0,
+});
+await runner.replay();
+const said = texts.filter((text) => !text.startsWith('journal:'));
 await Promise.all(
-  texts.map((text, index) => {
+  said.map((text, index) => {
     const person = { phone: `5493777${process.pid}${index}` };
     const chat = { kind: 'person' as const, ...person };
     const sentAtMs = Date.now();
@@ -63,6 +132,18 @@ await Promise.all(
 );
 // Nothing else keeps a process without a server alive.
 setInterval(() => undefined, 60_000);
+
+/** A stanza as the journal has it. */
+function entryOf(text: string, index: number): JournalEntry {
+  const id = `JN${process.pid}${index}`;
+  const attrs = {
+    id,
+    from: `5493778${process.pid}${index}@s.whatsapp.net`,
+    t: String(Math.floor(Date.now() / 1_000)),
+  };
+  const stanza = { attrs, hash: id, id, node: { tag: 'message', attrs } } as unknown as OrdinaryStanza;
+  return journalEntryOf(stanza, BigInt(Date.now()), [encodeWAMessage({ conversation: text })], []);
+}
 
 /** As a pattern does that backtracks: no timer, promise or signal handler runs again. */
 function hang(): never {

@@ -82,6 +82,7 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   'send-failed': 'La respuesta no se pudo enviar en varios intentos.',
   'send-refused': 'WhatsApp rechazó la respuesta.',
   'not-on-whatsapp': 'WhatsApp no tiene ninguna cuenta con este número; no se envió nada.',
+  'process-ended': 'wa2ai dejó de responder o se cerró tres veces mientras enviaba esta respuesta.',
   'never-acknowledged': 'WhatsApp aceptó la respuesta varias veces y nunca la confirmó.',
   damaged: 'La respuesta guardada no se puede leer.',
 

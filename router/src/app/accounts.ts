@@ -199,6 +199,7 @@ async function connectAccount(
     }),
     fence,
     current: deps.current,
+    suspects: deps.workers.suspects,
     log: deliveryLog,
     ackTimeoutMs: config.ackTimeoutMs,
     clock: systemClock,

@@ -10,6 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { CurrentWork } from '../ports/current-work.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { Suspects } from '../suspects.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { ContactGovernor } from './govern-contacts.ts';
 import type { SendPace } from './pace-sends.ts';
@@ -70,6 +71,8 @@ export interface DeliverDeps {
   /** The account's lease. Without it no reply is stored as `sending`. */
   fence?: Lease & Pick<Fence, 'isHeld'>;
   current?: CurrentWork;
+  /** Absent: a reply during which processes ended is sent as any other. */
+  suspects?: Suspects;
   clock: Clock;
   log: Logger;
   /** How long WhatsApp may take to acknowledge a message before it is sent again, in milliseconds. Default 30,000. */

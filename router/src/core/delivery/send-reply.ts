@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { CurrentWork } from '../ports/current-work.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
+import type { Suspects } from '../suspects.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { ContactGovernor } from './govern-contacts.ts';
 import type { SendPace } from './pace-sends.ts';
@@ -19,6 +20,8 @@ import type { SentMarker } from './sent-marker.ts';
  */
 const MAX_UNCERTAIN = 3;
 const UNCERTAIN_WAIT_MS = 2_000;
+const PROCESS_ENDED =
+  'The process of wa2ai ended at least three times while it sent this reply: it did not respond any more, ran out of memory or crashed. WhatsApp may have it; a replay sends it with the same id, so that it appears once.';
 /** Between attempts while the database does not answer. */
 const STORAGE_WAIT_MS = 1_000;
 
@@ -37,6 +40,8 @@ export interface SendReplyDeps {
   /** Aborted: all waits end. */
   finishing: AbortSignal;
   current?: CurrentWork;
+  /** Absent: a reply during which processes ended is sent as any other. */
+  suspects?: Suspects;
   clock: Clock;
   log: Logger;
 }
@@ -63,19 +68,63 @@ export class ReplySender {
     if (this.#closedChats.has(chatId)) return false;
     const log = this.#deps.log.child(replyFields(reply));
     try {
-      for (let attempt = 1; ; attempt++) {
-        const isMarked = attempt === 1 && reply.isSending === true;
-        const outcome = await this.#sendOnce(reply, isMarked, log, isCurrent);
-        if (outcome === 'sent') return true;
-        if (outcome !== 'uncertain' || attempt >= MAX_UNCERTAIN) return false;
-        if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt, isCurrent))) break;
-      }
+      const isSuspect = this.#deps.suspects?.isSuspect(reply);
+      const sent = await (isSuspect
+        ? this.#sendSuspect(reply, log, isCurrent)
+        : this.#sendUntilCertain(reply, log, isCurrent));
+      if (sent !== undefined) return sent;
     } catch (error) {
       // The row stays unacknowledged: its ack moves it on, or it is sent again with the same id at the next opening.
       log.warn({ err: error }, 'cannot store the state of a reply');
     }
     if (this.#deps.finishing.aborted) this.closeChat(chatId);
     return false;
+  }
+
+  /** @returns undefined: a wait ended before it was certain */
+  async #sendUntilCertain(
+    reply: QueuedReply,
+    log: Logger,
+    isCurrent: () => boolean,
+  ): Promise<boolean | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const isMarked = attempt === 1 && reply.isSending === true;
+      const outcome = await this.#sendOnce(reply, isMarked, log, isCurrent);
+      if (outcome === 'sent') return true;
+      if (outcome !== 'uncertain' || attempt >= MAX_UNCERTAIN) return false;
+      if (!(await this.#isStillConnectedAfter(UNCERTAIN_WAIT_MS * attempt, isCurrent))) return undefined;
+    }
+  }
+
+  /** Processes ended while it was sent: it is sent alone, or not any more. */
+  async #sendSuspect(
+    reply: QueuedReply,
+    log: Logger,
+    isCurrent: () => boolean,
+  ): Promise<boolean | undefined> {
+    const { outbox, suspects, finishing } = this.#deps;
+    const { outboxId, chatId, suspicion } = reply;
+    const stored = (write: () => Promise<void>) => this.#whenStorageAnswers(write, log, isCurrent);
+    if (suspects?.isGuilty(reply)) {
+      await stored(() => outbox.markDead(outboxId, PROCESS_ENDED, 'process-ended'));
+      log.error({ suspicion }, 'processes ended while this reply was sent, storing a dead letter');
+      return false;
+    }
+    const leave = await suspects?.enter(() => undefined, finishing);
+    if (!leave) {
+      this.closeChat(chatId);
+      return false;
+    }
+    try {
+      if (!isCurrent()) return false;
+      return await suspects?.run(
+        { ...replyFields(reply), suspicion },
+        (runsAlone) => stored(() => outbox.setAlone(outboxId, runsAlone)),
+        () => this.#sendUntilCertain(reply, log, isCurrent),
+      );
+    } finally {
+      leave();
+    }
   }
 
   /** An older reply of the chat is left to the next process: later ones would overtake it. */

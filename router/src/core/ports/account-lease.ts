@@ -34,10 +34,12 @@ export interface AccountLeases {
   /**
    * Takes an account without a valid lease: never leased, released, expired, or this node's own from an earlier process.
    * `fromDead` also takes it from an owner whose process is dead although its lease has time left; only for a caller that
-   * has seen it dead for a while, since a connection may break and come back.
+   * has seen it dead for a while, since a connection may break and come back. A lease that was not released counts as an
+   * ended process for its replies that are `sending` and its journal (core/suspects.ts); `wasOurs`: this process may have had
+   * it, so that none ended.
    * @returns the lease with a new epoch; undefined while another node's lease is valid
    */
-  acquire(accountId: string, options?: { fromDead?: boolean }): Promise<Lease | undefined>;
+  acquire(accountId: string, options?: { fromDead?: boolean; wasOurs?: boolean }): Promise<Lease | undefined>;
   /** Restarts the time of leases. @returns the accounts of those that are still valid; the others are lost */
   renew(leases: readonly Lease[]): Promise<Set<string>>;
   /** Releases a lease, so that another node can take it at once; a lost one is not changed. */

@@ -175,7 +175,7 @@ export interface Inbox {
   openChats(exceptNodes: readonly NodeId[]): Promise<OpenChat[]>;
   /**
    * Claims for `node` those of the chats whose epoch is still the given one. In the chats that a process left, the suspicion of
-   * the oldest unanswered message grows as SuspectTurns says.
+   * the oldest unanswered message grows as Suspects says.
    * @returns the new claims
    */
   claimChats(chats: readonly ChatToClaim[], node: NodeId): Promise<ChatClaim[]>;

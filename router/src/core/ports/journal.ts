@@ -11,6 +11,8 @@ export interface JournalEntry {
   stanza: Uint8Array;
   /** The inbox has its message and is done with it; the entry only waits to be dropped. Only `pending` says it. */
   isDone?: true;
+  /** Processes that ended while it was there, the later ones while it was handled alone. Absent: none. Only `pending` says it. */
+  suspicion?: number;
 }
 
 /** The readable part of an entry that the database cannot read completely. */
@@ -26,7 +28,7 @@ export interface DamagedEntry {
 /**
  * Decrypted parts of stanzas that are not yet in the inbox. Entries are written by KeyStore.commit, with the ratchet they
  * came from.
- * @throws {StorageUnavailableError} from every method; {LeaseLostError} from `forget`: another node has the account
+ * @throws {StorageUnavailableError} from every method; {LeaseLostError} from `forget` and `setAlone`: another node has the account
  */
 export interface Journal {
   find(accountId: string, ciphertextHash: string): Promise<JournalEntry | undefined>;
@@ -38,6 +40,11 @@ export interface Journal {
     accountId: string,
     page: { afterOrder: bigint; limit: number },
   ): Promise<Array<JournalEntry | DamagedEntry>>;
+  /**
+   * Stores that an entry is handled alone, because processes ended while it was there; or that this ended. The end of a process is
+   * counted by `AccountLeases.acquire`.
+   */
+  setAlone(accountId: string, ciphertextHash: string, runsAlone: boolean): Promise<void>;
   /** Drops entries whose messages the inbox has; unknown hashes are ignored. */
   forget(accountId: string, ciphertextHashes: readonly string[]): Promise<void>;
   /** The highest stanza order that this account ever stored, here or in the inbox; 0 when none. */

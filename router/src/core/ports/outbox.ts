@@ -12,14 +12,15 @@ export type OutboxState = 'draft' | 'queued' | 'sending' | 'sent' | 'acked' | 'd
 
 /**
  * Why a reply is dead: sending failed, WhatsApp refused it, WhatsApp has no account with the number, WhatsApp never
- * acknowledged it, or its row is unreadable.
+ * acknowledged it, its row is unreadable, or processes ended each time while it was sent.
  */
 export type DeadReplyReason =
   | 'send-failed'
   | 'send-refused'
   | 'not-on-whatsapp'
   | 'never-acknowledged'
-  | 'damaged';
+  | 'damaged'
+  | 'process-ended';
 
 /** A number of which only WhatsApp can say whether it has an account. */
 export interface NumberToCheck {
@@ -82,6 +83,8 @@ export interface Outbox {
    */
   markSending(outboxId: string): Promise<boolean>;
   markSent(outboxId: string): Promise<void>;
+  /** Stores that a row is sent alone, because processes ended while it was sent; or that this ended (Suspects). */
+  setAlone(outboxId: string, runsAlone: boolean): Promise<void>;
   /** `dead` with a dead letter of this reason; default `send-failed`. */
   markDead(outboxId: string, error: string, reason?: DeadReplyReason): Promise<void>;
   /**

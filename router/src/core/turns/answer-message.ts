@@ -5,9 +5,9 @@ import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import { begunTurn, MAX_LINES, mergedTurn } from '../policies/pace.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
+import type { Suspects } from '../suspects.ts';
 import type { StartedTasks } from '../tasks/started-tasks.ts';
 import { TASK_STARTED } from './answer-of-turn.ts';
-import type { SuspectTurns } from './suspect-turns.ts';
 import { type TurnDeps, takeTurn } from './take-turn.ts';
 import type { FinishedTurn, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
@@ -28,7 +28,7 @@ interface AnswerOptions {
   turn?: PendingTurn;
   onTurn?(turn: PendingTurn): void;
   control?: TurnControl;
-  suspects?: SuspectTurns;
+  suspects?: Suspects;
   waiting?: AbortSignal;
 }
 
@@ -68,8 +68,7 @@ export async function answerMessage(
   if (!turn) return 'released';
   if (!suspects?.isSuspect(turn)) return runTurn(deps, claim, turn, options);
 
-  const refusal = suspects.refusal(turn);
-  if (refusal) return deadLetterRefused(deps, claim, turn, refusal);
+  if (suspects.isGuilty(turn)) return deadLetterGuilty(deps, claim, turn);
   const leave = await suspects.enter(() => control.interrupt?.(), waiting);
   if (!leave) return { untilMs: deps.clock.now() };
   try {
@@ -78,7 +77,11 @@ export async function answerMessage(
     turn = await read();
     if (turn === 'claimed' || turn?.messageId !== messageId) return turn ? 'claimed' : 'released';
     const alone = turn;
-    return await suspects.run(alone, () => runTurn(deps, claim, alone, options));
+    return await suspects.run(
+      { messageId, chat: chatHash(alone.chatId), suspicion: alone.suspicion },
+      (runsAlone) => deps.inbox.setAlone(messageId, runsAlone),
+      () => runTurn(deps, claim, alone, options),
+    );
   } finally {
     leave();
   }
@@ -187,16 +190,13 @@ async function finishTurn(
 }
 
 /** The turn ended processes: it becomes a dead letter, with the messages that its agent got with it. */
-async function deadLetterRefused(
-  deps: AnswerDeps,
-  claim: ChatClaim,
-  turn: PendingTurn,
-  refusal: Wa2aiError,
-): Promise<TurnOutcome> {
+async function deadLetterGuilty(deps: AnswerDeps, claim: ChatClaim, turn: PendingTurn): Promise<TurnOutcome> {
   const { turns } = await deps.inbox.waiting(turn.chatId, MAX_LINES);
   const whole = mergedTurn(begunTurn(turns) ?? [turn]);
-  const result = faultResult(refusal);
-  const trace = [{ step: 'process', outcome: 'ended', sentence: refusal.message }];
+  const sentence =
+    'The process of wa2ai ended at least three times while it answered this message: it did not respond any more, ran out of memory or crashed.';
+  const result = faultResult(new Wa2aiError('PROCESS_ENDED', 'dead', sentence));
+  const trace = [{ step: 'process', outcome: 'ended', sentence }];
   const { isClaimed } = await deps.inbox.finishTurn(
     whole.messageId,
     { ...result, trace },

@@ -4,8 +4,8 @@ import type { NodeBus } from '../cluster/node-bus.ts';
 import type { ChatId, NodeId } from '../ids.ts';
 import type { ClusterView } from '../ports/cluster.ts';
 import type { ChatClaim, ChatToClaim, OpenChat } from '../ports/inbox.ts';
+import { Suspects } from '../suspects.ts';
 import { ChatWorker, type ChatWorkerDeps } from './run-chat.ts';
-import { SuspectTurns } from './suspect-turns.ts';
 import type { PendingTurn } from './turn.ts';
 
 /** How often a node searches for chats with unanswered messages and without a worker. */
@@ -39,7 +39,8 @@ export interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns' | 'suspe
  */
 export class ChatWorkers {
   readonly #deps: ChatWorkersDeps;
-  readonly #suspects: SuspectTurns;
+  /** Work of this node that may end processes; for the delivery of replies too. */
+  readonly suspects: Suspects;
   readonly #workers = new Map<ChatId, { worker: ChatWorker; ended: Promise<unknown> }>();
   /** Open chats of this node that the last sweep found without a worker: their message may have just been stored. */
   #unserved = new Set<string>();
@@ -51,7 +52,7 @@ export class ChatWorkers {
 
   constructor(deps: ChatWorkersDeps) {
     this.#deps = deps;
-    this.#suspects = new SuspectTurns({ inbox: deps.answer.inbox, clock: deps.clock, log: deps.answer.log });
+    this.suspects = new Suspects({ clock: deps.clock, log: deps.answer.log });
     deps.bus.on('chat', ({ claim, isRepeat, changed }) => {
       if (claim.node === deps.nodeId) this.serve(claim, isRepeat, { changed });
     });
@@ -152,12 +153,7 @@ export class ChatWorkers {
     const onTurns = (change: 1 | -1) => {
       this.#turns += change;
     };
-    const worker = new ChatWorker(
-      { ...this.#deps, onTurns, suspects: this.#suspects },
-      claim,
-      isRepeat,
-      turn,
-    );
+    const worker = new ChatWorker({ ...this.#deps, onTurns, suspects: this.suspects }, claim, isRepeat, turn);
     // The former worker may still store the end of its turn again, or start the delivery of its reply.
     const former = this.#workers.get(claim.chatId)?.ended;
     this.#workers.set(claim.chatId, { worker, ended: Promise.all([former, this.#untilEnded(worker)]) });

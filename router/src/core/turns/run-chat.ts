@@ -5,8 +5,8 @@ import type { NodeId } from '../ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
+import type { Suspects } from '../suspects.ts';
 import { type AnswerDeps, answerMessage, type TurnOutcome } from './answer-message.ts';
-import type { SuspectTurns } from './suspect-turns.ts';
 import type { PendingTurn } from './turn.ts';
 import type { TurnControl, TurnWait } from './turn-control.ts';
 
@@ -14,7 +14,7 @@ export interface ChatWorkerDeps {
   answer: AnswerDeps;
   clock: Clock;
   /** Turns during which processes ended. */
-  suspects: SuspectTurns;
+  suspects: Suspects;
   /** Called when a turn starts (1) and when it ends (-1). */
   onTurns(change: 1 | -1): void;
 }

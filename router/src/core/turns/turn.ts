@@ -22,7 +22,7 @@ export interface PendingTurn {
   earlierAttempts?: number;
   /** One of them may have run, and no operator replayed the message after it. */
   mayHaveRun?: boolean;
-  /** Grows when a process ends during it (SuspectTurns). Absent: none did. */
+  /** Grows when a process ends during it (Suspects). Absent: none did. */
   suspicion?: number;
   /** WhatsApp's id of the bubble that the person sees. Absent: `message.id`. */
   bubbleId?: string;
@@ -102,4 +102,6 @@ export interface QueuedReply {
   message: OutgoingMessage;
   /** Its row was stored as `sending`: the first attempt needs no `markSending`. */
   isSending?: true;
+  /** Grows when a process ends while it is sent (Suspects). Absent: none did. */
+  suspicion?: number;
 }

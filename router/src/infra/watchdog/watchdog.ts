@@ -16,7 +16,7 @@ export interface WatchdogOptions {
 /**
  * A thread that ends this process with SIGKILL when the main thread does not respond for 30 seconds, and logs before what it
  * worked on last and where it is. Without it one text over which a function never ends would stop the service until an
- * operator kills it: no timer, no signal handler and no health check runs then. The next process counts the end (SuspectTurns).
+ * operator kills it: no timer, no signal handler and no health check runs then. The next process counts the end (Suspects).
  *
  * Every five seconds the thread sends a message to the main thread, which adds one to a number in shared memory. Six checks
  * in a row without a change end the process. Checks are counted instead of comparing times: a thread that was late itself

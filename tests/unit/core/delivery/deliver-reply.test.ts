@@ -9,6 +9,7 @@ import {
 } from '../../../../router/src/core/errors.ts';
 import type { AccountState, OutgoingMessage } from '../../../../router/src/core/models.ts';
 import { governorOf } from '../../../../router/src/core/policies/governor.ts';
+import { Suspects } from '../../../../router/src/core/suspects.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
@@ -58,8 +59,8 @@ function setup(
   send: (message: OutgoingMessage) => Promise<void> = async () => undefined,
   clock = new FakeClock(),
   pace?: SendPace,
+  rows = new Rows(new MemoryState()),
 ) {
-  const rows = new Rows(new MemoryState());
   const sent: string[] = [];
   const connection: { state: AccountState; limitLeftMs?: number } = { state: 'open' };
   const lease = { isHeld: true };
@@ -82,6 +83,7 @@ function setup(
       isHeld: () => lease.isHeld,
     },
     log: recordingLog(),
+    suspects: new Suspects({ clock, log: recordingLog() }),
     clock,
     pace,
   });
@@ -89,6 +91,37 @@ function setup(
 }
 
 describe('ReplyDelivery', () => {
+  it('sends a reply alone that ended two processes, gives it up after three, and sends all others', async () => {
+    const clock = new FakeClock();
+    const tries: string[] = [];
+    const send = async ({ waMessageId }: OutgoingMessage) => {
+      tries.push(waMessageId);
+      if (waMessageId === 'WA2') await new Promise(() => undefined);
+    };
+    let { delivery, rows } = setup(send, clock);
+    delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'b'), reply(3, 'c'), reply(4, 'b')));
+    await clock.advanceMs(300);
+    for (const _ of ['second', 'third']) {
+      rows.countEnd('default');
+      ({ delivery } = setup(send, clock, undefined, rows));
+      void delivery.resume();
+      await clock.advanceMs(300);
+    }
+    expect(tries.filter((id) => id === 'WA2')).toHaveLength(2);
+    await clock.advanceMs(14_690);
+    expect(tries.filter((id) => id === 'WA2')).toHaveLength(2);
+    await clock.advanceMs(10_000);
+    expect(tries.filter((id) => id === 'WA2')).toHaveLength(3);
+    expect(tries).not.toContain('WA4');
+    rows.countEnd('default');
+    ({ delivery } = setup(send, clock, undefined, rows));
+    void delivery.resume();
+    await clock.advanceMs(1);
+    await clock.advanceMs(1_000);
+    expect(tries.filter((id) => id === 'WA2')).toHaveLength(3);
+    expect([1, 2, 3, 4].map((id) => rows.state(id))).toEqual(['sent', 'dead', 'sent', 'sent']);
+  });
+
   it('sends at the pace of the account; when it is released, what waits stays for the next process', async () => {
     const clock = new FakeClock();
     const pace = new SendPace({

@@ -3,8 +3,8 @@ import type { AgentResponse, IncomingMessage } from '../../../../router/src/core
 import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { pacePolicy } from '../../../../router/src/core/policies/pace.ts';
 import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
+import { Suspects } from '../../../../router/src/core/suspects.ts';
 import { ChatWorker } from '../../../../router/src/core/turns/run-chat.ts';
-import { SuspectTurns } from '../../../../router/src/core/turns/suspect-turns.ts';
 import { Interruption } from '../../../../router/src/core/turns/turn-control.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
@@ -50,7 +50,7 @@ function setup(settings: ConversationSettings) {
   let worker: ChatWorker | undefined;
   const ends: unknown[] = [];
   const start = (claim: ChatClaim, isRepeat = false) => {
-    const suspects = new SuspectTurns({ inbox, clock, log: answer.log });
+    const suspects = new Suspects({ clock, log: answer.log });
     const started = new ChatWorker({ answer, clock, suspects, onTurns: () => undefined }, claim, isRepeat);
     worker = started;
     void started.run().then((end) => ends.push(end));

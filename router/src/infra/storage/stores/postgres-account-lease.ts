@@ -25,10 +25,14 @@ export class PostgresAccountLeases implements AccountLeases {
     this.#ttlMs = options.ttlMs;
   }
 
-  async acquire(accountId: string, options: { fromDead?: boolean } = {}): Promise<Lease | undefined> {
+  async acquire(
+    accountId: string,
+    { fromDead = false, wasOurs = false }: { fromDead?: boolean; wasOurs?: boolean } = {},
+  ): Promise<Lease | undefined> {
     const [row] = await withStorage('acquiring the lease of an account', () =>
       this.#postgres.query<{ epoch: bigint | null }>(sql`
-        SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${options.fromDead === true}, ${PROVIDERS}::text[]) AS epoch`),
+        SELECT lease_acquire(${accountId}, ${this.#owner}, ${this.#ttlMs}::integer, ${fromDead},
+          ${PROVIDERS}::text[], ${wasOurs}) AS epoch`),
     );
     const epoch = row?.epoch ?? undefined;
     return epoch === undefined ? undefined : { accountId, owner: this.#owner, epoch };

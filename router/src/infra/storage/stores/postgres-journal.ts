@@ -13,6 +13,7 @@ interface JournalRow {
   plaintext: Uint8Array;
   stanza: Uint8Array;
   is_done?: boolean | null;
+  suspicion?: number;
 }
 
 /**
@@ -51,7 +52,7 @@ export class PostgresJournal implements Journal {
     try {
       const rows = await withStorage('reading the journal', () =>
         this.#postgres.query<JournalRow>(sql`
-          SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza,
+          SELECT ciphertext_hash, stanza_order, wa_message_id, plaintext, stanza, suspicion,
             (stanza_order, wa_message_id) IN (
               SELECT stanza_order, wa_message_id FROM (
                 SELECT stanza_order, wa_message_id, state FROM message
@@ -123,6 +124,20 @@ export class PostgresJournal implements Journal {
     );
   }
 
+  async setAlone(accountId: string, ciphertextHash: string, runsAlone: boolean): Promise<void> {
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(this.#fence, 'storing that a journal entry is handled alone', () =>
+      this.#postgres.query<HeldRow>(sql`
+        WITH held AS MATERIALIZED (
+          SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ), changed AS (
+          UPDATE journal SET runs_alone = ${runsAlone}::boolean FROM held
+          WHERE account_id = ${accountId} AND ciphertext_hash = ${ciphertextHash}
+        )
+        SELECT count(*)::integer AS held FROM held`),
+    );
+  }
+
   async lastOrder(accountId: string): Promise<bigint> {
     const [row] = await withStorage('reading the journal', () =>
       this.#postgres.query<{ last: bigint | null }>(sql`
@@ -146,6 +161,7 @@ export class PostgresJournal implements Journal {
       plaintext: secrets.openBytes(row.plaintext, journalContext(accountId, row.ciphertext_hash)),
       stanza: row.stanza,
       ...(row.is_done === true && { isDone: true }),
+      ...(row.suspicion && { suspicion: row.suspicion }),
     };
   }
 }

@@ -204,6 +204,15 @@ export class PostgresOutbox implements Outbox {
     );
   }
 
+  async setAlone(outboxId: string, runsAlone: boolean): Promise<void> {
+    await this.#write(
+      'storing that a reply is sent alone',
+      sql`moved AS (
+          UPDATE outbox SET runs_alone = ${runsAlone}::boolean FROM held WHERE id = ${outboxId}::bigint
+        )`,
+    );
+  }
+
   async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
     await this.#write(
       'marking a reply as dead',

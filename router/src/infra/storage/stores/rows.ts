@@ -29,7 +29,7 @@ export const OUTBOX_COLUMNS = sql`
 /** Columns of `outbox` as `queuedReply` takes them. */
 export const REPLY_COLUMNS = sql`
     outbox.id::text AS outbox_id, message_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, quote,
-    special, mentions, timer_seconds`;
+    special, mentions, timer_seconds, suspicion`;
 
 export interface ReplyRow {
   outbox_id: string;
@@ -45,6 +45,7 @@ export interface ReplyRow {
   special?: SpecialMessage | null;
   mentions?: string[] | null;
   timer_seconds: number | null;
+  suspicion?: number;
 }
 
 /** An outbox row as the delivery takes it. */
@@ -53,6 +54,7 @@ export function queuedReply(row: ReplyRow): QueuedReply {
     outboxId: row.outbox_id,
     chatId: row.chat_id,
     ...(row.message_id !== null && { messageId: row.message_id }),
+    ...(row.suspicion && { suspicion: row.suspicion }),
     message: {
       accountId: row.account_id,
       to: row.to_jid,

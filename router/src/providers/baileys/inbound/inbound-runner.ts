@@ -42,6 +42,8 @@ const REPLAY_BELOW = 200;
 /** Maximum of stanzas whose keys are loaded in advance; the keys of more would evict each other from the cache. */
 const MAX_WARMING = 200;
 const MAX_PEOPLE = 10_000;
+/** Processes that end while a journal entry is handled, before it is not handled any more. */
+const MAX_ENDS = 3;
 /** Maximum of retry requests that wait to be sent. */
 const MAX_RETRIES_WAITING = 20;
 
@@ -50,6 +52,8 @@ type Stanza = InboundStanza & Partial<OrdinaryStanza>;
 interface Content {
   message: WAMessage;
   type: 'notify' | 'append';
+  /** Its journal entry, when a process ended while it was there. */
+  suspectHash?: string;
 }
 
 type Effect = InboundEffect<Stanza, Content>;
@@ -96,6 +100,7 @@ export class InboundRunner {
   #failures = 0;
   #retriesWaiting = 0;
   #retries: Promise<unknown> = Promise.resolve();
+  #suspectDelivery: Promise<unknown> = Promise.resolve();
   #ticker: NodeJS.Timeout | undefined;
   #isStopping = false;
   #onProgress: (() => void) | undefined;
@@ -119,8 +124,12 @@ export class InboundRunner {
     let afterOrder = 0n;
     for (;;) {
       const entries = await journal.pending(accountId, { afterOrder, limit: PAGE });
-      for (const entry of entries) {
-        const read = await readJournalEntry(entry, own(), (attrs) => this.#chatOf(attrs));
+      for (const given of entries) {
+        const suspicion = 'isDamaged' in given ? 0 : (given.suspicion ?? 0);
+        const isSuspect = suspicion > 0;
+        const entry = suspicion >= MAX_ENDS ? { ...given, isDamaged: true as const } : given;
+        const reading = () => readJournalEntry(entry, own(), (attrs) => this.#chatOf(attrs));
+        const read = await (isSuspect ? this.#marked(entry.ciphertextHash, reading) : reading());
         if ('unreadable' in read) {
           this.#recordUnreadable(entry.waMessageId, read.stanza, entry.stanzaOrder);
           continue;
@@ -130,7 +139,8 @@ export class InboundRunner {
           continue;
         }
         const { stanza, order, message, behind } = read;
-        const content = { message, type: 'append' as const };
+        const suspectHash = isSuspect ? { suspectHash: entry.ciphertextHash } : {};
+        const content = { message, type: 'append' as const, ...suspectHash };
         this.#event({
           type: 'journalled',
           stanza,
@@ -479,9 +489,35 @@ export class InboundRunner {
   }
 
   async #deliver({ key, order, content }: Extract<Effect, { type: 'deliver' }>): Promise<void> {
-    const outcome = await this.#delivery.deliver({ ...content, order });
+    const { message, type, suspectHash } = content;
+    const delivery = () => this.#delivery.deliver({ message, type, order });
+    const outcome = await (suspectHash === undefined
+      ? delivery()
+      : this.#deliverSuspect(suspectHash, delivery));
     if (outcome === 'stopped') this.#event({ type: 'not-delivered', key });
     else this.#event({ type: 'delivered', key, isStored: outcome !== 'refused' });
+  }
+
+  /** Delivers the message of a journal entry that was there when a process ended: one such message at a time. */
+  #deliverSuspect<T>(ciphertextHash: string, delivery: () => Promise<T>): Promise<T> {
+    const delivered = this.#suspectDelivery.then(() => this.#marked(ciphertextHash, delivery));
+    this.#suspectDelivery = delivered.catch(() => undefined);
+    return delivered;
+  }
+
+  /** Stores that a journal entry is handled while `work` runs: if this process ends meanwhile, that counts for this entry. */
+  async #marked<T>(ciphertextHash: string, work: () => Promise<T>): Promise<T> {
+    const { journal, accountId, log } = this.#options;
+    const mark = (runsAlone: boolean) =>
+      journal.setAlone(accountId, ciphertextHash, runsAlone).catch((error: unknown) => {
+        log.warn({ err: error }, 'not stored whether a journal row is handled alone');
+      });
+    await mark(true);
+    try {
+      return await work();
+    } finally {
+      await mark(false);
+    }
   }
 
   #recordUndecryptable(stanza: Stanza, order: bigint): void {

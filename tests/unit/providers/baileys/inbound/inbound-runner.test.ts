@@ -55,7 +55,13 @@ afterEach(() => release());
 /** Events that tests wait for. */
 type Observed = 'received' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
 
-async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = {}) {
+async function setup(
+  given: {
+    journal?: MemoryJournal;
+    store?: WatchedStore;
+    receive?: (message: InboundMessage) => Promise<void>;
+  } = {},
+) {
   const journal = given.journal ?? new MemoryJournal();
   const store = given.store ?? new WatchedStore(journal);
   const log = recordingLog();
@@ -63,7 +69,7 @@ async function setup(given: { journal?: MemoryJournal; store?: WatchedStore } = 
   const received: InboundMessage[] = [];
   const said: string[] = [];
   const state = {
-    receive: async (_: InboundMessage): Promise<void> => undefined,
+    receive: given.receive ?? (async (_: InboundMessage): Promise<void> => undefined),
     unreadable: [] as string[],
   };
   const auth = await openAuthState({
@@ -479,6 +485,39 @@ describe('the journal of an earlier process', () => {
     expect(second.log.lines.find(({ message }) => message === 'journal replayed')).toMatchObject({
       fields: { messages: 1, openSlots: 0 },
     });
+  });
+
+  it('handles rows one at a time during which a process ended, and records one that ended three as undecryptable', async () => {
+    const busy = new Set<string>();
+    const receive = async ({ text }: InboundMessage) => {
+      busy.add(text);
+      if (text === 'B') await new Promise(() => undefined);
+    };
+    const first = await setup({ receive });
+    first.connect();
+    for (const id of ['A', 'B', 'C']) {
+      const receipt = first.next('receipt');
+      first.arrive(await first.stanza(id, undefined, `3460000000${id.charCodeAt(0)}@s.whatsapp.net`));
+      await receipt;
+    }
+    await expect.poll(() => busy.size).toBe(3);
+    const { journal } = first;
+    for (const ends of [1, 2]) {
+      busy.clear();
+      journal.countEnd('main');
+      await setup({ journal, receive });
+      await expect.poll(() => [...busy]).toEqual(['A', 'B']);
+      const suspicions = (await pending(journal)).map(({ suspicion }) => suspicion);
+      expect(suspicions).toEqual([1, ends, 1]);
+    }
+    journal.countEnd('main');
+    const last = await setup({ journal });
+    await last.runner.stop();
+    expect(last.received.map(({ kind, waMessageId }) => [kind, waMessageId])).toEqual([
+      ['text', 'A'],
+      ['undecryptable', 'B:undecryptable'],
+      ['text', 'C'],
+    ]);
   });
 
   it('reports rows that cannot be read, with the chat where it is known', async () => {
