@@ -1,10 +1,10 @@
 -- Leases: which node runs an account.
 
 -- Nodes whose process is alive: each owns a session advisory lock of this class (connections/node-connection.ts). The
--- server releases the lock when the connection ends.
+-- server releases the lock when the connection ends. Locks of roles that may not write wa2ai's tables do not count.
 CREATE OR REPLACE VIEW node_lock AS
-  SELECT l.objid::bigint AS lock_key FROM pg_locks l
-  WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 2002858606::oid
+  SELECT l.objid::bigint AS lock_key FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+  WHERE has_table_privilege(a.usesysid, to_regclass('node'), 'UPDATE') AND l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 2002858606::oid
     AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database());
 
 CREATE OR REPLACE FUNCTION node_has_lock(p_node text) RETURNS boolean LANGUAGE sql AS $$

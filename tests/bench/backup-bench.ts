@@ -22,7 +22,7 @@ export async function benchBackup(
       await applyMigrations(server.url, join(repositoryRoot, 'prisma'));
       const client = new pg.Client(await superuserUrl(join(folder, 'server'), server.url));
       await client.connect();
-      await client.query('CREATE DATABASE restored TEMPLATE template0 OWNER wa2ai_service');
+      await client.query('CREATE DATABASE restored TEMPLATE template0 OWNER service');
       await client.end();
       const target = new URL(server.url);
       target.pathname = '/restored';

@@ -172,6 +172,7 @@ export function describeStores(
           return current().history;
         },
         replyTokens: (validMs) => current().replyTokens(validMs),
+        countEnd: (accountId) => current().countEnd(accountId),
         get questions() {
           return current().questions;
         },

@@ -104,6 +104,8 @@ export class MemoryDeadLetters implements DeadLetters {
       state: 'queued',
       error: undefined,
       attempts: 0,
+      suspicion: 0,
+      runsAlone: false,
       sentAt: undefined,
       delayedUntil: undefined,
       queuedAt: this.#state.time(),

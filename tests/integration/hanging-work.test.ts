@@ -130,14 +130,14 @@ it('a decrypted message over which wa2ai hangs is recorded as undecryptable afte
   timeout: 120_000,
 }, async () => {
   const { postgres, rows, start, hang } = await setup();
-  for (const texts of [['journal:unstorable', 'journal:hello'], [], []]) {
+  for (const texts of [['journal:unstorable', 'journal:hello'], ['journal:'], ['journal:']]) {
     const work = await hang(...texts);
     const [entry] = await postgres.query<{ id: string }>(
       sql`SELECT wa_message_id AS id FROM journal ORDER BY stanza_order LIMIT 1`,
     );
     expect(work).toBe(`stanza ${entry?.id}`);
   }
-  const last = start('the last');
+  const last = start('journal:', 'the last');
   await expect
     .poll(rows, { timeout: 30_000 })
     .toEqual({ hello: 'answered', '': 'undecryptable', 'the last': 'answered' });

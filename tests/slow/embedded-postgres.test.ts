@@ -206,7 +206,7 @@ describe('startEmbeddedPostgres', () => {
     );
 
     const { url, stop } = await started();
-    expect(await query(url, OWNERS)).toEqual([{ owner: 'wa2ai_service' }]);
+    expect(await query(url, OWNERS)).toEqual([{ owner: 'service' }]);
     expect(await query(url, 'SELECT id FROM account')).toEqual([{ id: 'kept' }]);
     // Replacing functions and changing tables needs their owner.
     await query(url, `UPDATE sql_functions SET sha256 = ''; ALTER TABLE account ADD COLUMN added INT`);
@@ -224,7 +224,7 @@ describe('startEmbeddedPostgres', () => {
       ),
     );
     const again = await started();
-    expect(await query(again.url, OWNERS)).toEqual([{ owner: 'wa2ai_service' }]);
+    expect(await query(again.url, OWNERS)).toEqual([{ owner: 'service' }]);
     await query(again.url, 'DROP TABLE more; DROP SCHEMA other CASCADE; DROP TYPE mood; DROP FUNCTION two');
     expect(await query(again.url, 'SELECT id FROM account')).toEqual([{ id: 'kept' }]);
     await again.stop();

@@ -3,7 +3,6 @@
 // when the agent answers, over `unsendable` when the reply is sent. A text after `journal:` was decrypted and is not in
 // the inbox; over `unstorable` it hangs when that is stored. All its times run 20 times as fast.
 import { randomBytes } from 'node:crypto';
-import { encodeWAMessage } from '@whiskeysockets/baileys';
 import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
 import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
@@ -13,7 +12,6 @@ import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { Fence } from '../../router/src/core/ports/account-lease.ts';
 import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
 import type { Clock } from '../../router/src/core/ports/clock.ts';
-import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { parseDataKeys } from '../../router/src/infra/storage/encryption/data-keys.ts';
@@ -26,11 +24,7 @@ import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-
 import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
 import { Watchdog } from '../../router/src/infra/watchdog/watchdog.ts';
-import { InboundRunner } from '../../router/src/providers/baileys/inbound/inbound-runner.ts';
-import {
-  journalEntryOf,
-  type OrdinaryStanza,
-} from '../../router/src/providers/baileys/inbound/read-stanza.ts';
+import type { OrdinaryStanza } from '../../router/src/providers/baileys/inbound/read-stanza.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { answerDeps } from './answering.ts';
 import { quietLog } from './quiet-log.ts';
@@ -91,35 +85,7 @@ registry.add({ provider, delivery });
 await workers.start();
 void delivery.resume();
 const receive = receiveMessage.bind(undefined, { inbox, workers, log: quietLog });
-const journal = new PostgresJournal(postgres, fence);
-const entries = texts.flatMap((text, index) =>
-  text.startsWith('journal:') ? [entryOf(text.slice(8), index)] : [],
-);
-const change = { puts: [], deletes: [], journal: entries };
-await new PostgresKeyStore(postgres, fence).commit({ accountId, generation: 1 }, change);
-const runner = new InboundRunner({
-  accountId,
-  journal,
-  receive: async (message) => {
-    if (message.text === 'unstorable') hang();
-    await receive(message);
-  },
-  onTrouble: () => undefined,
-  onStorageFailed: () => undefined,
-  onRefused: () => undefined,
-  onJournalUnreadable: () => undefined,
-  onOverflow: () => undefined,
-  onReceiptSent: () => undefined,
-  phoneOfLid: async () => undefined,
-  own: () => ({ id: '5493777000000@s.whatsapp.net', lid: '' }),
-  whatsAppNow: () => Date.now(),
-  current,
-  clock,
-  log: quietLog,
-  maxMessageAgeMs: 86_400_000,
-  random: () => 0,
-});
-await runner.replay();
+if (texts.some((text) => text.startsWith('journal:'))) await replay();
 const said = texts.filter((text) => !text.startsWith('journal:'));
 await Promise.all(
   said.map((text, index) => {
@@ -133,16 +99,47 @@ await Promise.all(
 // Nothing else keeps a process without a server alive.
 setInterval(() => undefined, 60_000);
 
-/** A stanza as the journal has it. */
-function entryOf(text: string, index: number): JournalEntry {
-  const id = `JN${process.pid}${index}`;
-  const attrs = {
-    id,
-    from: `5493778${process.pid}${index}@s.whatsapp.net`,
-    t: String(Math.floor(Date.now() / 1_000)),
-  };
-  const stanza = { attrs, hash: id, id, node: { tag: 'message', attrs } } as unknown as OrdinaryStanza;
-  return journalEntryOf(stanza, BigInt(Date.now()), [encodeWAMessage({ conversation: text })], []);
+/** Stores the texts after `journal:` in the journal and handles what it has. Loads Baileys, which other nodes do not need. */
+async function replay(): Promise<void> {
+  const { encodeWAMessage } = await import('@whiskeysockets/baileys');
+  const { InboundRunner } = await import('../../router/src/providers/baileys/inbound/inbound-runner.ts');
+  const { journalEntryOf } = await import('../../router/src/providers/baileys/inbound/read-stanza.ts');
+  const entries = texts.flatMap((text, index) => {
+    const [, written] = /^journal:(.+)/.exec(text) ?? [];
+    if (written === undefined) return [];
+    const id = `JN${process.pid}${index}`;
+    const from = `5493778${process.pid}${index}@s.whatsapp.net`;
+    const attrs = { id, from, t: String(Math.floor(Date.now() / 1_000)) };
+    const stanza = { attrs, hash: id, id, node: { tag: 'message', attrs } } as unknown as OrdinaryStanza;
+    const plaintexts = [encodeWAMessage({ conversation: written })];
+    return [journalEntryOf(stanza, BigInt(Date.now() + index), plaintexts, [])];
+  });
+  const journal = new PostgresJournal(postgres, fence);
+  const change = { puts: [], deletes: [], journal: entries };
+  await new PostgresKeyStore(postgres, fence).commit({ accountId, generation: 1 }, change);
+  const runner = new InboundRunner({
+    accountId,
+    journal,
+    receive: async (message) => {
+      if (message.text === 'unstorable') hang();
+      await receive(message);
+    },
+    onTrouble: () => undefined,
+    onStorageFailed: () => undefined,
+    onRefused: () => undefined,
+    onJournalUnreadable: () => undefined,
+    onOverflow: () => undefined,
+    onReceiptSent: () => undefined,
+    phoneOfLid: async () => undefined,
+    own: () => ({ id: '5493777000000@s.whatsapp.net', lid: '' }),
+    whatsAppNow: () => Date.now(),
+    current,
+    clock,
+    log: quietLog,
+    maxMessageAgeMs: 86_400_000,
+    random: () => 0,
+  });
+  await runner.replay();
 }
 
 /** As a pattern does that backtracks: no timer, promise or signal handler runs again. */

@@ -51,7 +51,15 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
   );
   const cluster = new PostgresCluster(
     postgres,
-    { nodeId, lockKey: bus.transport.lockKey, host: hostname(), version: packageVersion() },
+    {
+      nodeId,
+      // A connection that found another role with the lock has another key.
+      get lockKey() {
+        return bus.transport.lockKey;
+      },
+      host: hostname(),
+      version: packageVersion(),
+    },
     config.leaseTtlMs,
   );
   const registry = new AccountRegistry();

@@ -10,11 +10,11 @@ const QUIET_MS = 15_000;
 const ALONE_MS = 60_000;
 
 /** A work that is stored while it runs, and the count of processes that ended meanwhile. Absent: none did. */
-export interface Suspect {
+interface Suspect {
   suspicion?: number;
 }
 
-export interface SuspectsDeps {
+interface SuspectsDeps {
   clock: Clock;
   log: Logger;
 }

@@ -129,6 +129,7 @@ describe('A backup', () => {
       'account_lease',
       'api_key_rate',
       'dbos_migrations',
+      'lock_key',
       'login_attempt',
       'node',
       'sql_functions',

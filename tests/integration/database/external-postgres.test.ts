@@ -8,7 +8,7 @@ import { connectExternalPostgres } from '../../../router/src/infra/storage/conne
 import type { RunningPostgres } from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
 import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { withForeignLock } from '../../support/foreign-lock.ts';
+import { withIntruder } from '../../support/foreign-lock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TransactionPooler } from '../../support/transaction-pooler.ts';
 
@@ -51,17 +51,13 @@ describe('connectExternalPostgres', () => {
     await open();
   });
 
-  it('names another role that has the lock of its name, which is no wa2ai', async () => {
-    await (await open(undefined, 'n3')).stop();
-    await withForeignLock(database, 'external', `node n3`, 0x77613261, async (role) => {
-      await expect(open(undefined, 'n3')).rejects.toMatchObject({
-        code: 'DATABASE_RIGHTS',
-        message: expect.stringContaining(
-          `The role "${role}" has the lock of this database under the node name "n3"`,
-        ),
-      });
+  it('starts although another role has the lock of its name, and excludes a second process', async () => {
+    await withIntruder(database, async (intruder) => {
+      expect(await intruder.take(0x77613261, 'node n3')).toBe(true);
+      await open(undefined, 'n3');
+      await expect(open(undefined, 'n3')).rejects.toMatchObject({ code: 'DATABASE_ALREADY_RUNNING' });
     });
-    await open(undefined, 'n3');
+    await expect(open(undefined, 'n3')).rejects.toMatchObject({ code: 'DATABASE_ALREADY_RUNNING' });
   });
 
   it('takes its name again after the server ended the connection', async () => {

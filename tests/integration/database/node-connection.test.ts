@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -5,8 +6,9 @@ import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
 import { NodeCalls } from '../../../router/src/core/cluster/node-calls.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
+import { PostgresCluster } from '../../../router/src/infra/storage/stores/postgres-cluster.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { withForeignLock } from '../../support/foreign-lock.ts';
+import { withIntruder } from '../../support/foreign-lock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 
@@ -20,18 +22,51 @@ function connection(nodeId: string, onMessage: (message: unknown) => void = () =
   return new NodeConnection({ databaseUrl: database.url, nodeId, log: quietLog, onMessage });
 }
 
-it('names another role that has the lock of the node, instead of waiting without an end', async () => {
-  await withForeignLock(database, 'node', 'node n9', 0x7761326e, async (role) => {
-    const node = connection('n9');
-    await expect(node.start()).rejects.toMatchObject({
-      code: 'DATABASE_RIGHTS',
-      message: expect.stringContaining(`The role "${role}" has the lock of the node "n9"`),
+/** The class of the locks of nodes. */
+const NODE_LOCKS = 0x7761326e;
+
+describe('a role that may only connect', () => {
+  const hasLock = async (nodeId: string, { lockKey }: NodeConnection) => {
+    const postgres = database.open();
+    const own = { nodeId, lockKey, host: '', version: '' };
+    await new PostgresCluster(postgres, own, 15_000).beat({ turns: 0, isDraining: false });
+    const [row] = await postgres.query<{ has: boolean }>(sql`SELECT node_has_lock(${nodeId}) AS has`);
+    return row?.has;
+  };
+
+  it('keeps no node from starting by taking its lock, and the node excludes a second one as before', async () => {
+    await withIntruder(database, async (intruder) => {
+      expect(await intruder.take(NODE_LOCKS, 'node n9')).toBe(true);
+      // The lock of the steps that one node at a time runs.
+      await intruder.client.query('SELECT pg_advisory_lock($1, 0)', [NODE_LOCKS]);
+      const first = connection('n9');
+      await first.start();
+      expect(await hasLock('n9', first)).toBe(true);
+      let steps = 0;
+      await first.exclusively(async () => {
+        steps += 1;
+      });
+      expect(steps).toBe(1);
+      const second = connection('n9');
+      const started = second.start();
+      await expect(Promise.race([started, sleep(1_000, 'waiting')])).resolves.toBe('waiting');
+      await first.close();
+      await started;
+      expect(await hasLock('n9', second)).toBe(true);
+      await second.close();
     });
-    await node.close();
   });
-  const node = connection('n9');
-  await node.start();
-  await node.close();
+
+  it('does not make an ended node look alive', async () => {
+    const node = connection('n10');
+    await node.start();
+    expect(await hasLock('n10', node)).toBe(true);
+    await node.close();
+    await withIntruder(database, async (intruder) => {
+      await expect.poll(() => intruder.take(NODE_LOCKS, 'node n10')).toBe(true);
+      expect(await hasLock('n10', node)).toBe(false);
+    });
+  });
 });
 
 describe('messages between nodes', () => {

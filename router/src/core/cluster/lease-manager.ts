@@ -59,8 +59,8 @@ export class LeaseManager {
   readonly #owned = new Map<string, OwnedAccount>();
   /** Leases of accounts that are being released: valid until the last write is made and the connection is closed. */
   readonly #releasing = new Set<HeldLease>();
-  /** Accounts whose lease this process tried to take. */
-  readonly #tried = new Set<string>();
+  /** Accounts whose lease this process requested. */
+  readonly #requested = new Set<string>();
   /** Accounts that are being disconnected, until their last work has ended. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** Since when an account can be taken, by account, node and epoch. */
@@ -219,9 +219,9 @@ export class LeaseManager {
     if (!isOwn && sinceMs < mustWaitMs) return;
     const fromDead = availability === 'dead-owner' && seesItself && connectedForMs() > SETTLED_AFTER_MS;
     const askedAtMs = monotonicMs();
-    const wasOurs = this.#tried.has(accountId);
+    const wasOurs = this.#requested.has(accountId);
     // Before the answer, which may get lost.
-    this.#tried.add(accountId);
+    this.#requested.add(accountId);
     const lease = await leases.acquire(accountId, { fromDead, wasOurs });
     if (!lease) return;
     this.#freeSince.delete(accountId);

@@ -6,12 +6,13 @@ import type { TableHead } from './records.ts';
 export const TASKS_SCHEMA = 'dbos';
 
 /**
- * Tables whose rows are of the processes that run: which nodes there are, their leases, counters of requests and failed logins. Others say what
+ * Tables whose rows are of the processes that run: which nodes there are, their leases, keys of locks, counters of requests and failed logins. Others say what
  * the schema is, which a restore makes itself.
  */
 const LEFT_OUT = new Set([
   'node',
   'account_lease',
+  'lock_key',
   'api_key_rate',
   'login_attempt',
   'sql_functions',

@@ -16,8 +16,9 @@ const LOCK_TIMEOUT = "SET LOCAL lock_timeout TO '15s'";
 export async function refuseNodes(client: pg.ClientBase): Promise<void> {
   // The advisory lock of each running node (connections/node-connection.ts); it ends with the process.
   const { rows } = await client.query<{ name: string | null }>(
-    `SELECT a.application_name AS name FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)
-     WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 2002858606::oid
+    `SELECT a.application_name AS name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+     WHERE coalesce(has_table_privilege(a.usesysid, to_regclass('node'), 'UPDATE'), a.usename = session_user)
+       AND l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = 2002858606::oid
        AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`,
   );
   if (rows.length === 0) return;

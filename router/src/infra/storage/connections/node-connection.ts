@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { within } from '../../../core/time-limit.ts';
 import { systemClock } from '../../clock/system-clock.ts';
 import { DatabaseError } from '../database-errors.ts';
-import { lockedByRole, lockOwner } from './instance-lock.ts';
+import { defaultKey, type LockName, tryLock, unlock } from './instance-lock.ts';
 import { TimedClient } from './timed-client.ts';
 
 /** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` (prisma/functions/leases.sql) has it too. */
@@ -20,8 +19,6 @@ const MAX_QUEUED = 10_000;
 /** How long `close` waits for the last messages. */
 const FLUSH_MS = 1_000;
 const RETRY_MS = 100;
-/** How often the owner of a lock that is taken is looked up: once a second. */
-const ATTEMPTS_PER_LOOK = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Less than a lease: to the others, a node whose connection is lost counts as dead. */
 const RESPONSE_TIMEOUT_MS = 10_000;
@@ -53,6 +50,7 @@ export class NodeConnection {
   #loop: Promise<void> | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #upSinceMs: number | undefined;
+  #lockKey: number | undefined;
 
   constructor(options: NodeConnectionOptions) {
     this.#options = options;
@@ -62,9 +60,13 @@ export class NodeConnection {
     return this.#options.responseTimeoutMs ?? RESPONSE_TIMEOUT_MS;
   }
 
-  /** Second half of this node's lock key; its row in `node` has it. */
+  /** Second half of this node's lock key; its row in `node` has it. Another connection may have another one. */
   get lockKey(): number {
-    return createHash('sha256').update(`node ${this.#options.nodeId}`).digest().readInt32BE(0);
+    return this.#lockKey ?? defaultKey(this.#lockName);
+  }
+
+  get #lockName(): LockName {
+    return { lockClass: LOCK_CLASS, name: `node ${this.#options.nodeId}` };
   }
 
   /** How long the connection exists, in milliseconds; 0 while it is broken. */
@@ -80,7 +82,7 @@ export class NodeConnection {
   /**
    * Connects and locks; reconnects whenever the connection breaks.
    * @throws {Error} the first connection failed
-   * @throws {DatabaseError} DATABASE_RIGHTS: another role has the lock
+   * @throws {DatabaseError} DATABASE_RIGHTS: another role has the lock, and its key cannot be changed
    */
   async start(): Promise<void> {
     const connection = await this.#connect();
@@ -108,11 +110,11 @@ export class NodeConnection {
    */
   async exclusively(work: () => Promise<void>): Promise<void> {
     const client = this.#client;
-    if (client) await this.#lock(client, 0);
+    const key = client && (await this.#lock(client, { lockClass: LOCK_CLASS, name: 'start', key: 0 }));
     try {
       await work();
     } finally {
-      await client?.query('SELECT pg_advisory_unlock($1, 0)', [LOCK_CLASS]).catch(() => undefined);
+      if (client && key !== undefined) await unlock(client, LOCK_CLASS, key).catch(() => undefined);
     }
   }
 
@@ -175,7 +177,7 @@ export class NodeConnection {
       await client.query('SET synchronous_commit TO off');
       await client.query(`LISTEN ${CHANNEL}`);
       this.#client = client;
-      await this.#lock(client, this.lockKey);
+      this.#lockKey = await this.#lock(client, this.#lockName);
     } catch (error) {
       this.#client = undefined;
       await client.end().catch(() => undefined);
@@ -187,19 +189,13 @@ export class NodeConnection {
 
   /**
    * A lost connection of this process may keep the lock until the server notices.
-   * @throws {DatabaseError} DATABASE_RIGHTS: another role has it
+   * @returns its key
+   * @throws {DatabaseError} DATABASE_RIGHTS: another role has it, and the key cannot be changed
    */
-  async #lock(client: pg.Client, key: number): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const { rows } = await client.query<{ taken: boolean }>(
-        'SELECT pg_try_advisory_lock($1, $2) AS taken',
-        [LOCK_CLASS, key],
-      );
-      if (rows[0]?.taken) return;
-      if (attempt % ATTEMPTS_PER_LOOK === 0) {
-        const role = (await lockOwner(client, LOCK_CLASS, key))?.role;
-        if (role !== undefined) throw lockedByRole(role, `the node "${this.#options.nodeId}"`);
-      }
+  async #lock(client: pg.Client, lock: LockName): Promise<number> {
+    for (;;) {
+      const taken = await tryLock(client, lock, `the node "${this.#options.nodeId}"`);
+      if ('key' in taken) return taken.key;
       await wait(RETRY_MS, undefined, { signal: this.#stopping.signal });
     }
   }

@@ -11,7 +11,7 @@ import type { ServerUser } from './postgres-user.ts';
  * that an attacker may change cannot run programs or read files of the host. The superuser, named as the database, is for
  * PostgresSupervisor alone.
  */
-const SERVICE_ROLE = 'wa2ai_service';
+const SERVICE_ROLE = 'service';
 
 const PASSWORD = /^[0-9a-f]{48}$/;
 

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { tryLock, unlock } from '../connections/instance-lock.ts';
 import { DatabaseError } from '../database-errors.ts';
 import { type DataKeyFile, dataKeysOfFolder, readDataKeys } from './data-keys.ts';
 import { reEncrypt } from './re-encrypt.ts';
@@ -9,7 +10,7 @@ import { PLAIN, SecretCipher } from './secret-cipher.ts';
 const START_MS = 600_000;
 
 /** So that one node at a time encrypts values again. */
-const LOCK = `hashtextextended('wa2ai re-encryption', 0)`;
+const LOCK = { lockClass: 0x77613265, name: 're-encryption' };
 
 export interface SecretsOptions {
   /** WA2AI_DATA_KEY_FILE. */
@@ -79,8 +80,8 @@ function missingKey(keyId: string, file: DataKeyFile | undefined): DatabaseError
 
 async function retireOthers(client: pg.Client, cipher: SecretCipher, options: SecretsOptions): Promise<void> {
   const { log, nodeId } = options;
-  const { rows } = await client.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS taken`);
-  if (!rows[0]?.taken) return;
+  const taken = await tryLock(client, LOCK, 'the encryption with a new key');
+  if (!('key' in taken)) return;
   try {
     const { encrypted, left } = await reEncrypt(client, cipher);
     if (encrypted > 0)
@@ -96,6 +97,6 @@ async function retireOthers(client: pg.Client, cipher: SecretCipher, options: Se
       [cipher.writeKeyId, nodeId, START_MS],
     );
   } finally {
-    await client.query(`SELECT pg_advisory_unlock(${LOCK})`);
+    await unlock(client, LOCK.lockClass, taken.key);
   }
 }

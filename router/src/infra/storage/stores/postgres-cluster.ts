@@ -61,7 +61,7 @@ export class PostgresCluster implements Cluster {
           -- seen in the future: before the server's clock was set back
           WHERE n.seen_at NOT BETWEEN clock_timestamp() - interval '1 second' AND clock_timestamp()
             OR n.started_at <> excluded.started_at
-            OR (n.turns, n.is_draining, n.url) <> (excluded.turns, excluded.is_draining, excluded.url)
+            OR (n.turns, n.is_draining, n.url, n.lock_key) <> (excluded.turns, excluded.is_draining, excluded.url, excluded.lock_key)
         ), locked AS MATERIALIZED (
           SELECT lock_key FROM node_lock
         ), seen AS MATERIALIZED (

@@ -1,7 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
+import { lockOwner, tryLock } from '../connections/instance-lock.ts';
 import { withConnection } from '../connections/with-connection.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { applyFunctions } from './sql-functions.ts';
@@ -11,8 +13,12 @@ import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } fro
 /** The session advisory lock of `prisma migrate`, so that both never migrate at the same time. */
 const MIGRATION_LOCK = 72707369;
 
+/** First half of the key of wa2ai's own lock, "wa2m" as a number. */
+const LOCK_CLASS = 0x7761326d;
+
 /** Longest wait for another node that is migrating. */
 const LOCK_TIMEOUT_MS = 120_000;
+const LOCK_PAUSE_MS = 100;
 
 /** The table of `prisma migrate`, column by column. */
 const CREATE_MIGRATIONS_TABLE = `
@@ -130,18 +136,32 @@ async function readMigrations(prismaFolder: string): Promise<Migration[]> {
  * @throws {DatabaseError} DATABASE_MIGRATION: another node has been migrating for two minutes
  */
 export async function lockMigrations(client: pg.Client): Promise<void> {
-  try {
-    await client.query(
-      `SET lock_timeout = ${LOCK_TIMEOUT_MS}; SELECT pg_advisory_lock(${MIGRATION_LOCK}); SET lock_timeout = 0; SET client_min_messages = warning`,
+  await client.query('SET client_min_messages = warning');
+  const until = performance.now() + LOCK_TIMEOUT_MS;
+  const lock = { lockClass: LOCK_CLASS, name: 'migrations' };
+  // Polled: a statement that waits for the lock would block a CREATE INDEX CONCURRENTLY of the node that has it.
+  while (!('key' in (await tryLock(client, lock, 'the migrations')))) await pauseUntil(until);
+  // Older versions, and `prisma migrate`, have this one. Another role that took it migrates nothing.
+  for (;;) {
+    const { rows } = await client.query<{ taken: boolean }>(
+      `SELECT pg_try_advisory_lock(${MIGRATION_LOCK}) AS taken`,
     );
-  } catch (error) {
-    if (errorCode(error) !== '55P03') throw error;
+    if (rows[0]?.taken) return;
+    const owner = await lockOwner(client, 0, MIGRATION_LOCK);
+    if (owner?.role !== undefined) return;
+    await pauseUntil(until);
+  }
+}
+
+/** @throws {DatabaseError} DATABASE_MIGRATION: the time is over */
+async function pauseUntil(until: number): Promise<void> {
+  if (performance.now() > until) {
     throw new DatabaseError(
       'DATABASE_MIGRATION',
       `Another node has been migrating the database for more than ${LOCK_TIMEOUT_MS / 1000} s. Start again when it has finished.`,
-      { cause: error },
     );
   }
+  await wait(LOCK_PAUSE_MS);
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {

@@ -22,6 +22,7 @@ export const TABLES = [
   'hosted_agent',
   'journal',
   'lid_mapping',
+  'lock_key',
   'login_attempt',
   'message',
   'message_file',
