@@ -205,7 +205,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     it('loses the limit that it waited for', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: HOUR_MS });
       await receipt(row, 'acked');
       expect(await row.read()).toMatchObject({ state: 'acked', delayedUntil: undefined });
     });
@@ -246,11 +246,11 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       const row = await queued();
       for (let refusals = 1; refusals < MAX_REFUSALS; refusals++) {
         expect(await stores.outbox.markSending(row.id)).toBe(true);
-        await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', -1);
+        await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: -1 });
         expect(await row.read()).toMatchObject({ state: 'queued', attempts: refusals, error: 'error 463' });
       }
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', -1);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: -1 });
       expect(await row.read()).toMatchObject({ state: 'dead' });
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
         { reason: 'send-refused', attempts: MAX_REFUSALS },
@@ -282,7 +282,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
         const [refused, later] = [await queued(aReply(accountId, to)), await queued(aReply(accountId, to))];
         for (const row of [refused, later]) await stores.outbox.markSending(row.id);
         if (state === 'sent') await stores.outbox.markSent(later.id);
-        await stores.outbox.markRefused(accountId, refused.waMessageId, 'error 429', HOUR_MS);
+        await stores.outbox.markRefused(accountId, refused.waMessageId, 'error 429', { delayMs: HOUR_MS });
         expect(await stores.outbox.markSending(later.id)).toBe(false);
         expect(await queuedIds()).toEqual([]);
         await stores.outbox.endDelays(accountId);
@@ -296,7 +296,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     it('stays delayed when it is marked as sent after the refusal', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', HOUR_MS);
+      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: HOUR_MS });
       await stores.outbox.markSent(row.id);
       expect(await row.read()).toMatchObject({ state: 'queued' });
     });

@@ -151,7 +151,12 @@ export class MemoryOutbox implements Outbox {
     this.#die(this.#unacknowledged(outboxId), reason, error);
   }
 
-  async markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void> {
+  async markRefused(
+    accountId: string,
+    waMessageId: string,
+    error: string,
+    { delayMs, reason = 'send-refused' }: { delayMs?: number; reason?: DeadReplyReason } = {},
+  ): Promise<void> {
     const known = this.#byWaId(accountId, waMessageId);
     const row = known && this.#unacknowledged(known.id);
     if (row && delayMs !== undefined && row.attempts < MAX_REFUSALS) {
@@ -161,7 +166,15 @@ export class MemoryOutbox implements Outbox {
         delayedUntil: this.#after(delayMs),
         sentAt: undefined,
       });
-    } else this.#die(row, 'send-refused', error);
+    } else this.#die(row, reason, error);
+  }
+
+  async refusedRow(
+    accountId: string,
+    waMessageId: string,
+  ): Promise<{ attempts: number; isCold: boolean } | undefined> {
+    const row = this.#byWaId(accountId, waMessageId);
+    return row && { attempts: row.attempts, isCold: await this.isCold(row.id) };
   }
 
   async delay(outboxId: string, forMs: number, why: string): Promise<void> {

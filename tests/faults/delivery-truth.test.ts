@@ -42,7 +42,7 @@ describe('A reply given up because WhatsApp never acknowledged it', () => {
   });
 });
 
-describe('An account that WhatsApp restricts with error 463', () => {
+describe('An account of which WhatsApp locks messages to new contacts', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)(
     'is limited on the node that takes it over too, until the same time (%s)',
     async (signal) => {
@@ -56,7 +56,7 @@ describe('An account that WhatsApp restricts with error 463', () => {
       const send = (to: string, via: string) =>
         nodes.node(via).api('POST', '/api/messages', { to, text: 'Good morning' });
       const owner = await nodes.untilOwned();
-      bed.emulator.faults.refusedMessages = 1;
+      bed.emulator.faults.reachOutLock = { endsAtMs: Date.now() + 3_600_000, type: 'WEB_COMPANION_ONLY' };
       await send(stranger.phone, owner);
       await expect.poll(async () => (await nodes.account()).state, { timeout: 60_000 }).toBe('restricted');
       const until = Date.parse(String((await nodes.account()).retryAt));

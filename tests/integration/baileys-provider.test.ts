@@ -236,9 +236,20 @@ describe('messages', () => {
     expect(await stores.journal.pending('main', { afterOrder: 599n, limit: 1 })).toHaveLength(1);
   });
 
-  it('reports an error ack with its code, and the limit that it means', async () => {
+  it('reports a single error 463 without a limit: the account stays open', async () => {
     const account = await pairedAccount();
     emulator.faults.refusedMessages = 1;
+    const message = await account.send(ana.pn, 'stranger');
+    await account.untilRefused();
+    expect(account.refused).toEqual([
+      { waMessageId: message.waMessageId, code: '463', limitLeftMs: undefined },
+    ]);
+    expect(account.provider.status()).toMatchObject({ state: 'open' });
+  });
+
+  it('reports an error ack with its code, and the limit that it means', async () => {
+    const account = await pairedAccount();
+    emulator.faults.reachOutLock = { endsAtMs: Date.now() + 3_600_000, type: 'WEB_COMPANION_ONLY' };
     const message = await account.send(ana.pn, 'stranger');
     await account.untilRefused();
     expect(account.refused).toMatchObject([{ waMessageId: message.waMessageId, code: '463' }]);

@@ -42,7 +42,8 @@ async function pairedAndLimited(more = {}): Promise<WhatsAppAccount> {
   const live = emulator.waitFor('live');
   await account.pairWith(phone);
   await live;
-  emulator.faults.refusedMessages = 1;
+  emulator.lockNewContacts(HOUR_MS);
+  await account.untilState('restricted');
   await account.send(stranger.pn, 'hello');
   await account.untilState('restricted');
   return account;
@@ -52,14 +53,20 @@ describe('a limit on writing to new contacts', () => {
   it('is reported with the refusal, and kept over a restart until it ends', async () => {
     const first = await pairedAndLimited();
     await first.untilRefused();
-    expect(first.refused).toMatchObject([{ code: '463', limitLeftMs: HOUR_MS }]);
+    const [refused] = first.refused;
+    expect(refused?.code).toBe('463');
+    expect(refused?.limitLeftMs).toBeGreaterThan(HOUR_MS - 60_000);
     await first.provider.stop();
     const second = newAccount();
     await second.provider.start();
     const status = await second.untilState('restricted');
-    expect(status).toMatchObject({ isConnected: true, reason: expect.stringContaining('463') });
+    expect(status).toMatchObject({
+      isConnected: true,
+      reason: expect.stringContaining('WEB_COMPANION_ONLY'),
+    });
     expect(second.provider.status().limitLeftMs).toBeGreaterThan(HOUR_MS - 60_000);
     await stores.accountStore.endLimit('main', 'new-contacts');
+    emulator.faults.clear();
     await second.provider.stop();
     const third = newAccount();
     await third.provider.start();
@@ -81,10 +88,29 @@ describe('a limit on writing to new contacts', () => {
 
   it('is removed when an admin restarts the account', async () => {
     const account = await pairedAndLimited();
+    emulator.faults.clear();
     await account.provider.restart();
     await account.untilState('open');
     await account.provider.stop();
     expect(await stores.accountStore.limits('main')).toEqual([]);
+  });
+});
+
+describe('a cap of new chats', () => {
+  it('is a limit with its end, which WhatsApp tells and ends', async () => {
+    const account = newAccount();
+    const live = emulator.waitFor('live');
+    await account.pairWith(phone);
+    await live;
+    emulator.countNewChats(30, 30, HOUR_MS);
+    const status = await account.untilState('restricted');
+    expect(status).toMatchObject({ isConnected: true, reason: expect.stringContaining('30 of 30') });
+    const [limit] = account.provider.status().limits ?? [];
+    expect(limit?.kind).toBe('new-chats');
+    expect(Math.abs((limit?.untilMs ?? 0) - Date.now() - HOUR_MS)).toBeLessThan(60_000);
+    emulator.countNewChats(0, 30, HOUR_MS);
+    await account.untilState('open');
+    expect(account.provider.status().limits).toBeUndefined();
   });
 });
 

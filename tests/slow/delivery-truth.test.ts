@@ -33,7 +33,11 @@ describe('A reply that WhatsApp receives and does not acknowledge', () => {
   });
 });
 
-describe('An account that WhatsApp restricts with error 463', () => {
+describe('An account of which WhatsApp locks messages to new contacts', () => {
+  const lock = () => {
+    bed.emulator.faults.reachOutLock = { endsAtMs: Date.now() + 3_600_000, type: 'RESTRICT_ALL_COMPANIONS' };
+  };
+
   it('is still restricted after a restart, shows until when, and writes to strangers only then', async () => {
     const [stranger, another, friend] = [bed.person(), bed.person(), bed.person()];
     await friend.say('hola', { to: bed.phone });
@@ -42,14 +46,14 @@ describe('An account that WhatsApp restricts with error 463', () => {
     const account = async () =>
       ((await bed.service.api('GET', '/api/accounts')).body.data as Array<Record<string, string>>)[0];
 
-    bed.emulator.faults.refusedMessages = 1;
+    lock();
     await send(stranger.phone);
     await bed.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
     const until = Date.parse((await account())?.retryAt ?? '');
     await bed.service.end('SIGKILL');
     await bed.restartService({ WA2AI_ACK_TIMEOUT_MS: '1000' });
     await expect.poll(async () => (await account())?.state).toBe('restricted');
-    expect(await account()).toMatchObject({ reason: expect.stringContaining('463') });
+    expect(await account()).toMatchObject({ reason: expect.stringContaining('RESTRICT_ALL_COMPANIONS') });
     // The two clocks are read within seconds of each other.
     expect(Math.abs(Date.parse((await account())?.retryAt ?? '') - until)).toBeLessThan(30_000);
 
@@ -59,7 +63,8 @@ describe('An account that WhatsApp restricts with error 463', () => {
     expect((await friend.nextReply()).text).toBe('Echo: still there?');
     expect([...stranger.received, ...another.received]).toEqual([]);
 
-    // an operator restarts the account: the delayed messages are sent
+    // WhatsApp ended the lock, and an operator restarts the account: the delayed messages are sent
+    bed.emulator.faults.clear();
     await bed.service.api('POST', '/api/accounts/default/restart', {});
     expect((await stranger.nextReply()).text).toBe('Good morning');
     expect((await another.nextReply()).text).toBe('Good morning');
@@ -70,7 +75,7 @@ describe('An account that WhatsApp restricts with error 463', () => {
     await friend.say('hola', { to: bed.phone });
     await friend.nextReply();
 
-    bed.emulator.faults.refusedMessages = 1;
+    lock();
     const send = (to: string) => bed.service.api('POST', '/api/messages', { to, text: 'Good morning' });
     const first = await send(stranger.phone);
     const outboxId = (first.body.data as { id: string }).id;
@@ -84,9 +89,13 @@ describe('An account that WhatsApp restricts with error 463', () => {
 
     const { body } = await bed.service.api('GET', '/api/accounts');
     const [account] = body.data as Array<Record<string, string>>;
-    expect(account).toMatchObject({ state: 'restricted', reason: expect.stringContaining('463') });
+    expect(account).toMatchObject({
+      state: 'restricted',
+      reason: expect.stringContaining('RESTRICT_ALL_COMPANIONS'),
+    });
     expect(Date.parse(account?.retryAt ?? '')).toBeGreaterThan(Date.now() + 60_000);
     expect([...stranger.received, ...another.received]).toEqual([]);
+    bed.emulator.faults.clear();
     const letters = await bed.service.api('GET', '/api/dead-letters');
     expect(letters.body.data).toEqual([]);
     expect(outboxId).toMatch(/^\d+$/);

@@ -5,6 +5,7 @@ import { announceOffline, deliver, flushOffline } from './delivery.ts';
 import type { Device } from './device.ts';
 import type { EmulatorContext } from './emulator-context.ts';
 import { streamError } from './faults.ts';
+import { limitNotification, NewContacts } from './limits.ts';
 import { changeOf } from './message-content.ts';
 import { childBytes, children, isGroupJid, node, SERVER, seconds, uintOf, userJid } from './nodes.ts';
 import { answerQuery, answerTo } from './queries.ts';
@@ -13,6 +14,7 @@ import { lookedUpNumbers } from './usync.ts';
 /** Handles stanzas of logged-in clients. Each actor gets its messages one at a time, in order of arrival. */
 export class ClientStanzas {
   readonly #context: EmulatorContext;
+  readonly newContacts = new NewContacts();
   /** The numbers of which clients asked whether they have an account. */
   readonly lookUps: string[] = [];
   readonly #queues = new Map<Actor, Promise<void>>();
@@ -48,6 +50,13 @@ export class ClientStanzas {
     }
   }
 
+  /** Tells all clients of a changed limit. */
+  limitChanged(about: 'lock' | 'new chats'): void {
+    for (const device of this.#context.directory.devices()) {
+      deliver(this.#context, device, limitNotification(about, this.#context.faults));
+    }
+  }
+
   /** Resolves when the actors have read all messages so far. */
   async settle(): Promise<void> {
     await Promise.all(this.#queues.values());
@@ -69,7 +78,7 @@ export class ClientStanzas {
     const numbers = lookedUpNumbers(iq);
     this.lookUps.push(...numbers);
     if (faults.isIgnoringLookUps && numbers.length > 0) return;
-    const answer = answerQuery(iq, { device, directory, mediaHost });
+    const answer = answerQuery(iq, { device, directory, mediaHost, faults });
     if (!answer) events.emit('unknown-query', { device: device.pn, stanza: iq });
     device.connection?.send(answerTo(iq, answer ?? { code: 501, text: 'feature-not-implemented' }));
     if (xmlns === 'passive' && getBinaryNodeChild(iq, 'active')) announceOffline(this.#context, device);
@@ -104,6 +113,12 @@ export class ClientStanzas {
       device.connection?.send(node('ack', { ...ack, error: `${faults.refusalCode}` }));
       return;
     }
+    const verdict = this.newContacts.judge(to, faults, directory);
+    if (verdict === 'refused') {
+      device.connection?.send(node('ack', { ...ack, error: '463' }));
+      return;
+    }
+    if (verdict === 'locked') this.limitChanged('lock');
     const isWithheld = faults.take('withheldAcks');
     if (isWithheld && faults.isWithheldLost) return;
     if (!isWithheld) device.connection?.send(node('ack', { ...ack, t: seconds(Date.now()) }));

@@ -129,7 +129,7 @@ export function endpointsOf(
     ),
     post(
       '/faults',
-      '{kind: drop|silence|end-stream|slow|refuse-upgrades|fail-logins|withhold-acks|refuse-messages|duplicate|corrupt|endless-offline|ignore-pings|ignore-look-ups|refuse-versions|current-version|clear, ...}',
+      '{kind: drop|silence|end-stream|slow|refuse-upgrades|fail-logins|withhold-acks|refuse-messages|refuse-contacts|lock-new-contacts|count-new-chats|duplicate|corrupt|endless-offline|ignore-pings|ignore-look-ups|refuse-versions|current-version|clear, ...}',
       requests.fault,
       (body) => applyFault(emulator, body),
     ),

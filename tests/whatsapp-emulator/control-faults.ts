@@ -33,6 +33,15 @@ export function applyFault(emulator: WhatsAppEmulator, fault: FaultRequest): voi
     case 'refuse-messages':
       Object.assign(faults, { refusedMessages: fault.count, refusalCode: fault.code });
       return;
+    case 'refuse-contacts':
+      faults.refusedContacts = new Set(fault.phones);
+      return;
+    case 'lock-new-contacts':
+      emulator.lockNewContacts(fault.forMs);
+      return;
+    case 'count-new-chats':
+      emulator.countNewChats(fault.used, fault.quota, fault.forMs);
+      return;
     case 'duplicate':
       faults.duplicates = fault.count;
       return;

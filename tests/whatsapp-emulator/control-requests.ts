@@ -73,6 +73,17 @@ export const requests = {
     z.strictObject({ kind: z.literal('fail-logins'), count, reason: z.number().int().default(503) }),
     z.strictObject({ kind: z.literal('withhold-acks'), count, isLost: z.boolean().default(false) }),
     z.strictObject({ kind: z.literal('refuse-messages'), count, code: z.number().int().default(463) }),
+    z.strictObject({ kind: z.literal('refuse-contacts'), phones: z.array(number).max(100) }),
+    z.strictObject({
+      kind: z.literal('lock-new-contacts'),
+      forMs: z.number().int().min(0).max(2_592_000_000),
+    }),
+    z.strictObject({
+      kind: z.literal('count-new-chats'),
+      used: z.number().int().min(0),
+      quota: z.number().int().min(0),
+      forMs: z.number().int().min(0).max(2_592_000_000),
+    }),
     z.strictObject({ kind: z.literal('duplicate'), count }),
     z.strictObject({ kind: z.literal('corrupt'), count }),
     z.strictObject({ kind: z.literal('endless-offline'), isOn: z.boolean().default(true) }),

@@ -141,6 +141,18 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
     return [...this.#stanzas.lookUps];
   }
 
+  /** Locks messages to people who never wrote, for so long; 0 ends the lock. Clients are notified. */
+  lockNewContacts(forMs: number, type = 'WEB_COMPANION_ONLY'): void {
+    this.faults.reachOutLock = { endsAtMs: Date.now() + forMs, type };
+    this.#stanzas.limitChanged('lock');
+  }
+
+  /** Sets how many new chats the account began. Clients are notified. */
+  countNewChats(used: number, quota: number, forMs: number): void {
+    this.faults.newChats = { used, quota, endsAtMs: Date.now() + forMs };
+    this.#stanzas.limitChanged('new chats');
+  }
+
   /** The bubbles of a chat, one per WhatsApp id. `chat`: a group's JID or a person's, in either form. */
   bubbles(chat: string): Bubble[] {
     return this.#context.transcript.bubbles(this.#context.directory.actor(chat)?.pn ?? chat);
@@ -244,6 +256,7 @@ export class WhatsAppEmulator implements ServerSide, ConnectionListener {
   sendMessage(message: MessageToDevice): void {
     const device = this.#device(message.to);
     const { chat } = message;
+    if (chat.kind === 'direct') this.#stanzas.newContacts.wrote(message.from.pn);
     const stanza = messageStanza(message, device, this.#context.directory);
     const isSilent = Object.keys(message.attrs ?? {}).some((name) => NO_REPLY_KINDS.has(name));
     if (chat.kind !== 'own' && !isSilent) {

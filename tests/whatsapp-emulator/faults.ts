@@ -25,6 +25,12 @@ export class Faults {
   /** Messages of clients that get `<ack error>` and are not delivered. */
   refusedMessages = 0;
   refusalCode = 463;
+  /** Numbers of people to whom the next message gets `<ack error>` 463, although the account is not locked. */
+  refusedContacts: ReadonlySet<string> = new Set();
+  /** The account is locked until then: messages to people who never wrote get `<ack error>` 463. */
+  reachOutLock: { endsAtMs: number; type: string } | undefined = undefined;
+  /** How many new chats the account began; from `quota` on, the next one gets `<ack error>` 463. */
+  newChats: { used: number; quota: number; endsAtMs: number } | undefined = undefined;
   /** Messages to clients that are sent twice, byte for byte. */
   duplicates = 0;
   /** Messages to clients whose ciphertext has a bit turned. */

@@ -2,6 +2,8 @@ import { type BinaryNode, encodeBigEndian, getBinaryNodeChild } from '@whiskeyso
 import type { GroupInfo, KeyBundle } from './actors.ts';
 import type { Device } from './device.ts';
 import type { Directory } from './directory.ts';
+import type { Faults } from './faults.ts';
+import { newChatsOf, reachOutLockOf } from './limits.ts';
 import type { MediaHost } from './media-host.ts';
 import { children, deviceOf, isGroupJid, node, SERVER, seconds, userJid } from './nodes.ts';
 import { answerUsync } from './usync.ts';
@@ -11,6 +13,7 @@ export interface QueryContext {
   readonly device: Device;
   readonly directory: Directory;
   readonly mediaHost: MediaHost;
+  readonly faults: Faults;
 }
 
 /** The content of a result, an error code with its text, or `undefined` for an unknown query. */
@@ -162,18 +165,20 @@ function answerAppState(iq: BinaryNode, { device }: QueryContext): Answer {
   ];
 }
 
-function answerMex(iq: BinaryNode): Answer {
+function answerMex(iq: BinaryNode, { faults }: QueryContext): Answer {
   const query = getBinaryNodeChild(iq, 'query')?.attrs.query_id ?? '';
-  const body = MEX_ANSWERS[query] ?? {
+  const body = MEX_ANSWERS[query]?.(faults) ?? {
     errors: [{ message: 'the emulator does not know this query', extensions: { error_code: 501 } }],
   };
   return [node('result', {}, Buffer.from(JSON.stringify(body)))];
 }
 
 /** By query id, as Baileys names them in QueryIds. */
-const MEX_ANSWERS: Readonly<Record<string, object>> = {
-  '23983697327930364': { data: { xwa2_fetch_account_reachout_timelock: { is_active: false } } },
-  '24503548349331633': { data: { xwa2_message_capping_info: { capping_status: 'NONE' } } },
+const MEX_ANSWERS: Readonly<Record<string, (faults: Faults) => object>> = {
+  '23983697327930364': (faults) => ({
+    data: { xwa2_fetch_account_reachout_timelock: reachOutLockOf(faults) },
+  }),
+  '24503548349331633': (faults) => ({ data: { xwa2_message_capping_info: newChatsOf(faults) } }),
 };
 
 function privacySettings(): BinaryNode {

@@ -81,6 +81,8 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   // Dead letters of replies
   'send-failed': 'La respuesta no se pudo enviar en varios intentos.',
   'send-refused': 'WhatsApp rechazó la respuesta.',
+  'contact-refused':
+    'WhatsApp rechazó el primer mensaje a esta persona. La cuenta no está limitada y los demás mensajes se envían.',
   'not-on-whatsapp': 'WhatsApp no tiene ninguna cuenta con este número; no se envió nada.',
   'process-ended': 'wa2ai dejó de responder o se cerró tres veces mientras enviaba esta respuesta.',
   'never-acknowledged': 'WhatsApp aceptó la respuesta varias veces y nunca la confirmó.',

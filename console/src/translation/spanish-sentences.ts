@@ -176,7 +176,9 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'WhatsApp ended the link ({}).': 'WhatsApp terminó el vínculo ({1}).',
   'WhatsApp limits the rate of messages (429).': 'WhatsApp limita la frecuencia de los mensajes (429).',
   'WhatsApp limits this account ({}).': 'WhatsApp limita esta cuenta ({1}).',
-  'WhatsApp limits writing to new contacts (463).': 'WhatsApp limita los mensajes a contactos nuevos (463).',
+  'WhatsApp limits writing to new contacts ({}).': 'WhatsApp limita los mensajes a contactos nuevos ({1}).',
+  'WhatsApp limits the number of new chats: {} of {} are used.':
+    'WhatsApp limita el número de chats nuevos: {1} de {2} están usados.',
   'WhatsApp limits writing to new contacts.': 'WhatsApp limita los mensajes a contactos nuevos.',
   'WhatsApp refuses the client version {} since {}.':
     'WhatsApp rechaza la versión {1} del cliente desde {2}.',

@@ -22,7 +22,10 @@ export function addAccounts(parent: Command, cli: Cli): void {
           STATE: ({ state }) => cli.colours.state(String(state), moodOf(String(state))),
           PHONE: ({ phone }) => textOf(phone),
           SINCE: ({ since }) => relativeTime(String(since), cli.host.now()),
-          NEXT: ({ nextAction }) => textOf(nextAction),
+          NEXT: ({ nextAction, state, retryAt }) =>
+            state === 'restricted' && retryAt
+              ? `Limited until ${String(retryAt).slice(0, 16).replace('T', ' ')} UTC. ${textOf(nextAction)}`
+              : textOf(nextAction),
         },
       ),
     );

@@ -1,3 +1,4 @@
+import { messageRefused } from '../delivery/refused-message.ts';
 import { LeaseLostError } from '../errors.ts';
 import { applyEditRule } from '../messages/edit-rule.ts';
 import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
@@ -22,7 +23,7 @@ export interface AccountEventsDeps
   chatStore: OwnerCommandDeps['chatStore'] & RouteDeps['chatStore'] & Pick<ChatStore, 'lock'>;
   workers: ReceiveDeps['workers'];
   fence: Fence;
-  outbox: Pick<Outbox, 'recordReceipts' | 'markRefused' | 'findByWaId'>;
+  outbox: Pick<Outbox, 'recordReceipts' | 'markRefused' | 'refusedRow' | 'findByWaId'>;
   registry: AccountRegistry;
   accounts: Pick<ClusterAccounts, 'changed'>;
   /** Shows pairing codes on the admin's terminal. */
@@ -63,12 +64,7 @@ export class AccountEvents implements ProviderEvents {
 
   refused(waMessageId: string, code: string, limitLeftMs?: number): Promise<void> {
     const { fence, outbox } = this.#deps;
-    return outbox.markRefused(
-      fence.accountId,
-      waMessageId,
-      `WhatsApp refused it with error ${code}.`,
-      limitLeftMs,
-    );
+    return messageRefused(outbox, { accountId: fence.accountId, waMessageId, code, limitLeftMs });
   }
 
   /** @throws {LeaseLostError} {StorageUnavailableError} nothing was stored */

@@ -11,8 +11,12 @@ export interface AccountRecord {
   generation: number;
 }
 
-/** What WhatsApp limits: writing to people who never wrote to the account, or connecting at all. */
-export type LimitKind = 'new-contacts' | 'connection';
+/**
+ * What WhatsApp limits: `new-contacts` a lock on writing to people who never wrote to the account · `new-chats` their number in a
+ * cycle · `rate` the rate of messages · `connection` connecting at all.
+ */
+export const LIMIT_KINDS = ['new-contacts', 'new-chats', 'rate', 'connection'] as const;
+export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /** A temporary limit of WhatsApp on an account; the reason is ready to show. */
 export interface AccountLimit {

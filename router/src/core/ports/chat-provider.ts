@@ -1,6 +1,7 @@
 import type { ClientVersion } from '../client-version.ts';
 import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
 import type { AccountState, MessageKey, OutgoingMessage } from '../models.ts';
+import type { LimitKind } from './account-store.ts';
 
 /** What an admin sees of one WhatsApp account. Sentences are ready to show; times are epoch milliseconds. */
 export interface AccountStatus {
@@ -33,6 +34,8 @@ export interface AccountStatus {
   retryAtMs?: number;
   /** For how long WhatsApp still limits writing to new contacts, in milliseconds; absent while it does not. */
   limitLeftMs?: number;
+  /** All limits of WhatsApp that apply now; absent: none. */
+  limits?: Array<{ kind: LimitKind; reason: string; untilMs: number }>;
   /** What is wrong with single messages or keys while the account works; absent when nothing is. */
   problems?: string[];
   /** The version of WhatsApp Web that the last login announced; absent before the first one. */
@@ -79,8 +82,8 @@ export interface ProviderEvents {
   /** Server acks and receipts of own messages. */
   receipts(receipts: MessageReceipt[]): Promise<void>;
   /**
-   * An error ack: WhatsApp refused the message with this code. `limitLeftMs` is set when the code means a temporary
-   * limit, which the status then contains already.
+   * An error ack: WhatsApp refused the message with this code. `limitLeftMs` is set while WhatsApp limits messages to people who never
+   * wrote, which the status then contains already.
    */
   refused(waMessageId: string, code: string, limitLeftMs?: number): Promise<void>;
   /**

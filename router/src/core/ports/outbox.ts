@@ -11,12 +11,13 @@ import type { MessageReceipt } from './chat-provider.ts';
 export type OutboxState = 'draft' | 'queued' | 'sending' | 'sent' | 'acked' | 'delivered' | 'read' | 'dead';
 
 /**
- * Why a reply is dead: sending failed, WhatsApp refused it, WhatsApp has no account with the number, WhatsApp never
- * acknowledged it, its row is unreadable, or processes ended each time while it was sent.
+ * Why a reply is dead: sending failed, WhatsApp refused it, WhatsApp refused the first message to its person, WhatsApp has no account
+ * with the number, WhatsApp never acknowledged it, its row is unreadable, or processes ended each time while it was sent.
  */
 export type DeadReplyReason =
   | 'send-failed'
   | 'send-refused'
+  | 'contact-refused'
   | 'not-on-whatsapp'
   | 'never-acknowledged'
   | 'damaged'
@@ -88,10 +89,20 @@ export interface Outbox {
   /** `dead` with a dead letter of this reason; default `send-failed`. */
   markDead(outboxId: string, error: string, reason?: DeadReplyReason): Promise<void>;
   /**
-   * WhatsApp refused this id with an error ack: `dead` with a dead letter, unless it was acknowledged before. With
-   * `delayMs` it goes back to `queued`, delayed for so long, the first four times.
+   * WhatsApp refused this id with an error ack: `dead` with a dead letter of this reason (default `send-refused`), unless it was
+   * acknowledged before. With `delayMs` it goes back to `queued`, delayed for so long, the first four times.
    */
-  markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void>;
+  markRefused(
+    accountId: string,
+    waMessageId: string,
+    error: string,
+    outcome?: { delayMs?: number; reason?: DeadReplyReason },
+  ): Promise<void>;
+  /** How often the row with this id was sent, and whether it is cold as in `isCold`; undefined: there is none. */
+  refusedRow(
+    accountId: string,
+    waMessageId: string,
+  ): Promise<{ attempts: number; isCold: boolean } | undefined>;
   /**
    * Delays a row that WhatsApp has not acknowledged, by the store's clock; it goes back to `queued`. The delay of a row that
    * was sent ends when that clock is set back by more than a minute.

@@ -101,8 +101,13 @@ class BaileysProvider implements ChatProvider {
 
   status(): AccountStatus {
     const status = this.#status.status();
-    const limit = this.#limits.newContacts.current();
-    return limit ? { ...status, limitLeftMs: limit.leftMs } : status;
+    const now = this.#options.clock.now();
+    const limits = this.#limits
+      .list()
+      .map(({ leftMs, ...limit }) => ({ ...limit, untilMs: Math.round(now + leftMs) }));
+    if (limits.length === 0) return status;
+    const limit = this.#limits.current();
+    return { ...status, limits, ...(limit && { limitLeftMs: limit.leftMs }) };
   }
 
   async start(): Promise<void> {

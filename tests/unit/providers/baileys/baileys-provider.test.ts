@@ -29,6 +29,8 @@ class FakeSocket {
   sendMessage = async (to: string, content: object): Promise<void> => {
     this.reactions.push({ to, ...content });
   };
+  fetchAccountReachoutTimelock = async (): Promise<void> => undefined;
+  fetchNewChatMessageCap = async (): Promise<object> => ({});
   logout = async (): Promise<void> => undefined;
   resyncAppState = async (): Promise<void> => undefined;
   sendPresenceUpdate = async (presence: string, to: string): Promise<void> => {

@@ -227,7 +227,12 @@ export class PostgresOutbox implements Outbox {
     );
   }
 
-  async markRefused(accountId: string, waMessageId: string, error: string, delayMs?: number): Promise<void> {
+  async markRefused(
+    accountId: string,
+    waMessageId: string,
+    error: string,
+    { delayMs, reason = 'send-refused' }: { delayMs?: number; reason?: DeadReplyReason } = {},
+  ): Promise<void> {
     const waitMs = delayMs === undefined ? null : Math.round(delayMs);
     const isTemporary = sql`${waitMs}::bigint IS NOT NULL AND attempts < ${MAX_REFUSALS}`;
     await this.#write(
@@ -242,11 +247,23 @@ export class PostgresOutbox implements Outbox {
             AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
         ), recorded AS (
           INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-          SELECT account_id, chat_id, message_id, id, 'send-refused', error, attempts FROM refused
+          SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM refused
           WHERE state = 'dead' ${REOPEN_DEAD_LETTER}
         )`,
       sql`refused`,
     );
+  }
+
+  async refusedRow(
+    accountId: string,
+    waMessageId: string,
+  ): Promise<{ attempts: number; isCold: boolean } | undefined> {
+    const [row] = await withStorage('reading a refused message', () =>
+      this.#postgres.query<{ attempts: number; isCold: boolean }>(sql`
+        SELECT o.attempts, ${IS_COLD} AS "isCold" FROM outbox o JOIN chat c ON c.id = o.chat_id
+        WHERE o.account_id = ${accountId} AND o.wa_message_id = ${storableId(waMessageId)}`),
+    );
+    return row;
   }
 
   async delay(outboxId: string, forMs: number, why: string): Promise<void> {

@@ -27,6 +27,10 @@ export class Restriction {
     this.#deps = deps;
   }
 
+  get kind(): LimitKind {
+    return this.#deps.kind;
+  }
+
   /** The active limit, with its remaining time in milliseconds. */
   current(): { reason: string; leftMs: number } | undefined {
     if (!this.#limit) return undefined;

@@ -9,6 +9,7 @@ import {
 } from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { PasskeyInput } from '../../../core/ports/chat-provider.ts';
+import { within } from '../../../core/time-limit.ts';
 import type { AccountLimits } from '../account/account-limits.ts';
 import type { AccountStatusTracker } from '../account/account-status.ts';
 import { ChatLocks } from '../account/chat-locks.ts';
@@ -24,12 +25,20 @@ import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountProxy } from './account-proxy.ts';
 import { tripleOf, type VersionWait } from './client-versions.ts';
 import { ConnectionManager, type ConnectionPhase } from './connection.ts';
-import { ConnectionPostponedError, restrictionOf, VersionRefusedError } from './disconnect-table.ts';
+import {
+  ConnectionPostponedError,
+  RATE_LIMIT,
+  REACH_OUT_REFUSED,
+  TOO_MANY_MESSAGES,
+  VersionRefusedError,
+} from './disconnect-table.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
 import { createSocketMemory, type SocketMemory } from './socket-config.ts';
-import { listenTo } from './socket-listeners.ts';
+import { listenTo, type NewChatCap, newChatCapOf, type ReachOutLock } from './socket-listeners.ts';
 import type { WhatsAppTime } from './whatsapp-time.ts';
 
+/** WhatsApp may take so long to say which limits the account has. */
+const LIMITS_WAIT_MS = 10_000;
 /** Duration of a limit whose end WhatsApp did not name. */
 const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
 
@@ -57,6 +66,8 @@ export class AccountConnection {
   readonly #memory = createSocketMemory();
   #opened: OpenedSocket | undefined;
   #passkey: PasskeyCeremony | undefined;
+  /** The running question about limits. */
+  #asking: Promise<void> | undefined;
   /** The current socket, if it was ended because of the database. */
   #endedForStorage: OpenedSocket | undefined;
   #isOpen = false;
@@ -218,7 +229,7 @@ export class AccountConnection {
     if (!this.#isOpen) return;
     const { status, account, limits } = this.#parts;
     const identity = account.identity();
-    const limit = limits.newContacts.current();
+    const limit = limits.current();
     if (limit) {
       const { reason, leftMs } = limit;
       const retryAtMs = Math.round(this.#options.clock.now() + leftMs);
@@ -351,7 +362,8 @@ export class AccountConnection {
         passkey?.paired();
         status.set({ state: 'connecting' });
       },
-      limited: (isActive, untilMs) => this.#onLimited(isActive, untilMs),
+      reachOutLocked: (lock) => this.#onLocked(lock),
+      newChatsCounted: (cap) => this.#onCounted(cap),
       receipt: (node) => this.#onReceipt(node),
       ack: (node) => this.#onAck(node),
       upsert: (message, type) => inbound.upserted(message, type),
@@ -403,6 +415,7 @@ export class AccountConnection {
       if (this.#version) void this.#options.versions.accepted(this.#version);
       inbound.loggedIn();
       this.showOpen();
+      void this.#untilLimitsKnown();
       if (this.#opened && account.auth) void this.#locks.opened(this.#opened.socket, account.auth);
       return;
     }
@@ -412,12 +425,52 @@ export class AccountConnection {
     else status.set(phase);
   }
 
-  #onLimited(isActive: boolean, untilMs: number | undefined): void {
-    const { limits, whatsAppTime } = this.#parts;
-    const forMs = untilMs === undefined ? DEFAULT_LIMIT_MS : untilMs - whatsAppTime.now();
-    const { newContacts } = limits;
-    if (isActive) void newContacts.begin({ reason: 'WhatsApp limits writing to new contacts.', forMs });
-    else newContacts.end();
+  #onLocked({ isActive, untilMs, type }: ReachOutLock): void {
+    const { limits } = this.#parts;
+    if (!isActive) {
+      limits.newContacts.end();
+      return;
+    }
+    const reason = type
+      ? `WhatsApp limits writing to new contacts (${type}).`
+      : 'WhatsApp limits writing to new contacts.';
+    void limits.newContacts.begin({ reason, forMs: this.#limitMs(untilMs) });
+  }
+
+  #onCounted({ isCapped, used, quota, untilMs }: NewChatCap): void {
+    const { limits } = this.#parts;
+    if (!isCapped) {
+      limits.newChats.end();
+      return;
+    }
+    const reason = `WhatsApp limits the number of new chats: ${used ?? '?'} of ${quota ?? '?'} are used.`;
+    void limits.newChats.begin({ reason, forMs: this.#limitMs(untilMs) });
+  }
+
+  #limitMs(untilMs: number | undefined): number {
+    return untilMs === undefined ? DEFAULT_LIMIT_MS : untilMs - this.#parts.whatsAppTime.now();
+  }
+
+  /** Asks WhatsApp which limits the account has; the answers come as events too. Never rejects. */
+  async #askLimits(socket: WASocket): Promise<void> {
+    const { clock, log } = this.#options;
+    const failed = (error: unknown) => log.warn({ err: error }, 'cannot read the limits of WhatsApp');
+    const lock = socket.fetchAccountReachoutTimelock().catch(failed);
+    const cap = socket
+      .fetchNewChatMessageCap()
+      .then((found) => this.#onCounted(newChatCapOf(found)))
+      .catch(failed);
+    await within(clock, LIMITS_WAIT_MS, Promise.all([lock, cap]));
+  }
+
+  /** Refusals at the same time share a question. */
+  async #untilLimitsKnown(): Promise<void> {
+    const { socket } = this;
+    if (!socket) return;
+    this.#asking ??= this.#askLimits(socket).finally(() => {
+      this.#asking = undefined;
+    });
+    await this.#asking;
   }
 
   async #onReceipt(node: BinaryNode): Promise<void> {
@@ -431,9 +484,15 @@ export class AccountConnection {
     const ack = ackOf(node, this.#options.clock.now());
     if (ack?.kind === 'acked') this.#receipts.add([ack.receipt]);
     if (ack?.kind !== 'refused') return;
-    const restriction = restrictionOf(ack.code);
-    if (restriction) await this.#parts.limits.newContacts.begin(restriction);
-    await this.#options.events.refused(ack.waMessageId, ack.code, restriction?.forMs);
+    const { limits } = this.#parts;
+    if (ack.code === TOO_MANY_MESSAGES) await limits.rate.begin(RATE_LIMIT);
+    if (ack.code === REACH_OUT_REFUSED) await this.#untilLimitsKnown();
+    const isLimit = ack.code === TOO_MANY_MESSAGES || ack.code === REACH_OUT_REFUSED;
+    await this.#options.events.refused(
+      ack.waMessageId,
+      ack.code,
+      isLimit ? limits.current()?.leftMs : undefined,
+    );
   }
 
   async #membersOf(group: string): Promise<string[]> {

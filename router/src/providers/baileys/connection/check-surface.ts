@@ -77,6 +77,8 @@ export const SOCKET_FUNCTIONS = [
   'waUploadToServer',
   'query',
   'generateMessageTag',
+  'fetchAccountReachoutTimelock',
+  'fetchNewChatMessageCap',
   'requestPairingCode',
   'logout',
   'end',

@@ -124,15 +124,15 @@ function backOff({ code, reason, isStorageTrouble }: Disconnect): DisconnectActi
   };
 }
 
-/** The limit that an error ack means: 463 limits messages to new contacts, 429 the rate of messages. */
-export function restrictionOf(ackCode: string): { reason: string; forMs: number } | undefined {
-  if (ackCode === '463') {
-    return { reason: 'WhatsApp limits writing to new contacts (463).', forMs: HOUR_MS };
-  }
-  if (ackCode === '429')
-    return { reason: 'WhatsApp limits the rate of messages (429).', forMs: RATE_LIMIT_MS };
-  return undefined;
-}
+/** Of an error ack: too many messages. */
+export const TOO_MANY_MESSAGES = '429';
+/**
+ * Of an error ack: the message goes to a person who never wrote, and WhatsApp refuses this one, has locked such messages, or counted too
+ * many; or it had to have a privacy token. Only a question says which.
+ */
+export const REACH_OUT_REFUSED = '463';
+/** The limit that error 429 of an ack means. */
+export const RATE_LIMIT = { reason: 'WhatsApp limits the rate of messages (429).', forMs: RATE_LIMIT_MS };
 
 /** Reads code, reason and expiry of Baileys' `lastDisconnect.error` (a Boom, an Error or undefined). */
 export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {

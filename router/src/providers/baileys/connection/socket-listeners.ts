@@ -1,6 +1,23 @@
 import type { BaileysEventMap, BinaryNode, WAMessage, WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { field } from '../field.ts';
 import { PAIR_DEVICE } from './check-surface.ts';
+
+/** Whether WhatsApp locks messages to new contacts. Ends are by WhatsApp's time; absent when it named none. */
+export interface ReachOutLock {
+  isActive: boolean;
+  untilMs?: number;
+  /** Such as RESTRICT_ALL_COMPANIONS; absent: WhatsApp named none. */
+  type?: string;
+}
+
+/** How many chats the account began in this cycle, and whether it may begin more. */
+export interface NewChatCap {
+  isCapped: boolean;
+  used?: number;
+  quota?: number;
+  untilMs?: number;
+}
 
 /** Handlers of the socket events that the provider uses. Errors of a handler are logged. */
 export interface SocketHandlers {
@@ -18,11 +35,8 @@ export interface SocketHandlers {
   passkeyContinued(node: BinaryNode): void | Promise<void>;
   /** The phone linked this device; the server now ends the connection with 515. */
   paired(): void;
-  /**
-   * WhatsApp limits messages to new contacts, or no longer does; `untilMs` is the end by WhatsApp's time, if it named
-   * one.
-   */
-  limited(isActive: boolean, untilMs: number | undefined): void;
+  reachOutLocked(lock: ReachOutLock): void;
+  newChatsCounted(cap: NewChatCap): void;
   receipt(node: BinaryNode): void;
   ack(node: BinaryNode): void | Promise<void>;
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
@@ -55,8 +69,11 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   const onUpdate = guarded('connection.update', (update: BaileysEventMap['connection.update']) => {
     if (update.isNewLogin) handlers.paired();
     const lock = update.reachoutTimeLock;
-    if (lock) handlers.limited(lock.isActive ?? false, lock.timeEnforcementEnds?.getTime());
+    if (lock) handlers.reachOutLocked(reachOutLockOf(lock));
   });
+  const onCap = guarded('message-capping.update', (cap: BaileysEventMap['message-capping.update']) =>
+    handlers.newChatsCounted(newChatCapOf(cap)),
+  );
   const onUpsert = guarded('messages.upsert', (upsert: BaileysEventMap['messages.upsert']) => {
     for (const message of upsert.messages) handlers.upsert(message, upsert.type);
   });
@@ -90,6 +107,7 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   const { ev, ws } = socket;
   ev.on('creds.update', onCreds);
   ev.on('connection.update', onUpdate);
+  ev.on('message-capping.update', onCap);
   ev.on('messages.upsert', onUpsert);
   ev.on('groups.update', onGroups);
   ev.on('group-participants.update', onMembers);
@@ -99,11 +117,45 @@ export function listenTo(socket: WASocket, log: Logger, handlers: SocketHandlers
   return () => {
     ev.off('creds.update', onCreds);
     ev.off('connection.update', onUpdate);
+    ev.off('message-capping.update', onCap);
     ev.off('messages.upsert', onUpsert);
     ev.off('groups.update', onGroups);
     ev.off('group-participants.update', onMembers);
     ev.off('chats.lock', onLock);
     ws.off('CB:success', onSuccess);
     for (const [event, listener] of Object.entries(stanzas)) ws.off(event, listener);
+  };
+}
+
+/** An end that a time cannot have counts as none. */
+function reachOutLockOf({
+  isActive,
+  timeEnforcementEnds,
+  enforcementType,
+}: NonNullable<BaileysEventMap['connection.update']['reachoutTimeLock']>): ReachOutLock {
+  const untilMs = timeEnforcementEnds?.getTime();
+  const type = String(enforcementType ?? '');
+  // Baileys says DEFAULT for a type that it does not know.
+  const isNamed = /^[A-Z][A-Z_]{2,60}$/.test(type) && type !== 'DEFAULT';
+  return {
+    isActive: isActive ?? false,
+    ...(untilMs !== undefined && Number.isFinite(untilMs) && { untilMs }),
+    ...(isNamed && { type }),
+  };
+}
+
+/** Reads what WhatsApp says about new chats, loosely: numbers may be text, and its times are seconds. */
+export function newChatCapOf(found: unknown): NewChatCap {
+  const count = (name: string) => {
+    const value = field(found, name);
+    const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+    return Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+  };
+  const [used, quota, ends] = [count('used_quota'), count('total_quota'), count('cycle_end_timestamp')];
+  return {
+    isCapped: field(found, 'capping_status') === 'CAPPED',
+    ...(used !== undefined && { used }),
+    ...(quota !== undefined && { quota }),
+    ...(ends && { untilMs: ends * 1_000 }),
   };
 }

@@ -47,6 +47,26 @@ describe('the limits of an account', () => {
     expect(limits.connection.current()).toEqual({ reason: ban.reason, leftMs: 16_000 });
   });
 
+  it('on strangers are one, the last to end; that of connections is apart', async () => {
+    const { limits, clock } = setup();
+    await limits.connection.begin(ban);
+    expect(limits.current()).toBeUndefined();
+    await limits.newChats.begin({ reason: 'too many chats', forMs: 5_000 });
+    await limits.newContacts.begin(contacts);
+    await limits.rate.begin({ reason: 'too fast', forMs: 1_000 });
+    expect(limits.current()).toEqual({ reason: contacts.reason, leftMs: 10_000 });
+    expect(limits.list().map(({ kind }) => kind)).toEqual([
+      'new-contacts',
+      'new-chats',
+      'rate',
+      'connection',
+    ]);
+    limits.newContacts.end();
+    expect(limits.current()).toEqual({ reason: 'too many chats', leftMs: 5_000 });
+    await clock.advanceMs(5_000);
+    expect(limits.current()).toBeUndefined();
+  });
+
   it('are forgotten together, also in the store', async () => {
     const { limits, accounts } = setup();
     await limits.newContacts.begin(contacts);

@@ -30,6 +30,10 @@ class FakeSocket {
     this.ends += 1;
   }
 
+  fetchAccountReachoutTimelock = async (): Promise<void> => undefined;
+  fetchNewChatMessageCap = async (): Promise<unknown> => this.cap;
+  cap: unknown;
+
   opens(): void {
     this.ev.emit('connection.update', { connection: 'open' });
   }
@@ -63,7 +67,13 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
     pairing: { show: () => undefined, codesOf: () => ({ end: () => undefined }) },
     limits: {
       connection: { current: () => undefined, forget: () => undefined },
-      newContacts: { current: () => limit.current },
+      newContacts: { end: () => undefined },
+      newChats: {
+        end: () => undefined,
+        begin: async (cap: object) => void calls.push(`cap ${JSON.stringify(cap)}`),
+      },
+      rate: { begin: async () => void calls.push('rate') },
+      current: () => limit.current,
       forget: () => void calls.push('forget limits'),
     },
     inbound: {
@@ -73,7 +83,7 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
       unlinked: () => void calls.push('unlinked'),
       stop: async () => undefined,
     },
-    whatsAppTime: { set: () => undefined },
+    whatsAppTime: { set: () => undefined, now: () => clock.now() },
   } as unknown as AccountConnectionParts;
   const connection = new AccountConnection(
     {
@@ -81,7 +91,10 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
       clock,
       log: recordingLog(),
       versions: builtInVersion(clock),
-      events: { receipts: async () => undefined },
+      events: {
+        receipts: async () => undefined,
+        refused: async (...refusal: unknown[]) => void calls.push(`refused ${refusal.join(' ')}`),
+      },
       random: () => 0,
       connect: () => {
         calls.push('connect');
@@ -195,6 +208,33 @@ describe('the connection of an account', () => {
     limit.current = undefined;
     connection.showOpen();
     expect(statuses.at(-1)).toMatchObject({ state: 'open' });
+  });
+
+  it('asks for the limits after a login and after error 463, and takes no limit from the error itself', async () => {
+    const { open, calls, sockets, limit } = setup();
+    await open();
+    const [socket] = sockets;
+    if (!socket) throw new Error('no socket');
+    const refuse = async (id: string, error: string) => {
+      socket.ws.emit('CB:ack,class:message', { tag: 'ack', attrs: { class: 'message', id, error } });
+      await settle();
+    };
+    calls.length = 0;
+    await refuse('ONE', '463');
+    socket.cap = { capping_status: 'CAPPED', used_quota: 30, total_quota: 30 };
+    limit.current = { reason: 'too many new chats', leftMs: 5_000 };
+    await refuse('TWO', '463');
+    await refuse('THREE', '429');
+    await refuse('FOUR', '479');
+    const reason = 'WhatsApp limits the number of new chats: 30 of 30 are used.';
+    expect(calls).toEqual([
+      'refused ONE 463 ',
+      `cap ${JSON.stringify({ reason, forMs: 3_600_000 })}`,
+      'refused TWO 463 5000',
+      'rate',
+      'refused THREE 429 5000',
+      'refused FOUR 479 ',
+    ]);
   });
 
   it('has new keys and no limits after it is unlinked', async () => {

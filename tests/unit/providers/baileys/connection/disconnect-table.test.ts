@@ -3,7 +3,6 @@ import { ProxyFailedError } from '../../../../../router/src/core/errors.ts';
 import {
   actionFor,
   disconnectOf,
-  restrictionOf,
 } from '../../../../../router/src/providers/baileys/connection/disconnect-table.ts';
 
 const linked = (code: number | undefined, reason = 'x') => ({ code, reason, isLinked: true });
@@ -82,15 +81,6 @@ describe('reading a disconnect', () => {
   it('takes code and reason from the error of Baileys', () => {
     expect(disconnectOf(boom(503), false)).toEqual({ code: 503, reason: 'Stream Errored', isLinked: false });
   });
-});
-
-it.each([
-  ['463', true],
-  ['429', true],
-  ['479', false],
-  ['404', false],
-])('error ack %s limits the account: %s', (code, limits) => {
-  expect(restrictionOf(code) !== undefined).toBe(limits);
 });
 
 function boom(statusCode: number, data?: unknown): Error {

@@ -25,7 +25,8 @@ function setup(handlers: Partial<SocketHandlers> = {}) {
     passkeyRequested: record('passkeyRequested'),
     passkeyContinued: record('passkeyContinued'),
     paired: record('paired'),
-    limited: record('limited'),
+    reachOutLocked: record('reachOutLocked'),
+    newChatsCounted: record('newChatsCounted'),
     receipt: record('receipt'),
     ack: record('ack'),
     upsert: record('upsert'),
@@ -87,14 +88,43 @@ describe('listenTo', () => {
     ]);
   });
 
-  it.each<[unknown, unknown[]]>([
-    [{ isActive: true, timeEnforcementEnds: new Date(5_000) }, [true, 5_000]],
-    [{ isActive: true }, [true, undefined]],
-    [{}, [false, undefined]],
-  ])('passes the limit on new contacts %j', (reachoutTimeLock, expected) => {
+  it.each<[unknown, unknown]>([
+    [
+      { isActive: true, timeEnforcementEnds: new Date(5_000) },
+      { isActive: true, untilMs: 5_000 },
+    ],
+    [
+      { isActive: true, enforcementType: 'RESTRICT_ALL_COMPANIONS' },
+      { isActive: true, type: 'RESTRICT_ALL_COMPANIONS' },
+    ],
+    [
+      { isActive: true, enforcementType: 'DEFAULT', timeEnforcementEnds: new Date(Number.NaN) },
+      { isActive: true },
+    ],
+    [{ isActive: true, enforcementType: 'a sentence. <b>' }, { isActive: true }],
+    [{}, { isActive: false }],
+  ])('passes the lock of new contacts %j', (reachoutTimeLock, expected) => {
     const { ev, calls } = setup();
     ev.emit('connection.update', { reachoutTimeLock });
-    expect(calls).toEqual([['limited', ...expected]]);
+    expect(calls).toEqual([['reachOutLocked', expected]]);
+  });
+
+  it.each<[unknown, unknown]>([
+    [
+      { capping_status: 'CAPPED', used_quota: 30, total_quota: '30', cycle_end_timestamp: '1790000000' },
+      { isCapped: true, used: 30, quota: 30, untilMs: 1_790_000_000_000 },
+    ],
+    [
+      { capping_status: 'FIRST_WARNING', used_quota: 24, total_quota: -1 },
+      { isCapped: false, used: 24 },
+    ],
+    [{ capping_status: 'CAPPED', used_quota: {}, cycle_end_timestamp: '0' }, { isCapped: true }],
+    [null, { isCapped: false }],
+    ['CAPPED', { isCapped: false }],
+  ])('reads the number of new chats %j', (found, expected) => {
+    const { ev, calls } = setup();
+    ev.emit('message-capping.update', found);
+    expect(calls).toEqual([['newChatsCounted', expected]]);
   });
 
   it('calls nothing for a connection update of another kind', () => {
@@ -147,7 +177,7 @@ describe('listenTo', () => {
     const { ev, ws, remove } = setup();
     const count = () =>
       [ev, ws].flatMap((emitter) => emitter.eventNames().map((name) => emitter.listenerCount(name)));
-    expect(count()).toHaveLength(13);
+    expect(count()).toHaveLength(14);
     remove();
     expect(count()).toEqual([]);
   });

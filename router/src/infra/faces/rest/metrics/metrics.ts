@@ -126,6 +126,12 @@ export function createMetrics(deps: {
     'account',
     'state',
   );
+  const accountLimit = gauge(
+    'wa2ai_account_limit_seconds',
+    'How long a limit of WhatsApp on the account lasts, in seconds. Absent: there is none.',
+    'account',
+    'kind',
+  );
   const versionAge = gauge(
     'wa2ai_whatsapp_version_age_seconds',
     'Age of the WhatsApp Web version that the account announces, in seconds. WhatsApp refused earlier ones at 135 days.',
@@ -231,7 +237,12 @@ export function createMetrics(deps: {
       for (const state of AGENT_PHASES) hostedAgents.set({ state }, phases.get(state) ?? 0);
       accountState.reset();
       versionAge.reset();
-      for (const { accountId, state, clientVersion } of accounts.list()) {
+      accountLimit.reset();
+      for (const { accountId, state, clientVersion, limits = [] } of accounts.list()) {
+        for (const { kind, untilMs } of limits) {
+          const leftSeconds = Math.max((untilMs - systemClock.now()) / 1000, 0);
+          accountLimit.set({ account: accountId, kind }, leftSeconds);
+        }
         for (const known of ACCOUNT_STATES) {
           accountState.set({ account: accountId, state: known }, Number(known === state));
         }

@@ -12,7 +12,7 @@ import { pageOf, pageQuery, pageResponse } from '../paging.ts';
 import { problemSchema } from '../problem.ts';
 import type { ResponseDoc } from '../response.ts';
 import { refuseOtherAccount } from '../restrictions.ts';
-import { foundAccount } from './account-view.ts';
+import { foundAccount, limitView } from './account-view.ts';
 
 export interface AccountLimitsApiDeps {
   accounts: AccountControl;
@@ -45,15 +45,9 @@ const count = z.int().min(0);
 const limitsView = z
   .object({
     whatsapp: z
-      .array(
-        z.object({
-          kind: z.enum(['new-contacts', 'connection']),
-          reason: z.string(),
-          until: timeView,
-        }),
-      )
+      .array(limitView)
       .describe(
-        'Limits of WhatsApp that apply now, after an error such as 463 or 429. `new-contacts`: people who wrote before are answered.',
+        'Limits of WhatsApp that apply now. People who wrote before are answered in all but `connection`.',
       ),
     firstContacts: z
       .object({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ageDaysOf, type ClientVersion } from '../../../../core/client-version.ts';
 import { ACCOUNT_STATES } from '../../../../core/cluster/account-state.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
+import { LIMIT_KINDS } from '../../../../core/ports/account-store.ts';
 import type { AccountStatus } from '../../../../core/ports/chat-provider.ts';
 import { timeView } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
@@ -48,6 +49,19 @@ export const passkeyView = z
   .meta({ id: 'PasskeyStep' })
   .describe('What WhatsApp waits for, in the state `passkey-required`. Needs the scope `accounts:manage`.');
 
+/** A limit of WhatsApp on an account. */
+export const limitView = z
+  .object({
+    kind: z
+      .enum(LIMIT_KINDS)
+      .describe(
+        '`new-contacts`: messages to people who never wrote are locked · `new-chats`: WhatsApp counted too many new chats · `rate`: too many messages (429) · `connection`: WhatsApp refuses to connect.',
+      ),
+    reason: z.string(),
+    until: timeView,
+  })
+  .meta({ id: 'WhatsAppLimit' });
+
 /** A WhatsApp account as responses show it. */
 export const accountView = z
   .object({
@@ -81,6 +95,7 @@ export const accountView = z
       .describe(
         'When wa2ai connects again (`waiting`, `proxy-failed`), looks for a newer version (`outdated`), or when the limit of WhatsApp ends.',
       ),
+    limits: z.array(limitView).optional().describe('Limits of WhatsApp that apply now; absent: none.'),
     problems: z
       .array(z.string())
       .optional()
@@ -171,6 +186,7 @@ export function accountViewOf(status: AccountStatus): z.input<typeof accountView
     expiresAtMs,
     retryAtMs,
     limitLeftMs: _left,
+    limits,
     clientVersion,
     passkey,
     proxy,
@@ -185,6 +201,9 @@ export function accountViewOf(status: AccountStatus): z.input<typeof accountView
     ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
     ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
     ...(proxy !== undefined && { proxy: { url: proxy } }),
+    ...(limits && {
+      limits: limits.map(({ untilMs, ...limit }) => ({ ...limit, until: new Date(untilMs).toISOString() })),
+    }),
     ...(clientVersion && { clientVersion: versionViewOf(clientVersion) }),
   };
 }

@@ -36,6 +36,7 @@ describe('accountViewOf', () => {
       expiresAtMs: 1,
       retryAtMs: 2,
       limitLeftMs: 3,
+      limits: [{ kind: 'new-chats', reason: 'r', untilMs: 6 }],
       problems: ['p'],
       clientVersion: { version: '2.3000.1', source: 'look-up', sinceMs: 4, refusedSinceMs: 5 },
       proxy: 'socks5://***@proxy.example:1080',
