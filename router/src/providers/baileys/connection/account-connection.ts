@@ -39,6 +39,11 @@ import type { WhatsAppTime } from './whatsapp-time.ts';
 
 /** WhatsApp may take so long to say which limits the account has. */
 const LIMITS_WAIT_MS = 10_000;
+/**
+ * WhatsApp's times are whole seconds, and a message before the end of a limit is refused; when the limit is over by the time of the
+ * question, that would look like a refusal of one person.
+ */
+const MARGIN_MS = 5_000;
 /** Duration of a limit whose end WhatsApp did not name. */
 const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
 
@@ -448,7 +453,7 @@ export class AccountConnection {
   }
 
   #limitMs(untilMs: number | undefined): number {
-    return untilMs === undefined ? DEFAULT_LIMIT_MS : untilMs - this.#parts.whatsAppTime.now();
+    return untilMs === undefined ? DEFAULT_LIMIT_MS : untilMs - this.#parts.whatsAppTime.now() + MARGIN_MS;
   }
 
   /** Asks WhatsApp which limits the account has; the answers come as events too. Never rejects. */
