@@ -201,7 +201,7 @@ BEGIN
   DELETE FROM chat WHERE id = gone.id;
   UPDATE chat SET active_at = greatest(kept.active_at, gone.active_at),
       timer_seconds = greatest(kept.timer_seconds, gone.timer_seconds),
-      is_locked = kept.is_locked OR gone.is_locked,
+      is_locked = kept.is_locked OR gone.is_locked, username = coalesce(gone.username, kept.username),
       policy_state = CASE WHEN gone.policy_state IS NULL THEN policy_state
         ELSE gone.policy_state || coalesce(policy_state, '{}') END,
       tags = ARRAY(SELECT DISTINCT tag FROM unnest(kept.tags || gone.tags) AS tag ORDER BY tag),

@@ -51,7 +51,7 @@ CREATE OR REPLACE FUNCTION inbox_add(
   p_kind text, p_text text, p_quoted text, p_edit_of text, p_ignored text,
   p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb, p_media_ref text, p_node text, p_mentions jsonb DEFAULT NULL, p_to_us text DEFAULT NULL,
   p_owner jsonb DEFAULT NULL, p_details jsonb DEFAULT NULL, p_timer integer DEFAULT NULL, p_view_once text DEFAULT NULL,
-  p_deletes text DEFAULT NULL, p_secret bytea DEFAULT NULL, p_trace jsonb DEFAULT NULL
+  p_deletes text DEFAULT NULL, p_secret bytea DEFAULT NULL, p_trace jsonb DEFAULT NULL, p_username text DEFAULT NULL
 ) RETURNS TABLE (
   outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean,
   next_turn jsonb, changed bigint
@@ -81,6 +81,13 @@ BEGIN
     END IF;
   END IF;
   c := chat_of(p_account, p_phone, p_lid, p_group, p_reply_to);
+  IF p_username <> c.username OR (p_username IS NOT NULL AND c.username IS NULL) THEN
+    -- Its former person gave it up. A chat that is locked keeps it until its own next message: waiting here could end in a
+    -- deadlock.
+    UPDATE chat SET username = NULL WHERE id IN (
+      SELECT id FROM chat WHERE account_id = p_account AND username = p_username AND id <> c.id FOR UPDATE SKIP LOCKED);
+    UPDATE chat SET username = p_username WHERE id = c.id RETURNING * INTO c;
+  END IF;
   IF p_group IS NULL AND (v_sender_lid = c.lid OR v_sender_phone = c.phone) THEN
     v_sender_phone := coalesce(c.phone, v_sender_phone);
     v_sender_lid := coalesce(c.lid, v_sender_lid);
@@ -190,7 +197,7 @@ BEGIN
   IF NOT v_is_known AND v_reason IS NULL AND NOT EXISTS (
       SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'received' AND m.id <> message_id) THEN
     next_turn := jsonb_build_object(
-      'sender_phone', v_sender_phone, 'sender_lid', v_sender_lid, 'chat_phone', c.phone, 'chat_lid', c.lid,
+      'sender_phone', v_sender_phone, 'sender_lid', v_sender_lid, 'chat_phone', c.phone, 'chat_lid', c.lid, 'chat_username', c.username,
       'received_at_ms', (extract(epoch FROM v_received_at) * 1000)::bigint,
       'replied_at_ms', (SELECT (extract(epoch FROM o.queued_at) * 1000)::bigint FROM outbox o
                         WHERE o.chat_id = c.id ORDER BY o.id DESC LIMIT 1),

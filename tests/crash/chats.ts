@@ -3,6 +3,19 @@ import { createGroup } from '../whatsapp-emulator/group.ts';
 import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
 
+/**
+ * WhatsApp moves the people of a chat, or the group, to the other address form. Their phones keep the Signal session or the
+ * group key that they had under the former one.
+ */
+export function moveChat(emulator: WhatsAppEmulator, { kind, to, people }: Chat): void {
+  if (kind !== 'group') {
+    for (const person of people) person.moveTo(person.via === 'lid' ? 'pn' : 'lid');
+    return;
+  }
+  const group = emulator.group(to);
+  if (group) emulator.addGroup({ ...group, addressing: group.addressing === 'lid' ? 'pn' : 'lid' });
+}
+
 /** One chat with the account, as the transcript check sees it. */
 export interface Chat {
   name: string;
@@ -21,15 +34,18 @@ export interface ChatCounts {
   groups: number;
 }
 
-/** The chats of a run: people by number, people by LID, groups of three of both address forms. */
+/**
+ * The chats of a run: people by number, people by LID, groups of three of both address forms. Every second person by number is
+ * one whom WhatsApp has not moved to a LID yet.
+ */
 export function makeChats(emulator: WhatsAppEmulator, account: Phone, counts: ChatCounts): Chat[] {
   let people = 0;
-  const person = (via: 'pn' | 'lid') => {
+  const person = (via: 'pn' | 'lid', hidden?: 'lid') => {
     people += 1;
-    return createPerson(emulator, { phone: `346${String(70_000_000 + people)}`, via });
+    return createPerson(emulator, { phone: `346${String(70_000_000 + people)}`, via, hidden });
   };
   const direct = (kind: 'number' | 'lid', index: number): Chat => {
-    const one = person(kind === 'lid' ? 'lid' : 'pn');
+    const one = kind === 'lid' ? person('lid') : person('pn', index % 2 === 0 ? 'lid' : undefined);
     return { name: `${kind} ${index + 1}`, kind, key: one.pn, to: account.pn, people: [one] };
   };
   const group = (index: number): Chat => {

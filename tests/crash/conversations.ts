@@ -2,13 +2,15 @@ import { EventEmitter } from 'node:events';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 import type { EditAddresses } from '../whatsapp-emulator/person-model.ts';
-import type { Chat } from './chats.ts';
+import { type Chat, moveChat } from './chats.ts';
 import { questionsIn } from './check-transcript.ts';
 import type { SeededRandom } from './random.ts';
 
 /** Of the messages: written with a mistake, which an encrypted edit corrects at once. */
 const EDITED_SHARE = 0.1;
 const ADDRESSES = ['pn', 'lid'] as const;
+/** In a chat without unanswered messages, WhatsApp moves it to the other address form before one of so many. */
+const MESSAGES_PER_MOVE = 5;
 /** Unanswered messages of one chat at a time. */
 const MOST_OPEN_IN_A_CHAT = 4;
 
@@ -17,6 +19,7 @@ const MOST_OPEN_IN_A_CHAT = 4;
  * seed, until the allowed number is reached. People also write while the service is down.
  */
 export class Conversations {
+  readonly #emulator: WhatsAppEmulator;
   readonly #chats: readonly Chat[];
   readonly #random: SeededRandom;
   readonly #events = new EventEmitter().setMaxListeners(0);
@@ -29,6 +32,7 @@ export class Conversations {
   #answered = 0;
 
   constructor(emulator: WhatsAppEmulator, chats: readonly Chat[], random: SeededRandom) {
+    this.#emulator = emulator;
     this.#chats = chats;
     this.#random = random;
     for (const chat of chats) this.#open.set(chat, new Set());
@@ -126,15 +130,23 @@ export class Conversations {
   #say(chat: Chat): void {
     this.#said += 1;
     const text = `${chat.name} says ${this.#said}`;
-    this.#open.get(chat)?.add(text);
+    const open = this.#open.get(chat);
+    // Before a stanza names both addresses of a person they are two chats, whose order is not kept.
+    if (open?.size === 0 && this.#random.between(1, MESSAGES_PER_MOVE) === 1) moveChat(this.#emulator, chat);
+    open?.add(text);
     this.#writing.add(chat);
     const writer = this.#random.oneOf(chat.people);
+    // An edit names no address that the service cannot know.
+    const known = writer.hidden === 'lid' ? (['pn'] as const) : ADDRESSES;
     const addresses = this.#random.next() < EDITED_SHARE && {
-      author: this.#random.oneOf(ADDRESSES),
-      editor: this.#random.oneOf(ADDRESSES),
+      author: this.#random.oneOf(known),
+      editor: this.#random.oneOf(known),
     };
+    const session = this.#random.oneOf(ADDRESSES);
     void (
-      addresses ? writeAndEdit(writer, text, chat.to, addresses) : writer.say(text, { to: chat.to })
+      addresses
+        ? writeAndEdit(writer, text, chat.to, addresses)
+        : writer.say(text, { to: chat.to, session })
     ).then(() => {
       this.#writing.delete(chat);
       this.#write();

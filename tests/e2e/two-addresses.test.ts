@@ -75,3 +75,49 @@ describe('a person whom WhatsApp moves to another address in the middle of a con
     expect(retries(ana)).toBe(0);
   });
 });
+
+describe('a person with a user name and no number', () => {
+  const list = async (path: string) => (await bed.service.api('GET', path)).body.data;
+
+  it('is answered by the route of the name, and shown by it', async () => {
+    const ana = bed.person({ hidden: 'pn', via: 'lid', username: 'Ana.B' });
+    await bed.service.addRoute('@ANA.b', bed.agent.url);
+    const id = await ana.say('hello', { to: bed.phone, attrs: { notify: '' } });
+    expect((await ana.nextReply()).text).toBe('Echo: hello');
+    expect(retries(ana)).toBe(0);
+    const row = await bed.untilTurnEnded(id);
+    expect(row).toMatchObject({ channelId: ana.lid, from: ana.lid, pushName: '@ana.b', state: 'answered' });
+    const chats = await list('/api/chats?channelId=%40Ana.B');
+    expect(chats).toMatchObject([{ channelId: ana.lid, username: 'ana.b', name: '@ana.b' }]);
+    expect(await list('/api/messages?channelId=%40ana.b')).not.toHaveLength(0);
+    expect(JSON.stringify([row, chats])).not.toContain('undefined');
+    expect(await list(`/api/routes/%40ana.b`)).toMatchObject({ channelId: '@ana.b' });
+  });
+
+  it('gets messages of programs', async () => {
+    const bo = bed.person({ hidden: 'pn', via: 'lid', username: 'bo_1' });
+    await bed.untilTurnEnded(await bo.say('hi', { to: bed.phone }));
+    const sent = await bed.service.api('POST', '/api/messages', { to: bo.lid, text: 'news' });
+    expect(sent.status).toBe(202);
+    expect((await bo.nextReply()).text).toBe('news');
+    const refused = await bed.service.api('POST', '/api/messages', { to: '@bo_1', text: 'news' });
+    expect(refused.status).toBe(400);
+  });
+
+  it('loses the name to the person who has it later', async () => {
+    const [first, second] = [1, 2].map(() => bed.person({ hidden: 'pn', via: 'lid', username: 'wanted' }));
+    for (const person of [first, second]) {
+      await bed.untilTurnEnded((await person?.say('mine', { to: bed.phone })) ?? '');
+    }
+    expect(await list('/api/chats?channelId=%40wanted')).toMatchObject([{ channelId: second?.lid }]);
+  });
+
+  it('is named in a group', async () => {
+    const [cleo, dan] = [bed.person({ hidden: 'pn', username: 'cleo' }), bed.person()];
+    const group = createGroup(bed.emulator, { subject: 'Names', members: [cleo, dan, bed.phone] });
+    await bed.service.addRoute(group.jid, bed.agent.url, groupRoute);
+    const id = await cleo.say('hello', { to: group, attrs: { notify: '' } });
+    expect((await dan.nextReply()).text).toBe('Echo: hello');
+    expect(await bed.untilTurnEnded(id)).toMatchObject({ from: cleo.lid, pushName: '@cleo' });
+  });
+});

@@ -81,6 +81,11 @@ export class Person implements Actor {
     this.#sender = new MessageSender(this, server, this.#peer, this.#senderKeys);
   }
 
+  /** The address form of direct messages. */
+  get via(): Addressing {
+    return this.#via;
+  }
+
   get hidden(): Addressing | undefined {
     return this.#hidden;
   }

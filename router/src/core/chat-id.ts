@@ -58,6 +58,20 @@ export function groupJid(groupId: GroupId): string {
   return `${groupId}@g.us`;
 }
 
+/** WhatsApp's user names, read loosely. */
+const USERNAME = /^(?=.*[a-z])[a-z0-9._]{3,35}$/;
+
+/** A user name as it is stored: in lower case, without `@`. Undefined: it is no user name. */
+export function canonicalUsername(written: string): string | undefined {
+  const name = written.trim().replace(/^@/, '').toLowerCase();
+  return USERNAME.test(name) ? name : undefined;
+}
+
+/** Whether a channelId names a person by user name. */
+export function isUsername(channelId: string): boolean {
+  return channelId.startsWith('@');
+}
+
 /** The wildcard of the route table. */
 export const ANY_CHANNEL = '*';
 
@@ -65,7 +79,7 @@ export const ANY_CHANNEL = '*';
 const SEPARATORS = /[\s().\-\u2010-\u2015/\p{Cf}]/gu;
 
 /**
- * Converts a channelId as an admin writes it to its stored form: `*`, digits of a phone number, `<digits>@lid` or
+ * Converts a channelId as an admin writes it to its stored form: `*`, digits of a phone number, `<digits>@lid`,
  * `<id>@g.us`. Takes an international number with or without `+` or `00`, with spaces, dashes, dots, slashes and
  * brackets, a bare group id, and any JID of a person or group. Applied to its own result it changes nothing. Undefined:
  * it is not the address of a chat, e.g. a national number with its leading 0.
@@ -85,6 +99,16 @@ export function canonicalChannelId(input: string): string | undefined {
   return GROUP_USER.test(text) && digits.length > 15 ? groupJid(text) : undefined;
 }
 
+/**
+ * As `canonicalChannelId`, and `@<user name>` for a person: for routes and searches. A person may give the name up and
+ * somebody else take it, so lists that allow something do not accept it.
+ */
+export function canonicalRouteChannelId(input: string): string | undefined {
+  if (!isUsername(input.trim())) return canonicalChannelId(input);
+  const username = canonicalUsername(input);
+  return username && `@${username}`;
+}
+
 /** Stored channelId of a chat's address; undefined for an address that is not a chat (status, broadcast, newsletter). */
 export function channelIdOf(address: Address): string | undefined {
   switch (address.kind) {
@@ -99,9 +123,9 @@ export function channelIdOf(address: Address): string | undefined {
   }
 }
 
-/** The JID to send to for a stored channelId; undefined for `*`. */
+/** The JID to send to for a stored channelId; undefined for `*` and a user name. */
 export function jidOfChannelId(channelId: string): string | undefined {
-  if (channelId === ANY_CHANNEL) return undefined;
+  if (channelId === ANY_CHANNEL || isUsername(channelId)) return undefined;
   return channelId.includes('@') ? channelId : phoneJid(channelId);
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ANY_CHANNEL,
   canonicalChannelId,
+  canonicalRouteChannelId,
   channelIdOf,
   contractSessionId,
   contractUser,
@@ -119,6 +120,27 @@ describe('parseJid', () => {
       }),
       runs(2_000),
     );
+  });
+});
+
+describe('canonicalRouteChannelId', () => {
+  it('takes user names as people write them, and every other channelId', () => {
+    for (const written of ['@ana.b_1', ' @Ana.B_1 ']) {
+      expect(canonicalRouteChannelId(written)).toBe('@ana.b_1');
+    }
+    expect(canonicalRouteChannelId('+54 9 3777 239922')).toBe('5493777239922');
+    expect(canonicalRouteChannelId('49@lid')).toBe('49@lid');
+  });
+
+  it('refuses what is no user name', () => {
+    for (const written of ['@', '@ab', '@123', '@a b c', '@ana@lid', `@${'a'.repeat(36)}`, '@añá']) {
+      expect(canonicalRouteChannelId(written), written).toBeUndefined();
+    }
+  });
+
+  it('is the only one: lists that allow something take no user names', () => {
+    expect(canonicalChannelId('@ana.b_1')).toBeUndefined();
+    expect(jidOfChannelId('@ana.b_1')).toBeUndefined();
   });
 });
 

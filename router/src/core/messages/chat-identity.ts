@@ -17,6 +17,8 @@ export interface ChatIdentity {
   phone?: PhoneNumber | null;
   lid?: Lid | null;
   groupId?: GroupId | null;
+  /** Of a person, without `@`. */
+  username?: string | null;
 }
 
 /** An address as the database's functions take it; null is absent. */
@@ -32,10 +34,10 @@ export function addressColumns(chat: ChatAddress): AddressColumns {
   return { phone: chat.phone ?? null, lid: chat.lid ?? null, groupId: null };
 }
 
-/** Canonical channelIds of a chat, preferred first: the number before the LID. */
-export function channelIdsOf({ phone, lid, groupId }: ChatIdentity): string[] {
+/** Canonical channelIds of a chat, preferred first: the number before the LID before the user name. */
+export function channelIdsOf({ phone, lid, groupId, username }: ChatIdentity): string[] {
   if (groupId) return [groupJid(groupId)];
-  return [...(phone ? [phone] : []), ...(lid ? [lidJid(lid)] : [])];
+  return [...(phone ? [phone] : []), ...(lid ? [lidJid(lid)] : []), ...(username ? [`@${username}`] : [])];
 }
 
 /** The preferred channelId; empty only for a chat without any address, which the schema forbids. */

@@ -2,9 +2,9 @@ import type { GroupId, Lid, PhoneNumber } from '../ids.ts';
 import type { MediaInfo, MediaKind, MessageKind, NoTranscript } from '../models.ts';
 import type { MessageCard } from './message-card.ts';
 
-/** Where a chat is, by every address known: a person by number and/or LID, or a group. */
+/** Where a chat is, by every address known: a person by number and/or LID, or a group. The user name is canonical (chat-id.ts). */
 export type ChatAddress =
-  | { kind: 'person'; phone?: PhoneNumber; lid?: Lid }
+  | { kind: 'person'; phone?: PhoneNumber; lid?: Lid; username?: string }
   | { kind: 'group'; groupId: GroupId };
 
 /** The file of a message, as the provider found it. */

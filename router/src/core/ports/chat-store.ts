@@ -45,6 +45,8 @@ export interface ChatRow {
   phone?: string;
   /** LID of the person, a JID. */
   lid?: string;
+  /** User name of the person, without `@`. */
+  username?: string;
   /** The name that the person gave themselves on WhatsApp, or that of the group, once a message said it. */
   name?: string;
   /** When a message was last worked on or sent. */

@@ -1,6 +1,6 @@
 import {
   ANY_CHANNEL,
-  canonicalChannelId,
+  canonicalRouteChannelId,
   contractSessionId,
   contractUser,
   jidOfChannelId,
@@ -158,7 +158,7 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
 
 function addressOf(written: string | undefined): string | 'invalid' | undefined {
   if (written === undefined) return undefined;
-  const channelId = canonicalChannelId(written);
+  const channelId = canonicalRouteChannelId(written);
   return channelId === undefined || channelId === ANY_CHANNEL ? 'invalid' : channelId;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NAME_PATTERN, NAME_SENTENCE } from '../../../config/config.ts';
 import { phoneNumber } from '../../../config/config-fields.ts';
-import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
+import { ANY_CHANNEL, canonicalChannelId, canonicalRouteChannelId } from '../../../core/chat-id.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
 
@@ -13,18 +13,30 @@ export const accountIdField = z
 const A_CHAT = 'a phone number with its country code, a JID or a group id';
 
 /** A chat or the wildcard, converted to its stored form. */
-export const channelIdField = channelId(`must be *, ${A_CHAT}`).describe(
-  "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a group (`…@g.us`), or `*` for every chat without its own route. Stored in one form. A person's number and LID are the same chat.",
+export const channelIdField = channelId(
+  `must be *, @<user name>, ${A_CHAT}`,
+  canonicalRouteChannelId,
+).describe(
+  "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a user name (`@ana`), a group (`…@g.us`), or `*` for every chat without its own route. Stored in one form. A person's number, LID and user name are the same chat.",
 );
 
 const oneChat = `must be one chat: ${A_CHAT}`;
 
 /** A chat, converted to its stored form. The wildcard is refused. */
-export const chatField = channelId(oneChat).refine((chat) => chat !== ANY_CHANNEL, oneChat);
+export const chatField = channelId(oneChat, canonicalChannelId).refine(
+  (chat) => chat !== ANY_CHANNEL,
+  oneChat,
+);
 
-function channelId(problem: string) {
+/** A chat to search for, converted to its stored form; a person also by user name. */
+export const searchedChatField = channelId(
+  `must be one chat: @<user name>, ${A_CHAT}`,
+  canonicalRouteChannelId,
+).refine((chat) => chat !== ANY_CHANNEL, oneChat);
+
+function channelId(problem: string, canonicalOf: (input: string) => string | undefined) {
   return z.string().transform((value, context) => {
-    const canonical = canonicalChannelId(value);
+    const canonical = canonicalOf(value);
     if (canonical !== undefined) return canonical;
     context.addIssue(problem);
     return z.NEVER;

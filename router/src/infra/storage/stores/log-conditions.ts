@@ -1,5 +1,5 @@
 import sql, { join, type Sql } from 'sql-template-tag';
-import { canonicalChannelId, parseJid } from '../../../core/chat-id.ts';
+import { canonicalRouteChannelId, isUsername, parseJid } from '../../../core/chat-id.ts';
 import { rowId } from './storable-text.ts';
 
 /** The conditions of a WHERE clause, or `none` if no row can match. */
@@ -44,7 +44,7 @@ export function ofChats(
 ): Conditions {
   if (channelIds === undefined) return [];
   const addresses = channelIds
-    .map((channelId) => canonicalChannelId(channelId))
+    .map((channelId) => canonicalRouteChannelId(channelId))
     .filter((canonical) => canonical !== undefined && canonical !== '*')
     .map((canonical) => addressIs(canonical ?? ''));
   if (addresses.length === 0) return 'none';
@@ -59,6 +59,7 @@ export function ofAccounts(column: Sql, accounts: readonly string[] | undefined)
 
 function addressIs(channelId: string): Sql {
   if (!channelId.includes('@')) return sql`phone = ${channelId}`;
+  if (isUsername(channelId)) return sql`username = ${channelId.slice(1)}`;
   const address = parseJid(channelId);
   if (address?.kind === 'lid') return sql`lid = ${address.lid}`;
   return sql`group_id = ${address?.kind === 'group' ? address.groupId : null}`;

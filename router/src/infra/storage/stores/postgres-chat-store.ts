@@ -71,7 +71,7 @@ const NAME = sql`CASE WHEN c.group_id IS NOT NULL THEN m.details ->> 'subject'
  * a page costs the same however many messages its chats have.
  */
 const CHATS = sql`
-  SELECT c.id::text, c.account_id AS "accountId", c.phone, c.lid, c.group_id AS "groupId", c.active_at AS "activeAt",
+  SELECT c.id::text, c.account_id AS "accountId", c.phone, c.lid, c.username, c.group_id AS "groupId", c.active_at AS "activeAt",
     (SELECT m.received_at FROM ${lastOfEachState(sql`n.received_at`)} ORDER BY m.stanza_order DESC LIMIT 1)
       AS "lastReceivedAt",
     (SELECT count(*)::integer FROM message m WHERE m.chat_id = c.id AND m.state = 'received') AS unanswered,

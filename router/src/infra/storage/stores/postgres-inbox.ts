@@ -51,6 +51,7 @@ interface StoredRow extends HeldRow {
     sender_phone: string | null;
     sender_lid: string | null;
     chat_phone: string | null;
+    chat_username: string | null;
     chat_lid: string | null;
     received_at_ms: number;
     replied_at_ms: number | null;
@@ -78,7 +79,7 @@ const TURN = sql`
   (m).edit_of AS "editOf", (m).mentions, (m).to_us AS "toUs", (m).view_once AS "viewOnce", (m).details,
   (m).edits, (m).edit_id AS "editId", (m).merged_into::text AS "mergedInto",
   (m).attempts, (m).attempts > (m).cleared_attempts AS "mayHaveRun", (m).suspicion,
-  json_build_object('phone', (c).phone, 'lid', (c).lid, 'groupId', (c).group_id) AS chat,
+  json_build_object('phone', (c).phone, 'lid', (c).lid, 'groupId', (c).group_id, 'username', (c).username) AS chat,
   (c).reply_to AS "replyTo", (c).policy_state AS "chatState", access_of(c) AS access,
   pause_mode_of(c) = 'listen-only' AS "isPaused", pause_mode_of(c) = 'approve' AS "isApproving",
   pause_mode_of(c) = 'auto-reply-loop' AS "isInLoop",
@@ -110,6 +111,7 @@ export class PostgresInbox implements Inbox {
     const { accountId } = message;
     const { owner, epoch } = fenceOf(this.#fence);
     const { phone, lid, groupId } = addressColumns(message.chat);
+    const username = message.chat.kind === 'person' ? (message.chat.username ?? null) : null;
     const { sender, ignoredReason, ignoredStep, ownerEffect, secret } = message;
     const isKept =
       ignoredReason === undefined ||
@@ -142,7 +144,7 @@ export class PostgresInbox implements Inbox {
           ${message.timerSeconds ?? null}::integer, ${ignoredReason === undefined ? (message.viewOnce ?? null) : null},
           ${message.deletes === undefined ? null : storableId(message.deletes)},
           ${secret ? this.#postgres.secrets.sealBytes(secret, MESSAGE_SECRET_CONTEXT) : null}::bytea,
-          ${storableJson(ignoredStep && [ignoredStep])}::jsonb)`),
+          ${storableJson(ignoredStep && [ignoredStep])}::jsonb, ${username})`),
     );
     this.#reportMessage(message, row);
     return {
@@ -175,7 +177,12 @@ export class PostgresInbox implements Inbox {
             details: row.next_turn.details,
             chatState: row.next_turn.policy_state,
             sentAtMs,
-            chat: { phone: row.next_turn.chat_phone, lid: row.next_turn.chat_lid, groupId },
+            chat: {
+              phone: row.next_turn.chat_phone,
+              lid: row.next_turn.chat_lid,
+              groupId,
+              username: row.next_turn.chat_username,
+            },
             replyTo,
             receivedAtMs: row.next_turn.received_at_ms,
             repliedAtMs: row.next_turn.replied_at_ms ?? undefined,

@@ -183,7 +183,7 @@ export class PostgresMessageLog implements MessageLog {
     const rows = await withStorage('reading messages', () =>
       this.#postgres.query<ToRouteRow>(sql`
         SELECT m.id::text AS "messageId", m.chat_id::text AS "chatId", m.account_id AS "accountId", m.kind, m.media,
-          m.view_once AS "viewOnce", m.to_us AS "toUs", ${CHAT},
+          m.view_once AS "viewOnce", m.to_us AS "toUs", ${CHAT}, c.username,
           (extract(epoch FROM m.received_at) * 1000)::bigint::float8 AS "receivedAtMs"
         FROM message m JOIN chat c ON c.id = m.chat_id
         WHERE ${allOf([
@@ -469,12 +469,12 @@ function receivedMessage(
 }
 
 function messageToRoute(
-  { phone, lid, groupId, kind, media, viewOnce, toUs, ...row }: ToRouteRow,
+  { phone, lid, groupId, username, kind, media, viewOnce, toUs, ...row }: ToRouteRow,
   { text, details }: Texts,
 ): StoredMessageToRoute {
   return {
     ...row,
-    channelIds: channelIdsOf({ phone, lid, groupId }),
+    channelIds: channelIdsOf({ phone, lid, groupId, username }),
     message: {
       text,
       ...(kind && { kind }),

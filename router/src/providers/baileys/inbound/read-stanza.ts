@@ -259,7 +259,17 @@ export async function readStanza(
   message.messageStubType = undefined;
   message.messageStubParameters = undefined;
   cleanMessage(message, own.id, own.lid);
+  nameAuthor(message, node.attrs);
   return { kind: 'message', message };
+}
+
+/**
+ * Which attribute has the user name of a 1:1 stanza is an assumption (refs/baileys-workarounds.md); Baileys reads that of group
+ * members and of recipients.
+ */
+function nameAuthor({ key }: WAMessage, attrs: Attrs): void {
+  if (key.fromMe || isJidGroup(attrs.from)) return;
+  key.remoteJidUsername ??= attrs.sender_username ?? attrs.username ?? attrs.from_username;
 }
 
 /** The journal row of a stanza that was read: its plaintexts and its attributes, without the ciphertexts. */

@@ -1,5 +1,5 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
-import { groupJid, lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
+import { canonicalUsername, groupJid, lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
 import type {
   ChatAddress,
   InboundDetails,
@@ -55,6 +55,8 @@ type Person = { phone?: string; lid?: string };
 type Origin = {
   chat: ChatAddress;
   sender: Person;
+  /** The writer's user name, canonical. */
+  writerName?: string;
   replyTo?: string;
   isSelfChat?: boolean;
   ignoredReason?: IgnoredReason;
@@ -104,7 +106,8 @@ export function fromBaileys(m: WAMessage, ctx: FromBaileysContext): FromBaileysR
   const mentions = mentionsOf(content);
   const toUs = ctx.pollAnswer ? 'quote' : toUsOf(content, ctx);
   const details = detailsOf(content, origin.chat, ctx);
-  const pushName = words(m.pushName, MAX_NAME_CHARS) || words(m.verifiedBizName, MAX_NAME_CHARS);
+  const username = origin.writerName && `@${origin.writerName}`;
+  const pushName = words(m.pushName, MAX_NAME_CHARS) || words(m.verifiedBizName, MAX_NAME_CHARS) || username;
   return {
     kind: 'message',
     message: {
@@ -218,12 +221,14 @@ function originOf(m: WAMessage, ctx: FromBaileysContext): Origin | string {
     const person = chatPartner(m, ctx);
     const isSelfChat = isOwn(person, ctx);
     const fromMe = key.fromMe === true || isSelfChat;
-    const chat: ChatAddress = { kind: 'person', ...person };
+    const username = usernameOf(key.remoteJidUsername);
+    const chat: ChatAddress = { kind: 'person', ...person, ...(username && { username }) };
     const sender = fromMe ? own(ctx, person) : person;
     // The phone shows the chat under the address that the person used last.
     const replyTo = remote.kind === 'lid' ? lidJid(remote.lid) : phoneJid(remote.phone);
     const ownReason = fromMe && !isSelfChat ? ('own-message' as const) : undefined;
-    return { chat, sender, replyTo, isSelfChat, ignoredReason: history ?? ownReason };
+    const writerName = fromMe ? undefined : username;
+    return { chat, sender, writerName, replyTo, isSelfChat, ignoredReason: history ?? ownReason };
   }
 
   const alt = remote.kind === 'group' ? key.participantAlt : (key.participantAlt ?? key.remoteJidAlt);
@@ -233,7 +238,9 @@ function originOf(m: WAMessage, ctx: FromBaileysContext): Origin | string {
   if (!sender.phone && !sender.lid) return 'no-sender';
   const ownReason = fromMe ? ('own-message' as const) : undefined;
   if (remote.kind === 'group') {
-    return { chat: { kind: 'group', groupId: remote.groupId }, sender, ignoredReason: history ?? ownReason };
+    const chat: ChatAddress = { kind: 'group', groupId: remote.groupId };
+    const writerName = fromMe ? undefined : usernameOf(key.participantUsername);
+    return { chat, sender, writerName, ignoredReason: history ?? ownReason };
   }
   const broadcast = remote.kind === 'status' ? 'status-broadcast' : 'broadcast-list';
   return {
@@ -255,6 +262,10 @@ function chatPartner(m: WAMessage, ctx: FromBaileysContext): Person {
   const ownIsKnown = alt.phone ? ctx.ownPhone !== undefined : ctx.ownLid !== undefined;
   if (!ownIsKnown || isOwn(alt, ctx) || isOwn(partner, ctx)) return partner;
   return { phone: partner.phone ?? alt.phone, lid: partner.lid ?? alt.lid };
+}
+
+function usernameOf(name: unknown): string | undefined {
+  return typeof name === 'string' ? canonicalUsername(name) : undefined;
 }
 
 function personOf(jids: unknown[], ctx: Pick<FromBaileysContext, 'pnForLid'>): Person {

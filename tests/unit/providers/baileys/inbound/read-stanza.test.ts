@@ -9,6 +9,7 @@ import {
   messageKeyOf,
   ordinaryStanza,
   readJournalEntry,
+  readStanza,
   undecryptableRecord,
 } from '../../../../../router/src/providers/baileys/inbound/read-stanza.ts';
 
@@ -126,6 +127,28 @@ describe('an ordinary stanza', () => {
       'session 900000000000002_1.5',
       `sender-key ${GROUP}::900000000000002_1::5`,
     ]);
+  });
+});
+
+describe('the user name of an author', () => {
+  const named = async (attrs: BinaryNode['attrs']) => {
+    const text = proto.Message.encode({ conversation: 'hi' }).finish();
+    const repository = {
+      lidMapping: { getLIDForPN: async () => null },
+      decryptMessage: async () => Buffer.concat([text, Buffer.from([1])]),
+    } as unknown as Parameters<typeof readStanza>[2];
+    const reading = await readStanza(stanza(attrs), OWN, repository);
+    return reading.kind === 'message' ? reading.message.key.remoteJidUsername : reading.kind;
+  };
+
+  it.each(['sender_username', 'username', 'from_username'])('is read from %s', async (attribute) => {
+    expect(await named({ from: ANA_LID, [attribute]: 'ana' })).toBe('ana');
+  });
+
+  it('is not that of the account in its own messages', async () => {
+    const own = { from: OWN.id, recipient: ANA_LID, sender_username: 'shop' };
+    expect(await named(own)).toBeUndefined();
+    expect(await named({ ...own, recipient_username: 'ana' })).toBe('ana');
   });
 });
 

@@ -359,6 +359,21 @@ describe('the author and the chat', () => {
     });
   });
 
+  it('include the user name of a person without a number, who is shown by it until a message says another name', () => {
+    const key = { remoteJid: lidJid, remoteJidUsername: 'Ana.B' };
+    const chat = { kind: 'person', lid, username: 'ana.b' };
+    expect(read({ key })).toMatchObject({ chat, sender: { lid, pushName: '@ana.b' } });
+    expect(read({ key, pushName: 'Ana' })).toMatchObject({ chat, sender: { lid, pushName: 'Ana' } });
+    const odd = read({ key: { remoteJid: lidJid, remoteJidUsername: 'not a name\u0000' } });
+    expect(odd.chat).toEqual({ kind: 'person', lid });
+    expect(odd.sender).toEqual({ lid });
+    const own = read({ key: { ...key, fromMe: true } });
+    expect(own.chat).toEqual(chat);
+    expect(own.sender.pushName).toBeUndefined();
+    const group = { remoteJid: '120363000000000001@g.us', participant: lidJid, participantUsername: 'ana.b' };
+    expect(read({ key: group }).sender).toEqual({ lid, pushName: '@ana.b' });
+  });
+
   it('use the address that the message came from, without its device', () => {
     const from = (remoteJid: string, remoteJidAlt: string) =>
       read({ key: { remoteJid, remoteJidAlt } }).replyTo;

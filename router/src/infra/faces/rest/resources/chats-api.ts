@@ -5,7 +5,7 @@ import type { Config } from '../../../../config/config.ts';
 import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import type { AliasesOf, Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
-import { canonicalChannelId } from '../../../../core/chat-id.ts';
+import { canonicalRouteChannelId } from '../../../../core/chat-id.ts';
 import type { ChatId } from '../../../../core/ids.ts';
 import type { ChatPosition, ChatRow, ChatStore } from '../../../../core/ports/chat-store.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -17,10 +17,10 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import {
   accountIdField,
   changedResponse,
-  chatField,
   dataResponse,
   isRowId,
   rowIdField,
+  searchedChatField,
   timeQuery,
   timeView,
 } from '../fields.ts';
@@ -61,7 +61,7 @@ const claimField = z.enum(['true', 'false']).transform((text) => text === 'true'
 
 const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
-  channelId: chatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
+  channelId: searchedChatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
   paused: claimField.optional().describe('Only chats that are paused, or only those that are not.'),
   locked: claimField
     .optional()
@@ -189,6 +189,7 @@ export const chatView = z
     isGroup: z.boolean(),
     phone: z.string().optional().describe('Number of the person.'),
     lid: z.string().optional().describe('LID of the person, a JID.'),
+    username: z.string().optional().describe('User name of the person on WhatsApp, without `@`.'),
     name: z.string().optional().describe('The name that the person chose, or that of the group.'),
     activeAt: timeView.describe('When a message was last worked on or sent. UTC, ISO 8601.'),
     lastReceivedAt: timeView.optional().describe('When the last message was received. UTC, ISO 8601.'),
@@ -525,7 +526,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
 
   async function chatNamed(id: string): Promise<ChatRow | undefined> {
     if (isRowId(id)) return chatStore.get(id);
-    const channelId = /[@+]/.test(id) ? canonicalChannelId(id) : undefined;
+    const channelId = /[@+]/.test(id) ? canonicalRouteChannelId(id) : undefined;
     if (channelId === undefined) return undefined;
     const [chat] = await chatStore.list({ accountId: config.accountId, channelId, limit: 1 });
     return chat;

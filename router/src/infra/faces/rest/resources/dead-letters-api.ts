@@ -11,11 +11,11 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import {
   accountIdField,
   changedResponse,
-  chatField,
   dataResponse,
   isRowId,
   listResponse,
   rowIdField,
+  searchedChatField,
 } from '../fields.ts';
 import { pageOf, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
@@ -49,14 +49,14 @@ const listQuery = z.strictObject({
 
 const groupsQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
-  channelId: chatField.optional().describe('Only this chat.'),
+  channelId: searchedChatField.optional().describe('Only this chat.'),
   state: z.enum(['open', 'replayed', 'closed']).default('open').describe('Default: open.'),
 });
 
 const replayBody = z
   .strictObject({
     accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
-    channelId: chatField.optional().describe('Only this chat.'),
+    channelId: searchedChatField.optional().describe('Only this chat.'),
     reason: reasonField.optional(),
     before: rowIdField.optional().describe('Only dead letters with a smaller id.'),
     after: rowIdField.optional().describe('Only dead letters with a larger id: `next` of the call before.'),

@@ -7,7 +7,7 @@ import type { Draft, Drafts } from '../../../../core/ports/drafts.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { QueuedReply } from '../../../../core/turns/turn.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, chatField, dataResponse, isRowId, rowIdField, timeView } from '../fields.ts';
+import { accountIdField, dataResponse, isRowId, rowIdField, searchedChatField, timeView } from '../fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 import { allowedPart, refuseOtherChat } from '../restrictions.ts';
@@ -23,7 +23,7 @@ export interface DraftsApiDeps {
 
 const listQuery = z.strictObject({
   accountId: accountIdField.optional(),
-  channelId: chatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
+  channelId: searchedChatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
   ...pageQuery(rowIdField, 50),
 });
 

@@ -5,7 +5,7 @@ import type { ToUs } from '../../../../core/messages/inbound-message.ts';
 import type { ExplainInput, ExplainResult } from '../../../../core/routing/explain-route.ts';
 import { MAX_TAGS, tagField } from '../../../../core/routing/when-fields.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { accountIdField, chatField, dataResponse, timeQuery } from '../fields.ts';
+import { accountIdField, dataResponse, searchedChatField, timeQuery } from '../fields.ts';
 import { HttpProblem } from '../problem.ts';
 import { refuseOtherChat } from '../restrictions.ts';
 
@@ -19,8 +19,8 @@ export interface ExplainApiDeps {
 const explainBody = z
   .strictObject({
     accountId: accountIdField.optional(),
-    channelId: chatField.optional().describe('The chat. Default: the 1:1 chat with `from`.'),
-    from: chatField.optional().describe('Who writes. Default, in a 1:1 chat: that person.'),
+    channelId: searchedChatField.optional().describe('The chat. Default: the 1:1 chat with `from`.'),
+    from: searchedChatField.optional().describe('Who writes. Default, in a 1:1 chat: that person.'),
     text: z.string().max(65_536).describe('Text of the message.'),
     environment: z.enum(['lab', 'prod']).optional().describe("Default: the service's own."),
     media: z

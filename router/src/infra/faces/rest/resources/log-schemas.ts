@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { accountIdField, chatField, personField, rowIdField, timeQuery, timeView } from '../fields.ts';
+import {
+  accountIdField,
+  personField,
+  rowIdField,
+  searchedChatField,
+  timeQuery,
+  timeView,
+} from '../fields.ts';
 import { pageQuery } from '../paging.ts';
 
 const DEFAULT_PAGE = 50;
@@ -7,7 +14,7 @@ const DEFAULT_PAGE = 50;
 /** Filters and paging that the lists of messages and of dead letters share. Newest first. */
 export const logQuery = {
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
-  channelId: chatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
+  channelId: searchedChatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
   from: personField
     .optional()
     .describe('Only messages of this person, in any chat: a phone number or a JID.'),

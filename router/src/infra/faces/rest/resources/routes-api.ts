@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import { allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
-import { canonicalChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
+import { canonicalRouteChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
 import type { Route } from '../../../../core/models.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
@@ -362,7 +362,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       const route = await routes.get(id.toLowerCase());
       return route ? [route] : [];
     }
-    const channelId = canonicalChannelId(id);
+    const channelId = canonicalRouteChannelId(id);
     return channelId === undefined ? [] : routes.list({ channelId });
   }
 
