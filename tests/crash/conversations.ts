@@ -144,9 +144,7 @@ export class Conversations {
     };
     const session = this.#random.oneOf(ADDRESSES);
     void (
-      addresses
-        ? writeAndEdit(writer, text, chat.to, addresses)
-        : writer.say(text, { to: chat.to, session })
+      addresses ? writeAndEdit(writer, text, chat.to, addresses) : writer.say(text, { to: chat.to, session })
     ).then(() => {
       this.#writing.delete(chat);
       this.#write();

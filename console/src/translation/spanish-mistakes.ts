@@ -64,7 +64,7 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
     'es la suya: use PUT /api/session/password, que necesita la actual',
   'may wait longer than {} seconds; run it with wa2ai simulate':
     'puede esperar más de {1} segundos; ejecútelo con wa2ai simulate',
-  'must be *, {}': 'debe ser *, {1}',
+  'must be *, @<user name>, {}': 'debe ser *, @<nombre de usuario>, {1}',
   'must be 1 to 200 printable ASCII characters without spaces':
     'debe tener de 1 a 200 caracteres ASCII imprimibles sin espacios',
   'must be `next` of the page before': 'debe ser `next` de la página anterior',
@@ -119,6 +119,7 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
   'must be base64': 'debe ser base64',
   'must be given, or routeId; one of them': 'es obligatorio, o routeId; uno de los dos',
   'must be in the future': 'debe estar en el futuro',
+  'must be one chat: @<user name>, {}': 'debe ser un chat: @<nombre de usuario>, {1}',
   'must be one chat: {}': 'debe ser un chat: {1}',
   'must be one emoji such as 👀': 'debe ser un emoji como 👀',
   'must be one person: a phone number with its country code or a JID':

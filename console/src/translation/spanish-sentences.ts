@@ -345,8 +345,6 @@ export const SPANISH_VALUES: Readonly<Record<string, string>> = {
   '{} seconds': '{1} segundos',
   'message sent to the chat': 'un mensaje enviado al chat',
   'message of the chat': 'un mensaje del chat',
-  '@<user name>, a phone number with its country code, a JID or a group id':
-    '@<nombre de usuario>, un número de teléfono con su código de país, un JID o el id de un grupo',
   'a phone number with its country code, a JID or a group id':
     'un número de teléfono con su código de país, un JID o el id de un grupo',
   string: 'un texto',
