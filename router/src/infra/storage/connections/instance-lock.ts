@@ -147,7 +147,7 @@ async function isTaken(client: Client, lockClass: number, key: number): Promise<
 
 /**
  * Who has an advisory lock of this database.
- * @returns `role`: it may not write wa2ai's tables, so it is no wa2ai of this database; `process`: wa2ai's connections
+ * @returns `role`: it may not write wa2ai's tables, so it is no wa2ai of this database (a superuser may); `process`: wa2ai's connections
  *   contain the process id in their names, "wa2ai 4711 lock". Undefined: nobody has it now
  */
 export async function lockOwner(
