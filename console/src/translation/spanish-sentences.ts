@@ -1,5 +1,7 @@
 /** Sentences of the service in Spanish, by their English form. `{}` is a value, and `{1}` the first of them. */
 export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
+  'The process of wa2ai ended at least three times while it answered this message: it did not respond any more, ran out of memory or crashed.':
+    'El proceso de wa2ai terminó al menos tres veces mientras contestaba este mensaje: dejó de responder, agotó la memoria o falló.',
   // Why an encrypted edit is not read
   'wa2ai does not read this kind of encrypted change.': 'wa2ai no lee esta clase de cambio cifrado.',
   'wa2ai does not have the message that the edit names.': 'wa2ai no tiene el mensaje que la edición indica.',
@@ -174,8 +176,6 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'The proxy of this account closed the connection, or is not a proxy of this kind.':
     'El proxy de esta cuenta cerró la conexión, o no es un proxy de este tipo.',
   'WhatsApp ended the link ({}).': 'WhatsApp terminó el vínculo ({1}).',
-  'The process of wa2ai ended at least three times while it answered this message: it did not respond any more, ran out of memory or crashed.':
-    'El proceso de wa2ai terminó al menos tres veces mientras contestaba este mensaje: dejó de responder, agotó la memoria o falló.',
   'WhatsApp limits the rate of messages (429).': 'WhatsApp limita la frecuencia de los mensajes (429).',
   'WhatsApp limits this account ({}).': 'WhatsApp limita esta cuenta ({1}).',
   'WhatsApp limits writing to new contacts ({}).': 'WhatsApp limita los mensajes a contactos nuevos ({1}).',
