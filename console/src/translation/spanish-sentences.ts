@@ -347,8 +347,6 @@ export const SPANISH_VALUES: Readonly<Record<string, string>> = {
   '{} seconds': '{1} segundos',
   'message sent to the chat': 'un mensaje enviado al chat',
   'message of the chat': 'un mensaje del chat',
-  'The process of wa2ai ended at least three times while it answered this message: it did not respond any more, ran out of memory or crashed.':
-    'El proceso de wa2ai terminó al menos tres veces mientras respondía a este mensaje: dejó de responder, se quedó sin memoria o falló.',
   'a phone number with its country code, a JID or a group id':
     'un número de teléfono con su código de país, un JID o el id de un grupo',
   string: 'un texto',
