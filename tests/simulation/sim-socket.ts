@@ -85,6 +85,13 @@ class SimBaileysSocket {
 
   async sendPresenceUpdate(): Promise<void> {}
 
+  /** The simulated WhatsApp limits no account. */
+  async fetchAccountReachoutTimelock(): Promise<void> {}
+
+  async fetchNewChatMessageCap(): Promise<object> {
+    return {};
+  }
+
   async upsertMessage(): Promise<void> {}
 
   async end(): Promise<void> {

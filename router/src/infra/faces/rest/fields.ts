@@ -28,11 +28,13 @@ export const chatField = channelId(oneChat, canonicalChannelId).refine(
   oneChat,
 );
 
+const searchedChat = `must be one chat: @<user name>, ${A_CHAT}`;
+
 /** A chat to search for, converted to its stored form; a person also by user name. */
-export const searchedChatField = channelId(
-  `must be one chat: @<user name>, ${A_CHAT}`,
-  canonicalRouteChannelId,
-).refine((chat) => chat !== ANY_CHANNEL, oneChat);
+export const searchedChatField = channelId(searchedChat, canonicalRouteChannelId).refine(
+  (chat) => chat !== ANY_CHANNEL,
+  searchedChat,
+);
 
 function channelId(problem: string, canonicalOf: (input: string) => string | undefined) {
   return z.string().transform((value, context) => {

@@ -32,11 +32,17 @@ describe('a route with one mistake', () => {
   it.each<[object, string]>([
     [{ channelId: undefined }, 'channelId is missing.'],
     [{ channelId: 5493777239922 }, 'channelId must be a string.'],
-    [{ channelId: 'me' }, 'channelId must be *, a phone number with its country code, a JID or a group id.'],
-    [{ channelId: '' }, 'channelId must be *, a phone number with its country code, a JID or a group id.'],
+    [
+      { channelId: 'me' },
+      'channelId must be *, @<user name>, a phone number with its country code, a JID or a group id.',
+    ],
+    [
+      { channelId: '' },
+      'channelId must be *, @<user name>, a phone number with its country code, a JID or a group id.',
+    ],
     [
       { channelId: 'status@broadcast' },
-      'channelId must be *, a phone number with its country code, a JID or a group id.',
+      'channelId must be *, @<user name>, a phone number with its country code, a JID or a group id.',
     ],
     [{ agentEndpoint: undefined }, 'agentEndpoint is missing.'],
     [{ agentEndpoint: 'localhost:8000' }, 'agentEndpoint must be an http:// or https:// URL.'],
@@ -174,7 +180,7 @@ describe('other resources', () => {
       'GET',
       '/api/messages?channelId=x',
       undefined,
-      'channelId must be one chat: a phone number with its country code, a JID or a group id.',
+      'channelId must be one chat: @<user name>, a phone number with its country code, a JID or a group id.',
     ],
     ['GET', '/api/dead-letters?cursor=-1', undefined, 'cursor must be the id of a row.'],
     ['GET', '/api/routes?chat=1', undefined, 'chat is not a known field.'],

@@ -60,7 +60,7 @@ describe('fields of a chat', () => {
 
   it.each(['', 'me', 'status@broadcast', '12'])('refuse %j', (value) => {
     expect(read(channelIdField, value)).toBe(
-      '! must be *, a phone number with its country code, a JID or a group id',
+      '! must be *, @<user name>, a phone number with its country code, a JID or a group id',
     );
     expect(read(chatField, value)).toBe(ONE_CHAT);
   });

@@ -137,7 +137,7 @@ describe('POST /api/dead-letters/replay', () => {
     [{ state: 'open' }, 'state is not a known field.'],
     [
       { channelId: '*' },
-      'channelId must be one chat: a phone number with its country code, a JID or a group id.',
+      'channelId must be one chat: @<user name>, a phone number with its country code, a JID or a group id.',
     ],
   ])('refuses %j with its one sentence', async (body, sentence) => {
     const answer = await api.call('POST', '/api/dead-letters/replay', body);
