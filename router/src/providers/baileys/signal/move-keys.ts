@@ -79,7 +79,10 @@ export async function moveSenderKeys(
   const found = await keys.get('sender-key', [source, target]);
   const moving = senderKeysOf(found[source]);
   const kept = found[target] ? senderKeysOf(found[target]) : [];
-  if (!moving || !kept || !(await isSameDevice(keys, from, to, isNewAddress))) return;
+  if (!moving || !kept) return;
+  const identities = await identitiesOf(keys, await recordsOf(keys, [from, to]), [from, to]);
+  const isUnknown = !identities[to] || identities[to].proven.size + identities[to].claimed.size === 0;
+  if (isUnknown ? !isNewAddress : !isSameDevice(identities[from], identities[to])) return;
   const merged = new Map(moving.map((state) => [state.senderKeyId, state]));
   for (const state of kept) {
     const other = merged.get(state.senderKeyId);
@@ -88,6 +91,8 @@ export async function moveSenderKeys(
   }
   const text = JSON.stringify([...merged.values()].slice(-MAX_SENDER_KEYS));
   await keys.set({ 'sender-key': { [target]: Buffer.from(text), [source]: null } });
+  // Whose keys these are, for the way back.
+  if (isUnknown) await copyIdentity(keys, from, to);
 }
 
 /**
@@ -153,12 +158,8 @@ function mayMove(session: StoredSession, at: Identities | undefined, isNewAddres
   return isNewAddress && (at.claimed.size === 0 || at.claimed.has(identity));
 }
 
-async function isSameDevice(keys: Keys, from: string, to: string, isNewAddress: boolean): Promise<boolean> {
-  const records = await recordsOf(keys, [from, to]);
-  const identities = await identitiesOf(keys, records, [from, to]);
-  const at = identities[to];
-  if (!at || at.proven.size + at.claimed.size === 0) return isNewAddress;
-  return [...(identities[from]?.proven ?? [])].some((identity) => at.proven.has(identity));
+function isSameDevice(one: Identities | undefined, other: Identities | undefined): boolean {
+  return [...(one?.proven ?? [])].some((identity) => other?.proven.has(identity));
 }
 
 /** libsignal encrypts with the open session of a record; closed ones decrypt what is in transit. */

@@ -414,12 +414,18 @@ describe("a member's key of a group under the other address", () => {
     },
   );
 
-  it('decrypts after a group of LIDs has changed to numbers', async () => {
+  it('decrypts after a group of LIDs has changed to numbers, and back', async () => {
     const account = await openAccount();
     const keys = await withKey(account, { from: ANA.lid, pair: ANA.pair });
-    const message = await keys.encrypt(GROUP, { conversation: 'after' });
-    await account.readGroup({ from: ANA.pn, pair: ANA.pair }, message);
-    await expect(account.readGroup({ from: ANA.lid, pair: ANA.pair }, message)).rejects.toThrow();
+    for (const [from, other] of [
+      [ANA.pn, ANA.lid],
+      [ANA.lid, ANA.pn],
+      [ANA.pn, ANA.lid],
+    ] as const) {
+      const message = await keys.encrypt(GROUP, { conversation: 'after' });
+      await account.readGroup({ from, pair: ANA.pair }, message);
+      await expect(account.readGroup({ from: other, pair: ANA.pair }, message)).rejects.toThrow();
+    }
   });
 
   it('decrypts what is late after a key came under the new address', async () => {
