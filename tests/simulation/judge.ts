@@ -20,7 +20,7 @@ export type ViolationKind =
   | 'edit-lost'
   /** A reply with another picture than the one sent, or without it. */
   | 'wrong-file'
-  /** A message is a dead letter because processes ended, although they did not end because of it. */
+  /** A message is a dead letter because processes ended, although not it ended them, and fewer ended than it may survive. */
   | 'wrongly-suspected'
   /** A reply is dead although WhatsApp did not refuse it. */
   | 'given-up'
@@ -44,17 +44,24 @@ export interface Violation {
 /** What a person reads when the file of a message cannot be loaded. */
 const FILE_NOTICE = new MediaError('MEDIA_UNAVAILABLE', '').forPerson;
 
-/** Checks the promises after everything has settled. */
+/** A message or a reply during which so many processes ended may be a dead letter, whatever ended them (core/suspects.ts). */
+const MAX_ENDS = 3;
+
+/**
+ * Checks the promises after everything has settled.
+ * @param endsOf the processes that ended while a message or a reply was open, by `message#1` and `outbox#1`
+ */
 export function judge(
   whatsapp: Pick<SimWhatsApp, 'written' | 'seen' | 'refused' | 'members'>,
   database: Pick<SimDatabase, 'state'>,
   mediaServer: Pick<SimMediaServer, 'failedDownloads'>,
   poison: Poison | undefined,
+  endsOf: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
 ): Violation[] {
   const violations: Violation[] = [];
   const notices = noticesOf(whatsapp, database, mediaServer);
   for (const message of whatsapp.written) {
-    judgeMessage(message, whatsapp, database, { notices, poison }, violations);
+    judgeMessage(message, whatsapp, database, { notices, poison, endsOf }, violations);
   }
   for (const [reader, bubbles] of whatsapp.seen) {
     for (const chat of new Set(bubbles.map((bubble) => bubble.chat))) {
@@ -111,13 +118,22 @@ function judgeMessage(
   message: Written,
   whatsapp: Pick<SimWhatsApp, 'seen' | 'refused' | 'members'>,
   database: Pick<SimDatabase, 'state'>,
-  { notices, poison }: { notices: ReadonlyMap<string, string>; poison: Poison | undefined },
+  {
+    notices,
+    poison,
+    endsOf,
+  }: {
+    notices: ReadonlyMap<string, string>;
+    poison: Poison | undefined;
+    endsOf: ReadonlyMap<string, ReadonlySet<string>>;
+  },
   violations: Violation[],
 ): void {
   const { id, chat, text } = message;
   const { state } = database;
   const report = (kind: ViolationKind) => violations.push({ kind, chat, text, ids: idsOf(id, database) });
   if (message.retries > 0 && !message.wasDamaged) report('retry-requested');
+  const survives = (work: string) => (endsOf.get(work)?.size ?? 0) < MAX_ENDS;
   const isPoison = (at: Poison['at']) => poison?.at === at && poison.text === text;
   const isOf = (waMessageId: string) =>
     waMessageId === id || (isPoison('stanza') && waMessageId === `${id}:undecryptable`);
@@ -131,7 +147,9 @@ function judgeMessage(
     const original = [...state.messages.values()].find((each) => each.waMessageId === message.editOf);
     if (original && original.id < row.id && original.kind !== 'undecryptable') report('edit-lost');
   }
-  if (row.reason === 'PROCESS_ENDED' && !isPoison('answer')) report('wrongly-suspected');
+  if (row.reason === 'PROCESS_ENDED' && !isPoison('answer') && survives(`message#${row.id}`)) {
+    report('wrongly-suspected');
+  }
   const replies = [...state.outbox.values()].filter((reply) => reply.messageId === String(row.id));
   if (replies.length === 0) {
     const letter = state.deadLetters.some((dead) => dead.messageId === String(row.id));
@@ -147,7 +165,7 @@ function judgeMessage(
       const isSuspected = state.deadLetters.some(
         (dead) => dead.outboxId === reply.id && dead.reason === 'process-ended',
       );
-      if (isSuspected && !isPoison('reply')) report('wrongly-suspected');
+      if (isSuspected && !isPoison('reply') && survives(`outbox#${reply.id}`)) report('wrongly-suspected');
       if (!isSuspected && !whatsapp.refused.has(reply.waMessageId) && !reply.media) report('given-up');
       continue;
     }

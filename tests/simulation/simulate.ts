@@ -128,6 +128,8 @@ class World {
   readonly #nodes = new Map<string, SimNode>();
   readonly #sockets = new Set<SimConnection>();
   readonly #violations: Violation[] = [];
+  /** The processes that ended, or looked dead, while a message or a reply was open: by `message#1` and `outbox#1`. */
+  readonly #endsOf = new Map<string, Set<string>>();
   readonly #isTakeOver: boolean;
   readonly #faultsMs: number;
   readonly #damagedShare: number;
@@ -261,6 +263,7 @@ class World {
     if (!this.#nodeOf(process)) return;
     this.#crashes += 1;
     this.#logWorld(`${process.name} is killed`);
+    this.#countEnd(process);
     this.#end(process);
   }
 
@@ -293,6 +296,17 @@ class World {
     this.#time.after(downMs, () => {
       if (this.#nodes.get(nodeId)?.process === process) this.#start(nodeId);
     });
+  }
+
+  #countEnd(process: SimProcess): void {
+    const { messages, outbox } = this.#database.state;
+    const open = [
+      ...[...messages.values()].filter(({ state }) => state === 'received').map(({ id }) => `message#${id}`),
+      ...[...outbox.values()].filter(({ state }) => state === 'sending').map(({ id }) => `outbox#${id}`),
+    ];
+    for (const work of open) {
+      this.#endsOf.set(work, (this.#endsOf.get(work) ?? new Set()).add(process.name));
+    }
   }
 
   /** The node that a process runs; undefined when the process is dead. */
@@ -399,6 +413,7 @@ class World {
   #pause(process: SimProcess, forMs: number): void {
     if (process.isPaused || process.isDead) return;
     this.#logWorld(`${process.name} is paused for ${Math.round(forMs)} ms`);
+    this.#countEnd(process);
     process.pause();
     this.#time.after(forMs, () => this.#resume(process));
   }
@@ -542,7 +557,7 @@ class World {
   #report(): SimulationReport {
     const violations = [...this.#violations];
     for (const { whatsapp } of this.#accounts.values())
-      violations.push(...judge(whatsapp, this.#database, this.#mediaServer, this.#poison));
+      violations.push(...judge(whatsapp, this.#database, this.#mediaServer, this.#poison, this.#endsOf));
     const log = this.#log;
     return {
       seed: this.#seed,

@@ -37,7 +37,8 @@ interface SuspectsDeps {
  *
  * Nothing is counted for the first beginning, so a message costs no statement more: claims and states say what began. A
  * stop releases claims and leases, so it counts nothing. A node that looked dead to others counts as ended. Innocent work
- * ends as a dead letter only if processes end in its first beginning, in its second, and in the moment in which it runs alone.
+ * ends as a dead letter only if processes end in its first beginning, in its second, and in the moment in which it runs alone,
+ * such as by a stanza that ends each process and is not given up yet.
  */
 export class Suspects {
   readonly #deps: SuspectsDeps;
