@@ -126,11 +126,11 @@ it('a reply over which wa2ai hangs becomes a dead letter after three processes, 
   expect(again).toEqual([{ state: 'queued', suspicion: 0, runs_alone: false }]);
 });
 
-it('a decrypted message over which wa2ai hangs is recorded as undecryptable after three processes', {
+it('a decrypted message over which wa2ai hangs is recorded as undecryptable after four processes', {
   timeout: 120_000,
 }, async () => {
   const { postgres, rows, start, hang } = await setup();
-  for (const texts of [['journal:unstorable', 'journal:hello'], ['journal:'], ['journal:']]) {
+  for (const texts of [['journal:unstorable', 'journal:hello'], ['journal:'], ['journal:'], ['journal:']]) {
     const work = await hang(...texts);
     const [entry] = await postgres.query<{ id: string }>(
       sql`SELECT wa_message_id AS id FROM journal ORDER BY stanza_order LIMIT 1`,

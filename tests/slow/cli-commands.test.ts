@@ -262,6 +262,9 @@ describe('an operator with wa2ai alone', () => {
     const hasNode = async () => (await runWa2ai(['accounts', 'restart', 'second'], { env })).code;
     await expect.poll(hasNode).toBe(0);
     await json('accounts', 'restart', 'second');
+    await writeFile(join(folder, 'proxy-url'), 'socks5://ana:secret@127.0.0.1:9\n');
+    await json('accounts', 'proxy', 'second', join(folder, 'proxy-url'));
+    await json('accounts', 'proxy', 'second', '--remove');
     await json('accounts', 'logout', 'second');
     await json('accounts', 'remove', 'second');
     expect((await json('accounts', 'list')).data.length).toBeGreaterThan(0);

@@ -10,6 +10,7 @@ import { codeBlocksOf, documents } from '../support/documents.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { TestBed } from '../support/test-bed.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
 
 function blocksOf(wanted: 'sh' | 'bash') {
   return documents().flatMap(({ path, text }) =>
@@ -72,6 +73,7 @@ const NOT_HERE: Record<string, string> = {
   'openssl rand -base64 24 > passphrase': 'tests/slow/backup.test.ts backs up and restores',
   'wa2ai restore wa2ai-2026-11-23.backup --passphrase-file passphrase':
     'tests/slow/backup.test.ts backs up and restores',
+  'wa2ai accounts proxy sales proxy-url': 'tests/slow/cli-commands.test.ts sets and removes a proxy',
   'npm run demo': 'tests/slow/demo.test.ts runs it',
   'npm run demo -- --keep': 'tests/slow/demo.test.ts runs it and types messages',
   'npm run build': 'it downloads every package; the image, which tests/docker runs, is built in the same way',
@@ -108,6 +110,7 @@ const firstCommandOf = (code: string) => code.split('\n')[0]?.replace(/ +#.*/, '
 const PERSON = '5493777239922';
 
 let bed: TestBed;
+let person: Person;
 let folder: string;
 /** Addresses in the documentation, and the addresses used here. */
 let places: Array<[written: RegExp, here: string]>;
@@ -120,6 +123,7 @@ beforeAll(async () => {
   closers.push(() => rmSync(folder, { recursive: true }));
   bed = await TestBed.startPaired();
   closers.push(() => bed.close());
+  person = bed.person({ phone: PERSON });
   const adk = await MockAgent.start({ appName: 'my_sample_agent' });
   closers.push(() => adk.stop());
   const abi = await startAbiMockAgent();
@@ -254,7 +258,6 @@ describe('the commands in the documentation', () => {
   });
 
   it('result in a reply in the chat', async () => {
-    const person = bed.person({ phone: PERSON });
     await person.say('hello', { to: bed.phone });
     expect((await person.nextReply()).text).toBe('Echo: hello');
   });

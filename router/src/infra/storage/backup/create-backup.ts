@@ -4,6 +4,7 @@ import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import type pg from 'pg';
 import { packageVersion } from '../../../config/package-version.ts';
@@ -16,10 +17,14 @@ import { PLAIN } from '../encryption/secret-cipher.ts';
 import { migrationNames } from '../upkeep/migrations.ts';
 import { dumpAgentData, type LeftOut } from './agent-data.ts';
 import { BackupError } from './backup-errors.ts';
+import { TASKS_SCHEMA } from './backup-tables.ts';
 import { beginSnapshot, dumpDatabase, type TableSummary } from './dump-database.ts';
 import { openSource } from './open-source.ts';
 import { type BackupRecord, encodeRecords, type Manifest } from './records.ts';
 import { sealed } from './sealed-file.ts';
+
+/** The tables of durable tasks are complete when nothing changed them for so long. */
+const SETTLED_MS = 1_000;
 
 export interface CreateBackupOptions {
   /** Where the database, the data key and the files are. */
@@ -115,6 +120,7 @@ async function manifestOf(client: pg.Client, options: CreateBackupOptions): Prom
       'The database has no tables of wa2ai: there is nothing to back up.',
     );
   }
+  await untilTaskTablesSettled(client);
   await beginSnapshot(client);
   const { rows: migrations } = await client.query<{ name: string; sha256: string }>(
     `SELECT migration_name AS name, checksum AS sha256 FROM _prisma_migrations
@@ -139,6 +145,30 @@ async function manifestOf(client: pg.Client, options: CreateBackupOptions): Prom
     dataKeys: await dataKeysText(client, config),
     settings,
   };
+}
+
+/**
+ * The service makes the tables of durable tasks with the first task, in many steps that each commit. A snapshot between two
+ * of them has tables that a restore does not know. Resolves when no step was done for a second.
+ */
+async function untilTaskTablesSettled(client: pg.Client): Promise<void> {
+  const version = async () => {
+    const { rows: found } = await client.query<{ has: boolean; isBegun: boolean }>(
+      `SELECT to_regclass('${TASKS_SCHEMA}.dbos_migrations') IS NOT NULL AS has,
+         to_regnamespace('${TASKS_SCHEMA}') IS NOT NULL AS "isBegun"`,
+    );
+    if (!found[0]?.has) return found[0]?.isBegun ? '' : undefined;
+    const { rows } = await client.query<{ version: string }>(
+      `SELECT version::text FROM ${TASKS_SCHEMA}.dbos_migrations`,
+    );
+    return rows[0]?.version ?? '';
+  };
+  for (let before = await version(); before !== undefined; ) {
+    await setTimeout(SETTLED_MS);
+    const now = await version();
+    if (now === before) return;
+    before = now;
+  }
 }
 
 /** The text of the key file, when values may be encrypted with one of its keys. */

@@ -42,8 +42,11 @@ const REPLAY_BELOW = 200;
 /** Maximum of stanzas whose keys are loaded in advance; the keys of more would evict each other from the cache. */
 const MAX_WARMING = 200;
 const MAX_PEOPLE = 10_000;
-/** Processes that end while a journal entry is handled, before it is not handled any more. */
-const MAX_ENDS = 3;
+/**
+ * Processes that end while a journal entry is handled, before it is not handled any more: the first, which all entries count,
+ * and three while it is handled alone.
+ */
+const MAX_ENDS = 4;
 /** Maximum of retry requests that wait to be sent. */
 const MAX_RETRIES_WAITING = 20;
 

@@ -487,7 +487,7 @@ describe('the journal of an earlier process', () => {
     });
   });
 
-  it('handles rows one at a time during which a process ended, and records one that ended three as undecryptable', async () => {
+  it('handles rows one at a time during which a process ended, and records one that ended four as undecryptable', async () => {
     const busy = new Set<string>();
     const receive = async ({ text }: InboundMessage) => {
       busy.add(text);
@@ -502,7 +502,7 @@ describe('the journal of an earlier process', () => {
     }
     await expect.poll(() => busy.size).toBe(3);
     const { journal } = first;
-    for (const ends of [1, 2]) {
+    for (const ends of [1, 2, 3]) {
       busy.clear();
       journal.countEnd('main');
       await setup({ journal, receive });
