@@ -259,6 +259,7 @@ describe('the commands in the documentation', () => {
 
   it('result in a reply in the chat', async () => {
     await person.say('hello', { to: bed.phone });
+    expect((await person.nextReply()).text).toBe('Your order is on its way.');
     expect((await person.nextReply()).text).toBe('Echo: hello');
   });
 });
