@@ -19,7 +19,7 @@ export function allPolicies(chats: readonly Chat[], stream: 'off' | 'edit'): Con
   );
   return {
     access: { people: 'approved', list },
-    group: { answer: 'mention', patterns: ['says \\d+$'] },
+    group: { answer: 'mention', patterns: ['says \\d+(, mistaken)?$'] },
     pace: { debounceMs: 300, maxWaitMs: 2_000, busy: 'merge' },
     session: { idleMinutes: 60, dailyAt: '04:00' },
     quota: { messages: 1_000_000, perMinutes: 60 },
