@@ -1,4 +1,4 @@
-// A node whose main thread is busy for ever over some texts, with the production watchdog: a program of its own, because a process
+// A node whose main thread is blocked without end by some texts, with the production watchdog: a separate program, because a process
 // that hangs ends. `node hanging-node.js DATABASE_URL [TEXT ...]`: each text is a message of another person. Over `poison` it hangs
 // when the agent answers, over `unsendable` when the reply is sent. A text after `journal:` was decrypted and is not in
 // the inbox; over `unstorable` it hangs when that is stored. All its times run 20 times as fast.
