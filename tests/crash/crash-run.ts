@@ -33,7 +33,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
   const report = await runTrial(options, async (trial) => {
     reached = await killRepeatedly(options, trial);
   });
-  const kills = report.runs.filter((run) => run.end !== 'as asked').length;
+  const kills = report.runs.filter(({ end }) => end !== 'as asked' && end !== 'late').length;
   const unreached =
     kills < KILLS_FOR_ALL_POINTS ? [] : [...reached].filter(([, n]) => n === 0).map(([point]) => point);
   return { ...report, kills, reached, unreached, isPassed: report.check.isPassed && unreached.length === 0 };
@@ -54,6 +54,8 @@ async function killRepeatedly(
     const run = await runs.run(plan, conversations);
     kill.ended(plan, run.end === 'fault');
     onRun?.(run, conversations);
+    // it waits for turns that run alone
+    if (run.end === 'late') await runs.untilAllAnswered(conversations);
   }
   return kill.reached();
 }

@@ -1,7 +1,8 @@
 import type { Nodes } from '../support/nodes.ts';
 import { type Pauses, pausesOf } from './pauses.ts';
 import type { RunSettings } from './process-runs.ts';
-import { STUCK_AFTER_MS, type Trial } from './trial.ts';
+import { STUCK_AFTER_MS } from './process-runs.ts';
+import type { Trial } from './trial.ts';
 
 export interface DisturbNodesOptions {
   names: readonly string[];

@@ -12,12 +12,17 @@ import { type Chat, type ChatCounts, makeChats } from './chats.ts';
 import { checkTranscript, type TranscriptCheck } from './check-transcript.ts';
 import { Conversations } from './conversations.ts';
 import { traces, waits } from './message-trace.ts';
-import { LIKE_PROGRAMS, ONLY_NODE, type ProcessRun, ProcessRuns, type RunSettings } from './process-runs.ts';
+import {
+  LIKE_PROGRAMS,
+  ONLY_NODE,
+  type ProcessRun,
+  ProcessRuns,
+  type RunSettings,
+  STUCK_AFTER_MS,
+} from './process-runs.ts';
 import { SeededRandom } from './random.ts';
 import { SLOW_WRITER_CONFIG, startSlowWriter } from './slow-writer.ts';
 
-/** Without a reply for this long while the service runs, the run counts as stuck. */
-export const STUCK_AFTER_MS = 45_000;
 const AGENT_SWITCHES = ['--delay-ms', '10'];
 
 export interface TrialOptions {

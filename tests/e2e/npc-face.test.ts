@@ -58,7 +58,8 @@ describe('another agent that calls wa2ai as an NPC', () => {
 
   it('is the agent of a person whose route names it and a key, and trades with the operator', async () => {
     const ben = bed.person();
-    const made = await bed.service.api('POST', '/api/keys', { name: 'ben', scopes: ['tasks'] });
+    const limits = { perMinute: 1_000, perSecond: 1_000 };
+    const made = await bed.service.api('POST', '/api/keys', { name: 'ben', scopes: ['tasks'], limits });
     const { key } = made.body.data as { key: string };
     const config = { adk: undefined, npc: { apiKey: key } };
     await bed.service.addRoute(ben.phone, forwarder.through(bed.service.url), { config, priority: 10 });
