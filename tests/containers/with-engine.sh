@@ -17,13 +17,6 @@ here=$(dirname "$(realpath "$0")")
 if [ "${1:-}" != --inside ]; then
   kind=$1
   shift
-  packages='busybox-static iproute2 iptables curl debootstrap'
-  if [ "$kind" = docker ]; then packages+=' docker.io'; else packages+=' podman crun catatonit nftables'; fi
-  # shellcheck disable=SC2086
-  if ! dpkg -s $packages >/dev/null 2>&1; then
-    apt-get -qq -o DPkg::Lock::Timeout=300 update
-    DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $packages >/dev/null
-  fi
   # a short path: the name of a unix socket has at most 107 bytes
   work=$(mktemp -d /tmp/engine.XXXXXX)
   chmod 755 "$work"
@@ -38,6 +31,16 @@ if [ "${1:-}" != --inside ]; then
   trap clean_up EXIT
   trap 'exit 143' INT TERM
   base=${BASE_ROOT:-$work/debian}
+  # one engine after the other installs packages and makes the Debian
+  exec 9>"$base.lock"
+  flock 9
+  packages='busybox-static iproute2 iptables curl debootstrap'
+  if [ "$kind" = docker ]; then packages+=' docker.io'; else packages+=' podman crun catatonit nftables'; fi
+  # shellcheck disable=SC2086
+  if ! dpkg -s $packages >/dev/null 2>&1; then
+    apt-get -qq -o DPkg::Lock::Timeout=300 update
+    DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $packages >/dev/null
+  fi
   if [ ! -e "$base/complete" ]; then
     rm -rf "$base"
     mkdir -p "$base"
@@ -49,6 +52,7 @@ if [ "${1:-}" != --inside ]; then
     rm -rf "$base"/root/usr/share/{doc,man,locale} "$base"/root/var/{cache/apt,lib/apt/lists}/*
     touch "$base/complete"
   fi
+  exec 9>&-
   mkdir "$work/context"
   node "$here/../../scripts/bundle-shell-runtime.mjs" "$work/context"
   # the packages of the example abi, for an npm that sees no network
