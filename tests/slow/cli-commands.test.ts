@@ -250,7 +250,7 @@ describe('an operator with wa2ai alone', () => {
     const doctor = await runWa2ai(['doctor'], { env, nowMs: Date.now() });
     expect([doctor.code, doctor.output]).toEqual([1, expect.stringMatching(/\(adk\): .*cannot be reached/)]);
     for (const { id, channelId } of (await json('routes', 'list')).data) {
-      if (channelId !== '*') await json('routes', 'remove', id);
+      if (channelId !== '*') await json('routes', 'remove', id, '--yes');
     }
     await json('dead-letters', 'replay', String(first?.id));
     await json('dead-letters', 'close', String(second?.id));
@@ -264,14 +264,14 @@ describe('an operator with wa2ai alone', () => {
     await json('accounts', 'restart', 'second');
     await writeFile(join(folder, 'proxy-url'), 'socks5://ana:secret@127.0.0.1:9\n');
     await json('accounts', 'proxy', 'second', join(folder, 'proxy-url'));
-    await json('accounts', 'proxy', 'second', '--remove');
-    await json('accounts', 'logout', 'second');
-    await json('accounts', 'remove', 'second');
+    await json('accounts', 'proxy', 'second', '--remove', '--yes');
+    await json('accounts', 'logout', 'second', '--yes');
+    await json('accounts', 'remove', 'second', '--yes');
     expect((await json('accounts', 'list')).data.length).toBeGreaterThan(0);
 
     await json('keys', 'add', 'ci', 'routes:read');
     const { data: keys } = await json('keys', 'list');
-    await json('keys', 'revoke', keys.find(({ name }: { name: string }) => name === 'ci').id);
+    await json('keys', 'revoke', keys.find(({ name }: { name: string }) => name === 'ci').id, '--yes');
 
     const hosted = { runtime: 'process', command: [process.execPath, AGENT] };
     await post('/api/agents', { id: 'helper', hosted });
@@ -310,7 +310,7 @@ describe('an operator with wa2ai alone', () => {
     expect((await json('backup', path)).path).toBe(path);
     expect((await runWa2ai(['backup', path], { env })).code).toBe(1);
     await json('restore', path, '--settings-to', join(folder, 'settings'));
-    const { code, errors } = await runWa2ai(['restore', path, '--replace'], { env });
+    const { code, errors } = await runWa2ai(['restore', path, '--replace', '--yes'], { env });
     expect([code, errors]).toEqual([1, expect.stringContaining('wa2ai runs on this database')]);
   });
 

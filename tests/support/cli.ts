@@ -1,16 +1,22 @@
 import type { CliHost } from '../../router/src/cli/cli.ts';
 import { runCli } from '../../router/src/cli/run-cli.ts';
 
-/** What surrounds a command line in a test: no terminal, and what it writes is kept. */
+/** What surrounds a command line in a test: no terminal unless a test names one, and what it writes is kept. */
 export function hostOf({
   env = {},
   nowMs = 0,
   signal = new AbortController().signal,
+  answer,
+  columns,
 }: {
   env?: Record<string, string>;
   nowMs?: number;
   /** Ends what follows something, as Ctrl-C does. */
   signal?: AbortSignal;
+  /** What the person types when asked; absent: nobody can be asked. */
+  answer?: string;
+  /** Width of a terminal; absent: no terminal. */
+  columns?: number;
 } = {}) {
   const written = { output: '', errors: '' };
   const host: CliHost = {
@@ -21,15 +27,22 @@ export function hostOf({
     writeError: (text) => {
       written.errors += text;
     },
-    isTerminal: false,
-    columns: undefined,
+    isTerminal: columns !== undefined,
+    columns,
     now: () => nowMs,
+    ask:
+      answer === undefined
+        ? undefined
+        : async (question) => {
+            written.errors += question;
+            return answer;
+          },
     untilInterrupted: () => signal,
   };
   return { host, written };
 }
 
-/** Runs the command line in this process, without a terminal. */
+/** Runs the command line in this process, as `hostOf` says. */
 export async function runWa2ai(args: readonly string[], options: Parameters<typeof hostOf>[0] = {}) {
   const { host, written } = hostOf(options);
   const code = await runCli(args, host);

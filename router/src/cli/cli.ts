@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { EXIT } from './exit-code.ts';
+import { CliError, CliUsageError, EXIT } from './exit-code.ts';
 import { Colours } from './output/colours.ts';
 import { Api } from './service/api.ts';
 import { type TargetOptions, targetOf } from './service/target.ts';
@@ -17,6 +17,8 @@ export interface CliHost {
   columns: number | undefined;
   /** Epoch milliseconds. */
   now(): number;
+  /** Asks the person for one line; undefined: standard input is not a terminal, so that nobody can answer. */
+  ask: ((question: string) => Promise<string>) | undefined;
   /** Aborts when the person ends the program, by Ctrl-C. A command that asks for it ends then with success. */
   untilInterrupted(): AbortSignal;
 }
@@ -26,6 +28,7 @@ export interface CommonOptions extends TargetOptions {
   json?: boolean;
   limit?: string;
   cursor?: string;
+  yes?: boolean;
 }
 
 /** What commands use: the service, output for people and programs, and the exit code. */
@@ -67,6 +70,24 @@ export class Cli {
   async api(address?: string): Promise<Api> {
     const options = address === undefined ? this.#options : { ...this.#options, url: address };
     return new Api(await targetOf(options, this.host.env));
+  }
+
+  /**
+   * Asks before something is deleted or interrupted, unless the command has `--yes`.
+   * @param effect what will happen, as a sentence
+   * @param word what the person must type; undefined: `y`
+   * @throws {CliUsageError} nobody can answer and `--yes` is missing
+   * @throws {CliError} the person did not agree
+   */
+  async confirm(effect: string, word?: string): Promise<void> {
+    if (this.#options.yes) return;
+    const { ask } = this.host;
+    if (!ask) throw new CliUsageError(`${effect} Without a terminal nobody can be asked: add --yes`);
+    const answer = (
+      await ask(`${effect} ${word === undefined ? 'Continue? [y/N]' : `Type ${word} to continue:`} `)
+    ).trim();
+    const agrees = word === undefined ? /^(y|yes)$/i.test(answer) : answer === word;
+    if (!agrees) throw new CliError('Nothing was changed.');
   }
 
   /** Prints a result: with `--json` the value as one JSON document, else the text. */

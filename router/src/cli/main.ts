@@ -13,6 +13,20 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+/** Reads one line. Ctrl-C and the end of input are an empty answer. */
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    terminal.once('SIGINT', () => terminal.close());
+    terminal.once('close', () => resolve(''));
+    terminal.question(question, (answer) => {
+      resolve(answer);
+      terminal.close();
+    });
+  });
+}
+
 const { runCli } = await import('./run-cli.ts');
 process.exitCode = await runCli(args, {
   env: process.env,
@@ -21,6 +35,7 @@ process.exitCode = await runCli(args, {
   isTerminal: process.stdout.isTTY === true,
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   now: () => Date.now(),
+  ask: process.stdin.isTTY === true ? ask : undefined,
   untilInterrupted: () => {
     const ended = new AbortController();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort());

@@ -4,7 +4,7 @@ import { CliUsageError } from '../exit-code.ts';
 import { relativeTime } from '../output/times.ts';
 import { moodOf } from './account-text.ts';
 import { textOfFile } from './route-file.ts';
-import { change, part, showList, textOf } from './show-list.ts';
+import { asking, change, part, showList, textOf } from './show-list.ts';
 
 /** `wa2ai accounts`: WhatsApp accounts. */
 export function addAccounts(parent: Command, cli: Cli): void {
@@ -34,13 +34,15 @@ export function addAccounts(parent: Command, cli: Cli): void {
     .description('add an account; pair it next')
     .argument('<account>', 'a name such as sales')
     .action((accountId: string) => change(cli, 'POST', '/api/accounts', { accountId }));
-  accounts
-    .command('remove')
+  asking(accounts.command('remove'))
     .description('unlink an account and delete everything stored for it')
     .argument('<account>', 'id of the account')
-    .action((id: string) => change(cli, 'DELETE', `/api/accounts/${part(id)}`));
-  accounts
-    .command('proxy')
+    .action(async (id: string) => {
+      const effect = `Account "${id}" will be unlinked and deleted with its routes, chats and messages. It cannot be undone.`;
+      await cli.confirm(effect, id);
+      await change(cli, 'DELETE', `/api/accounts/${part(id)}`);
+    });
+  asking(accounts.command('proxy'))
     .description('connect an account through a proxy, or directly again')
     .argument('<account>', 'id of the account')
     .argument(
@@ -52,17 +54,20 @@ export function addAccounts(parent: Command, cli: Cli): void {
       if ((file === undefined) !== (remove === true)) {
         throw new CliUsageError('name either a file with the URL of the proxy, or --remove');
       }
+      if (remove) await cli.confirm(`Account "${id}" will connect from the address of this machine.`);
       const proxy = file === undefined ? null : { url: textOfFile(file).trim() };
       await change(cli, 'PUT', `/api/accounts/${part(id)}`, { proxy });
     });
-  for (const [verb, description] of [
-    ['restart', 'connect an account again, from any state'],
-    ['logout', 'unlink an account at WhatsApp and start pairing'],
-  ] as const) {
-    accounts
-      .command(verb)
-      .description(description)
-      .argument('<account>', 'id of the account')
-      .action((id: string) => change(cli, 'POST', `/api/accounts/${part(id)}/${verb}`));
-  }
+  accounts
+    .command('restart')
+    .description('connect an account again, from any state')
+    .argument('<account>', 'id of the account')
+    .action((id: string) => change(cli, 'POST', `/api/accounts/${part(id)}/restart`));
+  asking(accounts.command('logout'))
+    .description('unlink an account at WhatsApp and start pairing')
+    .argument('<account>', 'id of the account')
+    .action(async (id: string) => {
+      await cli.confirm(`Account "${id}" will be unlinked; nobody gets answers until it is paired again.`);
+      await change(cli, 'POST', `/api/accounts/${part(id)}/logout`);
+    });
 }

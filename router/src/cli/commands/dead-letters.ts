@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { CliUsageError } from '../exit-code.ts';
 import { relativeTime } from '../output/times.ts';
-import { change, paged, part, showList, textOf } from './show-list.ts';
+import { asking, change, paged, part, showList, textOf } from './show-list.ts';
 
 /** `wa2ai dead-letters`: messages and replies that were given up. */
 export function addDeadLetters(parent: Command, cli: Cli): void {
@@ -23,13 +23,13 @@ export function addDeadLetters(parent: Command, cli: Cli): void {
         },
       ),
     );
-  letters
-    .command('replay')
+  asking(letters.command('replay'))
     .description('work on a dead letter again, or on all of them with --all')
     .argument('[id]', 'id of the dead letter')
     .option('--all', 'every open dead letter')
-    .action((id: string | undefined, { all }: { all?: boolean }) => {
+    .action(async (id: string | undefined, { all }: { all?: boolean }) => {
       if ((id === undefined) === (all !== true)) throw new CliUsageError('name a dead letter, or --all');
+      if (all) await cli.confirm('Every open dead letter will be worked on; people may get late answers.');
       return id === undefined
         ? change(cli, 'POST', '/api/dead-letters/replay', {})
         : change(cli, 'POST', `/api/dead-letters/${part(id)}/replay`);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { relativeTime } from '../output/times.ts';
-import { change, part, showList, textOf } from './show-list.ts';
+import { asking, change, findNamed, part, showList, textOf } from './show-list.ts';
 
 interface NewKeyOptions {
   chat?: readonly string[];
@@ -36,20 +36,24 @@ export function addKeys(parent: Command, cli: Cli): void {
     .argument('<name>', 'what the key is for')
     .argument('<scopes...>', 'scopes such as routes:read')
     .option('--chat <chat...>', 'only these chats: phone numbers, JIDs or group ids')
-    .option('--route <route...>', 'only these routes, by id')
+    .option('--route <route...>', 'only these routes, by name or id')
     .option('--account <account...>', 'only these accounts')
     .option('--expires <time>', 'refuse the key from this time on, such as 2027-01-31T12:00:00Z')
     .action(async (name: string, scopes: readonly string[], only: NewKeyOptions) => {
       const { chat: chats, route: routes, account: accounts, expires: expiresAt } = only;
-      const body = { name, scopes, chats, routes, accounts, expiresAt };
+      const ids = routes?.map(async (route) => (await findNamed(cli, '/api/routes', route)).id);
+      const body = { name, scopes, chats, routes: ids && (await Promise.all(ids)), accounts, expiresAt };
       const answer = await (await cli.api()).call<{ data: { key: string } }>('POST', '/api/keys', { body });
       cli.show(answer, () => answer.data.key);
     });
-  keys
-    .command('revoke')
+  asking(keys.command('revoke'))
     .description('revoke a key')
-    .argument('<key>', 'id of the key')
-    .action((id: string) => change(cli, 'DELETE', `/api/keys/${part(id)}`));
+    .argument('<key>', 'its name, its id, or the start of its id')
+    .action(async (key: string) => {
+      const { id, name } = await findNamed(cli, '/api/keys', key);
+      await cli.confirm(`Key "${name}" (${id}) will be refused from now on. It cannot be undone.`);
+      await change(cli, 'DELETE', `/api/keys/${part(id)}`);
+    });
 }
 
 /** What a key is restricted to: `account default, chat 5493777239922`. */

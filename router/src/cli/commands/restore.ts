@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import type { RestoreCommand } from '../../infra/storage/backup/backup-commands.ts';
 import type { Cli } from '../cli.ts';
 import { backupDeps } from '../service/backup-deps.ts';
+import { asking } from './show-list.ts';
 
 /** `wa2ai restore`: works on the database itself, while no node runs. */
 export function addRestore(parent: Command, cli: Cli): void {
-  parent
-    .command('restore')
+  asking(parent.command('restore'))
     .description('restore a backup into the database of the settings')
     .argument('<file>', 'the backup')
     .option('--passphrase-file <path>', 'file with the passphrase; default: WA2AI_BACKUP_PASSPHRASE')
@@ -15,6 +15,11 @@ export function addRestore(parent: Command, cli: Cli): void {
     .option('--data-key-to <path>', 'only write the data key of the backup to a new file')
     .option('--settings-to <path>', 'only write the settings of the backup to a new file')
     .action(async (file: string, options: RestoreCommand) => {
+      if (options.replace && !options.drill) {
+        await cli.confirm(
+          'Everything in the database of the settings will be replaced. It cannot be undone.',
+        );
+      }
       const { runRestore } = await import('../../infra/storage/backup/backup-commands.ts');
       const { report, text } = await runRestore(file, options, await backupDeps(cli));
       cli.show(report, () => text);

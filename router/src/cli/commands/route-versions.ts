@@ -5,7 +5,7 @@ import { CliError, CliUsageError } from '../exit-code.ts';
 import { relativeTime } from '../output/times.ts';
 import { textOfFile } from './route-file.ts';
 import { changesText, type RouteChange } from './route-text.ts';
-import { paged, part, showList, textOf } from './show-list.ts';
+import { asking, paged, part, showList, textOf } from './show-list.ts';
 
 interface Changed {
   message: string;
@@ -31,14 +31,14 @@ export function addRouteVersions(routes: Command, cli: Cli): void {
       writeOrThrow(file, text);
       cli.show({ success: true, file }, () => `Routes written to ${file}.`);
     });
-  routes
-    .command('apply')
+  asking(routes.command('apply'))
     .description('make the routes as a file says, or with --dry-run say what would change')
     .argument('<file>', 'YAML or JSON as export writes it, or - for standard input')
     .option('--dry-run', 'change nothing')
     .option('--prune', 'delete routes that the file does not have')
     .action(async (file: string, { dryRun, prune }: { dryRun?: boolean; prune?: boolean }) => {
       const query = { ...(dryRun && { dryRun }), ...(prune && { prune }) };
+      if (prune && !dryRun) await cli.confirm('Routes that the file does not have will be deleted.');
       const text = { type: 'application/yaml', content: textOfFile(file) };
       const answer = await (await cli.api()).call<Changed>('POST', '/api/routes/apply', { query, text });
       show(cli, answer);
@@ -68,13 +68,16 @@ export function addRouteVersions(routes: Command, cli: Cli): void {
         },
       );
     });
-  routes
-    .command('rollback')
+  asking(routes.command('rollback'))
     .description('restore the routes of a version, or with --dry-run say what would change')
     .argument('<version>', 'number of the version; 0: before the first one')
     .option('--dry-run', 'change nothing')
     .action(async (version: string, { dryRun }: { dryRun?: boolean }) => {
       if (!/^\d{1,9}$/.test(version)) throw new CliUsageError('the version must be a number');
+      if (!dryRun)
+        await cli.confirm(
+          `Routes added after version ${version} will be deleted, and changed ones replaced.`,
+        );
       const answer = await (await cli.api()).call<Changed>('POST', '/api/routes/rollback', {
         query: dryRun ? { dryRun } : {},
         body: { version: Number(version) },

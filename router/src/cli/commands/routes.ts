@@ -5,7 +5,9 @@ import { fields } from '../output/table.ts';
 import { bodyOfFile } from './route-file.ts';
 import { type Explanation, explanationText } from './route-text.ts';
 import { addRouteVersions } from './route-versions.ts';
-import { change, part, showList, showOne, textOf } from './show-list.ts';
+import { asking, change, findNamed, part, showList, showOne, textOf } from './show-list.ts';
+
+const ROUTE = 'its name, its id, or the start of its id';
 
 /** What the probe of a route found, as the API shows it. */
 interface Probe {
@@ -40,8 +42,8 @@ export function addRoutes(parent: Command, cli: Cli): void {
   routes
     .command('show')
     .description('show a route with all its settings')
-    .argument('<route>', 'id of the route')
-    .action((id: string) => showOne(cli, `/api/routes/${part(id)}`));
+    .argument('<route>', ROUTE)
+    .action(async (route: string) => showOne(cli, await pathOf(route)));
   routes
     .command('add')
     .description('add a route from a file with JSON or YAML, or - for standard input')
@@ -50,24 +52,28 @@ export function addRoutes(parent: Command, cli: Cli): void {
   routes
     .command('edit')
     .description('change fields of a route from a file with JSON or YAML, or - for standard input')
-    .argument('<route>', 'id of the route')
+    .argument('<route>', ROUTE)
     .argument('<file>', 'the body of PATCH /api/routes/ID')
-    .action(async (id: string, file: string) =>
-      change(cli, 'PATCH', `/api/routes/${part(id)}`, await bodyOfFile(file)),
-    );
-  routes
-    .command('remove')
+    .action(async (route: string, file: string) => {
+      const body = await bodyOfFile(file);
+      await change(cli, 'PATCH', await pathOf(route), body);
+    });
+  asking(routes.command('remove'))
     .description('remove a route')
-    .argument('<route>', 'id of the route')
-    .action((id: string) => change(cli, 'DELETE', `/api/routes/${part(id)}`));
+    .argument('<route>', ROUTE)
+    .action(async (route: string) => {
+      const { id, name } = await findNamed(cli, '/api/routes', route);
+      await cli.confirm(`Route "${name}" (${id}) will be deleted; wa2ai routes rollback restores it.`);
+      await change(cli, 'DELETE', `/api/routes/${part(id)}`);
+    });
   routes
     .command('test')
     .description('probe the agent of a route, or with --file of a route that is not stored')
-    .argument('[route]', 'id of the route')
+    .argument('[route]', ROUTE)
     .option('--file <file>', 'the body of POST /api/routes, or - for standard input')
-    .action(async (id: string | undefined, { file }: { file?: string }) => {
-      if ((id === undefined) === (file === undefined)) throw new CliUsageError('name a route, or --file');
-      const path = id === undefined ? '/api/routes/test' : `/api/routes/${part(id)}/test`;
+    .action(async (route: string | undefined, { file }: { file?: string }) => {
+      if ((route === undefined) === (file === undefined)) throw new CliUsageError('name a route, or --file');
+      const path = route === undefined ? '/api/routes/test' : `${await pathOf(route)}/test`;
       const request = file === undefined ? {} : { body: await bodyOfFile(file) };
       const answer = await (await cli.api()).call<{ data: Probe }>('POST', path, request);
       cli.show(answer, () => probeText(answer.data));
@@ -86,6 +92,10 @@ export function addRoutes(parent: Command, cli: Cli): void {
       cli.show(answer, () => explanationText(answer.data));
     });
   addRouteVersions(routes, cli);
+
+  async function pathOf(route: string): Promise<string> {
+    return `/api/routes/${part((await findNamed(cli, '/api/routes', route)).id)}`;
+  }
 }
 
 function probeText({ kind, isProbed, findings, about, milliseconds }: Probe): string {

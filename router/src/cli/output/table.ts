@@ -7,7 +7,8 @@ const GAP = 2;
 const MIN_WIDTH = 6;
 
 /**
- * Aligns rows under their headings. In a terminal the widest columns are cut until a row fits; elsewhere nothing is cut.
+ * Aligns rows under their headings. In a terminal the widest columns are cut until a row fits, but never the first one, by
+ * which other commands name the thing; elsewhere nothing is cut.
  * @param columns width of the terminal; undefined: no limit
  */
 export function table(
@@ -33,7 +34,7 @@ export function fields(pairs: ReadonlyArray<readonly [string, string | undefined
 function shrink(widths: number[], columns: number): void {
   const total = () => widths.reduce((sum, width) => sum + width, 0) + GAP * (widths.length - 1);
   while (total() > columns) {
-    const widest = widths.indexOf(Math.max(...widths));
+    const widest = widths.indexOf(Math.max(...widths.slice(1)), 1);
     const width = widths[widest] ?? 0;
     if (width <= MIN_WIDTH) return;
     widths[widest] = width - 1;

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aReceivedMessage } from '../../../doubles/fake-message-log.ts';
+import { serverOf } from '../../../support/abi.ts';
 import { runWa2ai } from '../../../support/cli.ts';
+import { CLI_TABLE } from '../../../support/cli-table.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 
 let api: HttpApi;
@@ -40,7 +42,7 @@ describe('the commands of wa2ai', () => {
 
   it.each([
     ['accounts', 'restart', 'nobody'],
-    ['accounts', 'remove', 'nobody'],
+    ['accounts', 'remove', 'nobody', '--yes'],
     ['pair', 'nobody'],
     ['routes', 'show', '9c8a9b1e-0000-4000-8000-000000000000'],
     ['chats', 'show', '404'],
@@ -48,7 +50,7 @@ describe('the commands of wa2ai', () => {
     ['exchanges', '404'],
     ['dead-letters', 'replay', '404'],
     ['dead-letters', 'close', '404'],
-    ['keys', 'revoke', 'none'],
+    ['keys', 'revoke', 'none', '--yes'],
     ['agents', 'show', 'none'],
   ])('end with 1 and a sentence when there is no such thing: %s %s %s', async (...args) => {
     const { code, output, errors } = await wa2ai(...args.filter((word) => word !== undefined));
@@ -64,7 +66,9 @@ describe('the commands of wa2ai', () => {
     expect(api.proxyUrls.get('default')).toBe('socks5://user:a-password@proxy.example:1080');
     expect((await wa2ai('accounts', 'proxy', 'default', file, '--remove')).code).toBe(2);
     expect((await wa2ai('accounts', 'proxy', 'default')).code).toBe(2);
-    expect((await wa2ai('accounts', 'proxy', 'default', '--remove')).output).toBe('Proxy removed.\n');
+    expect((await wa2ai('accounts', 'proxy', 'default', '--remove', '--yes')).output).toBe(
+      'Proxy removed.\n',
+    );
     expect(api.proxyUrls.size).toBe(0);
   });
 
@@ -123,7 +127,7 @@ describe('the commands of wa2ai', () => {
     expect((await wa2ai('routes', 'edit', route.id, file)).code).toBe(0);
     expect((await wa2ai('routes', 'list')).output).toMatch(/ shop +\* +http:\/\/localhost:8000/);
     expect((await wa2ai('routes', 'explain', '+5493777239922', 'hola')).output).toContain('Route "shop"');
-    expect((await wa2ai('routes', 'remove', route.id)).code).toBe(0);
+    expect((await wa2ai('routes', 'remove', route.id, '--yes')).code).toBe(0);
     expect((await wa2ai('routes', 'list')).output).toBe('There are none.\n');
   });
 
@@ -150,7 +154,7 @@ describe('the commands of wa2ai', () => {
     expect(output).toMatch(/^wa2ai_\S+\n$/);
     const [key] = JSON.parse((await wa2ai('keys', 'list', '--json')).output).data;
     expect((await wa2ai('keys', 'list')).output).not.toContain(output.trim());
-    expect((await wa2ai('keys', 'revoke', key.id)).code).toBe(0);
+    expect((await wa2ai('keys', 'revoke', key.id, '--yes')).code).toBe(0);
   });
 
   it('adds a key for some chats and accounts until a time, and lists what it is restricted to', async () => {
@@ -168,7 +172,7 @@ describe('the commands of wa2ai', () => {
   it('needs either a dead letter or --all for a replay', async () => {
     expect((await wa2ai('dead-letters', 'replay')).code).toBe(2);
     expect((await wa2ai('dead-letters', 'replay', '4', '--all')).code).toBe(2);
-    expect((await wa2ai('dead-letters', 'replay', '--all')).code).toBe(0);
+    expect((await wa2ai('dead-letters', 'replay', '--all', '--yes')).code).toBe(0);
   });
 
   it('pairs until the account is linked', async () => {
@@ -176,5 +180,104 @@ describe('the commands of wa2ai', () => {
     const pairing = wa2ai('pair');
     api.accounts.set({ state: 'restricted', phone: '5493777111111' });
     expect(await pairing).toMatchObject({ code: 0, output: expect.stringContaining('is linked') });
+  });
+});
+
+describe('wa2ai before it deletes something', () => {
+  /** A service that accepts everything, with the calls that it got. */
+  async function anyService() {
+    const calls: string[] = [];
+    const server = await serverOf((request, response) => {
+      calls.push(`${request.method} ${request.url}`);
+      const data = request.method === 'GET' ? [] : { findings: [], changes: [], trace: [], version: 1 };
+      const body = JSON.stringify({ success: true, message: 'Done.', data });
+      response.setHeader('content-type', 'application/json').end(body);
+    });
+    return { calls, url: server.url };
+  }
+
+  /** Commands of the table that wait for something, and those without the service. */
+  const others = [
+    'wa2ai pair',
+    'wa2ai simulate',
+    'wa2ai logs',
+    'wa2ai audit verify',
+    'wa2ai status',
+    'wa2ai open',
+  ];
+  const callers = Object.entries(CLI_TABLE).filter(
+    ([path, { isLocal }]) => !isLocal && !others.includes(path),
+  );
+
+  it.each(callers)('%s deletes nothing without a terminal and --yes', async (path, { args = [] }) => {
+    const { calls, url } = await anyService();
+    const words = [...path.split(' ').slice(1), ...args.filter((word) => word !== '--yes')];
+    const { code, errors } = await runWa2ai([...words, '--url', url]);
+    const isRefused = args.includes('--yes');
+    if (isRefused) expect([code, errors]).toEqual([2, expect.stringContaining('add --yes')]);
+    expect(calls.filter((call) => /^DELETE |logout|rollback|prune/.test(call))).toEqual([]);
+  });
+
+  it.each([
+    [['accounts', 'remove', 'shop'], 'shop'],
+    [['accounts', 'logout', 'shop'], 'y'],
+    [['accounts', 'proxy', 'shop', '--remove'], 'yes'],
+    [['routes', 'remove', 'support'], 'Y'],
+    [['routes', 'apply', 'tests/fixtures/route-change.json', '--prune'], 'y'],
+    [['routes', 'rollback', '7'], 'y'],
+    [['keys', 'revoke', 'k7Qd'], 'y'],
+    [['dead-letters', 'replay', '--all'], 'y'],
+  ])('asks a person in a terminal, and does it after the right answer only: %s', async (words, right) => {
+    const { calls, url } = await anyService();
+    const changes = () => calls.filter((call) => !call.startsWith('GET '));
+    for (const answer of ['', 'n', right === 'shop' ? 'y' : 'support']) {
+      const { code, output, errors } = await runWa2ai([...words, '--url', url], { answer });
+      expect([code, output, errors]).toEqual([
+        1,
+        '',
+        expect.stringMatching(/(\[y\/N\]|continue:) wa2ai: Nothing was changed\.\n$/),
+      ]);
+    }
+    expect((await runWa2ai([...words, '--url', url])).code).toBe(2);
+    expect(changes()).toEqual([]);
+    expect((await runWa2ai([...words, '--url', url], { answer: right })).code).toBe(0);
+    expect((await runWa2ai([...words, '--url', url, '--yes'])).code).toBe(0);
+    expect(changes()).toHaveLength(2);
+  });
+
+  it('asks before a restore replaces a database, not before a drill', async () => {
+    const restore = ['restore', '/nowhere/backup', '--replace'];
+    expect(await runWa2ai(restore)).toMatchObject({ code: 2, errors: expect.stringContaining('add --yes') });
+    expect((await runWa2ai(restore, { answer: 'n' })).errors).toContain('Nothing was changed.');
+  });
+});
+
+describe('a route in a terminal of 80 columns', () => {
+  it('is listed with a start of its id that other commands accept, as they do its name', async () => {
+    const file = join(folder, 'route.json');
+    const ids: string[] = [];
+    for (const name of ['VIP desk', 'Night shift', 'night shift']) {
+      const config = { echo: { prefix: 'Echo: ' } };
+      await writeFile(file, JSON.stringify({ name, channelId: '*', config }));
+      expect((await wa2ai('routes', 'add', file)).code).toBe(0);
+      ids.push((await api.routes.list()).at(-1)?.id ?? '');
+    }
+    const { output } = await runWa2ai(['routes', 'list', '--url', api.url], { columns: 80 });
+    const shown = output
+      .split('\n')
+      .slice(1, 4)
+      .map((line) => line.split(' ')[0] ?? '');
+    expect(shown.every((id) => !id.includes('…') && id.length < 36)).toBe(true);
+    for (const [index, start] of shown.entries()) {
+      expect(JSON.parse((await wa2ai('routes', 'show', start)).output).id).toBe(ids[index]);
+    }
+    expect(JSON.parse((await wa2ai('routes', 'show', 'vip DESK')).output).id).toBe(ids[0]);
+    const several = await wa2ai('routes', 'show', 'Night shift');
+    expect([several.code, several.errors]).toEqual([
+      1,
+      `wa2ai: Several are named "Night shift". Use an id: ${ids[1]}, ${ids[2]}.\n`,
+    ]);
+    expect((await wa2ai('routes', 'list')).output).toContain(ids[0]);
+    for (const id of ids) await wa2ai('routes', 'remove', id, '--yes');
   });
 });

@@ -101,7 +101,7 @@ describe('wa2ai routes export and apply', () => {
       'Nothing changes.\nRoutes applied. Version 2.\n',
     );
     await writeFile(file, 'routes: []');
-    expect((await wa2ai('routes', 'apply', file, '--prune', '--json')).code).toBe(0);
+    expect((await wa2ai('routes', 'apply', file, '--prune', '--yes', '--json')).code).toBe(0);
   });
 
   it('print to standard output, as JSON with --json', async () => {
@@ -138,15 +138,17 @@ describe('wa2ai routes history and rollback', () => {
       output: expect.stringContaining('Nothing was changed: a dry run.'),
     });
     expect((await api.routes.get(id))?.enabled).toBe(false);
-    expect((await wa2ai('routes', 'rollback', '1')).output).toContain('Version 1 restored. Version 3.');
+    expect((await wa2ai('routes', 'rollback', '1', '--yes')).output).toContain(
+      'Version 1 restored. Version 3.',
+    );
     expect(await api.routes.get(id)).toMatchObject({ enabled: true, name: 'support' });
     expect((await wa2ai('routes', 'history')).output).toContain('rollback to 1');
-    expect((await wa2ai('routes', 'rollback', '0')).output).toContain('- deleted support (*)');
+    expect((await wa2ai('routes', 'rollback', '0', '--yes')).output).toContain('- deleted support (*)');
   });
 
   it('end with 1 for a version that is not stored, and with 2 for what is no number', async () => {
     expect((await wa2ai('routes', 'history', '99')).code).toBe(1);
-    expect((await wa2ai('routes', 'rollback', '99')).code).toBe(1);
+    expect((await wa2ai('routes', 'rollback', '99', '--yes')).code).toBe(1);
     expect((await wa2ai('routes', 'rollback', 'last')).code).toBe(2);
   });
 });

@@ -21,6 +21,11 @@ describe('table', () => {
     expect(lines.every((line) => widthOf(line) <= 20)).toBe(true);
   });
 
+  it('never cuts the first column, by which other commands name the thing', () => {
+    const lines = table(['ID', 'TEXT'], [['i'.repeat(30), 'a'.repeat(100)]], 20).split('\n');
+    expect(lines[1]).toBe(`${'i'.repeat(30)}  aaaaa…`);
+  });
+
   it('cuts nothing when no terminal shows it', () => {
     expect(table(['TEXT'], [['a'.repeat(500)]], undefined)).toContain('a'.repeat(500));
   });
