@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { Wa2aiError } from '../../router/src/core/errors.ts';
 import { BUILT_IN } from '../../router/src/core/policies/conversation-fields.ts';
 import { filterEgress } from '../../router/src/core/policies/egress-filter.ts';
+import { withoutReasoning } from '../../router/src/core/policies/reasoning.ts';
 import { shapeReply } from '../../router/src/core/policies/reply.ts';
 import { growingMessages, paragraphMessages } from '../../router/src/core/policies/stream.ts';
 import { readModelAnswer } from '../../router/src/infra/agents/openai/openai-answer.ts';
-import { spokenText } from '../../router/src/infra/agents/openai/spoken-text.ts';
 import { resultResponse } from '../../router/src/infra/agents/shell/shell-text.ts';
 import { errorText } from '../../router/src/infra/agents/transport/error-text.ts';
 import { maskedText } from '../../router/src/infra/agents/transport/exchange-mask.ts';
@@ -34,7 +34,7 @@ const READERS: ReadonlyArray<[string, (text: string) => unknown]> = [
   ['an answer that is being written', (text) => paragraphMessages(text, shaping)],
   ['an answer that grows', (text) => growingMessages(text, shaping)],
   ['a recorded exchange', (text) => maskedText(JSON.stringify({ text }).slice(0, 65_536), [])],
-  ['the answer of a model', (text) => spokenText(text)],
+  ['the answer of a model', (text) => withoutReasoning(text)],
   ['the body of a model server', (text) => readModelAnswer('chat', text)],
   ['the output of a shell', (text) => resultResponse(text, undefined, 3_000)],
   ['the error page of an agent', (text) => errorText(text)],

@@ -1,3 +1,4 @@
+import { withoutReasoning } from './reasoning.ts';
 import { withoutStackTraces } from './stack-traces.ts';
 
 /** What was removed from a text, and how often. */
@@ -57,45 +58,14 @@ function replacing(pattern: RegExp, hints: readonly string[]): Rule['apply'] {
   };
 }
 
-const REASONING_MARK = /<(\/?)(think|thinking|reasoning)>/gi;
-
-/**
- * From each opening mark to its end, or to the end of the text; then all before the last end: a model whose template opens
- * the block sends only its end.
- */
-function withoutReasoning(text: string): { text: string; count: number } {
-  if (!text.includes('<')) return { text, count: 0 };
-  let kept = '';
-  let count = 0;
-  let at = 0;
-  let open: string | undefined;
-  for (const mark of text.matchAll(REASONING_MARK)) {
-    const isEnd = mark[1] === '/';
-    const name = mark[2]?.toLowerCase();
-    if (open === undefined && !isEnd) {
-      kept += text.slice(at, mark.index);
-      open = name;
-      count += 1;
-    } else if (isEnd && (open === undefined || open === name)) {
-      if (open === undefined) {
-        kept = '';
-        count += 1;
-      }
-      open = undefined;
-      at = mark.index + mark[0].length;
-      while (at < text.length && text.charAt(at).trim() === '') at += 1;
-    }
-  }
-  if (count === 0) return { text, count };
-  return { text: open === undefined ? kept + text.slice(at) : kept, count };
-}
-
 /** Words that may be joined by dots. */
 const JOINED = /[\w-]+(?:\.[\w-]+)*/g;
 const TOKEN_START =
   /^(?:sk|pk|rk|AKIA|ASIA|gh[opusr]_|github_pat_|glpat-|xox|AIza|eyJ|hf_|npm_|dop_v1_|SG$|ya29$)/;
 const TOKEN =
   /^(?:(?:sk|pk)-[\w-]{20,200}|(?:sk|rk)_(?:live|test)_\w{16,200}|(?:AKIA|ASIA)[0-9A-Z]{16}|gh[opusr]_\w{30,255}|github_pat_\w{30,255}|glpat-[\w-]{20,100}|xox[abeoprs]-[\w-]{10,200}|AIza[\w-]{35}|hf_\w{30,100}|npm_\w{36}|dop_v1_[a-f\d]{64})$/;
+/** What ordinary words begin with too, such as `sk-learn` and `xoxo-`. */
+const ORDINARY_START = /^(?:[sp]k-|xox)/;
 const MAX_TOKEN_CHARS = 300;
 
 /** The tokens that services give out, which show by their first letters what they are. */
@@ -124,7 +94,26 @@ function tokenWords(words: readonly string[], at: number): number {
   if (word.startsWith('eyJ')) return word.length >= 11 && second >= 8 && third >= 8 ? 3 : 0;
   if (word === 'SG') return second >= 16 && second <= 64 && third >= 16 && third <= 64 ? 3 : 0;
   if (word === 'ya29') return second >= 20 ? 2 : 0;
-  return word.length <= MAX_TOKEN_CHARS && TOKEN.test(word) ? 1 : 0;
+  return word.length <= MAX_TOKEN_CHARS && TOKEN.test(word) && (!ORDINARY_START.test(word) || isRandom(word))
+    ? 1
+    : 0;
+}
+
+/**
+ * Whether a value looks as a generator makes it, not as people join words and dates: at least 16 letters and digits in a row, of
+ * both; or letters and digits that change at least four times; or base64 with its `=`.
+ */
+function isRandom(value: string): boolean {
+  if (value.length < MIN_RANDOM_CHARS) return false;
+  if (value.endsWith('=')) return true;
+  const changes = value.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
+  return changes >= 4 || value.split(/[^A-Za-z\d]/).some((part) => isMixed(part));
+}
+
+const MIN_RANDOM_CHARS = 16;
+
+function isMixed(part: string): boolean {
+  return part.length >= MIN_RANDOM_CHARS && /\d/.test(part) && /[A-Za-z]/.test(part);
 }
 
 const MAX_NAME_CHARS = 80;
@@ -137,13 +126,16 @@ const LOWER_NAMES = ['key', 'secret', 'token'].flatMap((end) =>
 );
 
 const CREDENTIALS = /\b(?:Bearer|Basic)[ \t]{1,4}/gi;
+const AUTHORIZATION = /Authorization["']?[ \t]{0,4}[:=][ \t]{0,4}["']?$/i;
 const CREDENTIALS_VALUE = /[A-Za-z\d._~+/-]+={0,2}/y;
 
 function withoutCredentials(text: string): { text: string; count: number } {
   return cutting(text, CREDENTIALS, (start) => {
     const value = start[0].length + start.index;
     const end = endOf(CREDENTIALS_VALUE, text, value);
-    return end - value >= 16 ? { from: value, to: end } : undefined;
+    const isHeader = AUTHORIZATION.test(text.slice(Math.max(0, start.index - 24), start.index));
+    const isSecret = end - value >= 16 && (isHeader || isRandom(text.slice(value, end)));
+    return isSecret ? { from: value, to: end } : undefined;
   });
 }
 
@@ -176,7 +168,7 @@ function endOf(sticky: RegExp, text: string, from: number): number {
 }
 
 const PRIVATE_IP =
-  /(?:10(?:\.\d{1,3}){3}|127(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}|169\.254(?:\.\d{1,3}){2}|\[(?:::1|f[cd][\da-f]{2}:[\da-f:]*|fe80:[\da-f:]*)\])/iy;
+  /(?:(?:10|127)(?:\.(?:0|[1-9]\d{0,2})){3}|(?:192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254)(?:\.(?:0|[1-9]\d{0,2})){2}|\[(?:::1|f[cd][\da-f]{2}:[\da-f:]*|fe80:[\da-f:]*)\])/iy;
 const HOST_NAME = /[a-z\d-]+(?:\.[a-z\d-]+)*/iy;
 const INTERNAL_ENDS = ['.internal', '.local', '.lan', '.svc'];
 const PORT = /:\d{1,5}/y;
@@ -205,6 +197,8 @@ function privateUrlAt(start: RegExpExecArray, text: string): { from: number; to:
 /** Where a host may begin: not inside a word, a name or a number. */
 const HOST_START = /[\w.-]+|\[/g;
 const VERSION = 'version ';
+/** Also the number of a section or of a phone: without a port, and without a zero or a large number, it is no address. */
+const MANY_MEANINGS = /^10(?:\.[1-9]\d?){3}$/;
 const MORE_DIGITS = /[\w.]*\d/y;
 
 function privateHostAt(start: RegExpExecArray, text: string): { from: number; to: number } | undefined {
@@ -218,7 +212,8 @@ function privateHostAt(start: RegExpExecArray, text: string): { from: number; to
   if (withPort > host && isHostEnd(text, withPort) && (ip > from || isInternalName(text.slice(from, name)))) {
     return { from, to: withPort };
   }
-  return ip > from && isHostEnd(text, ip) ? { from, to: ip } : undefined;
+  const isAddress = ip > from && isHostEnd(text, ip) && !MANY_MEANINGS.test(text.slice(from, ip));
+  return isAddress ? { from, to: ip } : undefined;
 }
 
 function isHostEnd(text: string, at: number): boolean {
@@ -227,6 +222,9 @@ function isHostEnd(text: string, at: number): boolean {
 
 const PATH_START =
   /\/(?:home|Users|opt|root|app|workspace|usr\/src|usr\/local\/lib|usr\/lib|site-packages|node_modules|var\/task|srv|data)[\\/]|[A-Za-z]:\\(?:Users|Windows|Program Files|Program Files \(x86\))\\/g;
+/** Words of menus and addresses of pages too: only a file, a hidden folder or a line in it shows a path. */
+const ORDINARY_FOLDER = /^\/(?:app|data|workspace|root|srv)[\\/]/;
+const FILE_END = /[\\/]\.|\.\w{1,10}$/;
 /** The folders of one person or program are below these. */
 const PATH_OF_MANY = /^(?:\/(?:home|Users|opt)|[A-Za-z]:)/;
 const PATH_OWNER = /[^\s/\\"'`<>:]{1,100}/y;
@@ -240,10 +238,16 @@ function pathAt(start: RegExpExecArray, text: string): { from: number; to: numbe
   const folder = PATH_OF_MANY.test(start[0]) ? endOf(PATH_OWNER, text, begin) : begin - 1;
   if (folder === begin) return undefined;
   const end = endOf(PATH_REST, text, folder);
-  return end === folder ? undefined : { from: start.index, to: endOf(PATH_PLACE, text, end) };
+  const to = endOf(PATH_PLACE, text, end);
+  if (end === folder) return undefined;
+  const isOrdinary = ORDINARY_FOLDER.test(start[0]) && to === end && !FILE_END.test(text.slice(folder, end));
+  return isOrdinary ? undefined : { from: start.index, to };
 }
 
-/** `API_KEY=abc123def456`, `"client-secret": "abc123def456"`: a value of 12 characters or more with a digit. */
+/**
+ * `API_KEY=abc123def456`, `"client-secret": "abc123def456"`: a value of 12 characters or more with a digit. After a word and a
+ * colon, as people write them (`PASSWORD: see-room-204-at-10`), only one that looks generated.
+ */
 function withoutNamedSecrets(text: string): { text: string; count: number } {
   let kept = '';
   let count = 0;
@@ -251,7 +255,8 @@ function withoutNamedSecrets(text: string): { text: string; count: number } {
   /** Up to here, nothing has a digit. */
   let plainUntil = 0;
   for (const sign of text.matchAll(/[:=]/g)) {
-    if (sign.index < at || !isSecretName(text, sign.index)) continue;
+    const name = sign.index < at ? undefined : secretNameBefore(text, sign.index);
+    if (name === undefined) continue;
     let start = sign.index + 1;
     const maxStart = start + 4;
     while (start < maxStart && isBlank(text[start])) start += 1;
@@ -260,11 +265,13 @@ function withoutNamedSecrets(text: string): { text: string; count: number } {
     const end = wordEnd(text, start, VALUE_ENDS);
     if (end - start < 12) continue;
     const lastEnd = wordEnd(text, end, WORD_ENDS);
-    if (/\d/.test(text.slice(start, lastEnd))) {
+    const isSettings = sign[0] === '=' || /[_-]/.test(name) || text[start - 1] === '"';
+    const isSecret = isSettings ? /\d/.test(text.slice(start, lastEnd)) : isRandom(text.slice(start, end));
+    if (isSecret) {
       kept += text.slice(at, start) + REMOVED;
       count += 1;
       at = end;
-    } else plainUntil = lastEnd;
+    } else if (isSettings) plainUntil = lastEnd;
   }
   return count === 0 ? { text, count } : { text: kept + text.slice(at), count };
 }
@@ -282,8 +289,8 @@ function isBlank(character: string | undefined): boolean {
   return character === ' ' || character === '\t';
 }
 
-/** Whether the word before this place is the name of a secret. */
-function isSecretName(text: string, sign: number): boolean {
+/** The word before this place, when it is the name of a secret. */
+function secretNameBefore(text: string, sign: number): string | undefined {
   let end = sign;
   while (end > sign - 4 && isBlank(text[end - 1])) end -= 1;
   if (text[end - 1] === '"' || text[end - 1] === "'") end -= 1;
@@ -291,10 +298,11 @@ function isSecretName(text: string, sign: number): boolean {
   while (start > end - MAX_NAME_CHARS && /[\w-]/.test(text.charAt(start - 1))) start -= 1;
   const name = text.slice(start, end);
   const part = name.slice(name.lastIndexOf('-') + 1);
-  if (UPPER_NAME.test(part)) return UPPER_PART.test(part);
-  return LOWER_NAMES.some(
+  if (UPPER_NAME.test(part)) return UPPER_PART.test(part) ? name : undefined;
+  const isKnown = LOWER_NAMES.some(
     (known) => name.endsWith(known) && !/\w/.test(name.charAt(name.length - known.length - 1)),
   );
+  return isKnown ? name : undefined;
 }
 
 /**

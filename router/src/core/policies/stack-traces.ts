@@ -5,9 +5,19 @@ const GOROUTINE = /^goroutine \d+ \[[^\]]*\]:$/;
 const CALL = /^[ \t]+at /;
 const ERROR_LINE = /(?:Error|Exception)\b/;
 const MORE = /^[ \t]*(?:\.\.\. \d+ more$|Caused by: )/;
-/** `:12`, `:12:3` or `line 12`, in the last characters of a line. */
-const PLACE = /(?::\d{1,9}|line \d{1,9})$/;
-const PLACE_CHARS = 16;
+/** What a frame calls: one name, with the words that JavaScript puts around it. */
+const CALLEE = /^(?:async |new |get |set )?[^\s()]+(?: \[as [^\]\s]{1,100}\])? ?$/;
+/** Places without a line. */
+const NAMED_PLACES = new Set(['<anonymous>', 'native', 'native code', 'Native Method', 'Unknown Source']);
+/** The end of a place, in the last characters of a line: `:3:9` behind a name, `a.js:3`, `a.cs:line 3`, `B.java`, `index 0`. */
+const PLACES = [
+  /[\w>]:\d{1,9}:\d{1,9}$/,
+  /\.[A-Za-z]{1,8}:\d{1,9}$/,
+  /\.[A-Za-z]{1,8}:? ?line \d{1,9}$/,
+  /\w\.(?:java|kt|scala|groovy)$/,
+  /^index \d{1,9}$/,
+];
+const PLACE_CHARS = 32;
 
 /**
  * Removes stack traces of Python, JavaScript, Java, .NET and Go, with the line of their error. Reads each line once.
@@ -83,17 +93,27 @@ function filledEnd(lines: readonly string[], from: number): number {
   return at;
 }
 
-/** `    at run (file.js:3:9)`, `\tat com.a.B.c(B.java:12)`, `   at X.Y() in /a.cs:line 3`. */
+/** `    at run (file.js:3:9)`, `    at file.js:3:9`, `\tat com.a.B.c(B.java:12)`, `   at X.Y() in /a.cs:line 3`. */
 function isCall(line: string): boolean {
-  if (!CALL.test(line)) return false;
-  const shown = line.trimEnd();
-  if (PLACE.test(shown.slice(-PLACE_CHARS))) return true;
-  const start = line.indexOf('at ') + 3;
-  const open = Math.min(indexOrEnd(shown, ':', start), indexOrEnd(shown, '(', start));
-  return shown.endsWith(')') && open < shown.length - 1;
+  const start = CALL.exec(line)?.[0].length;
+  if (start === undefined) return false;
+  const shown = line.slice(start).trimEnd();
+  if (!shown.endsWith(')')) return isPlace(shown);
+  const open = shown.lastIndexOf('(');
+  const callee = shown.slice(0, open);
+  const place = shown.slice(open + 1, -1);
+  if (isPlace(place)) return true;
+  if (!CALLEE.test(callee)) return false;
+  return (
+    NAMED_PLACES.has(place) || (/[A-Za-z]\.[A-Za-z_<]/.test(callee.slice(-200)) && !callee.endsWith(' '))
+  );
 }
 
-function indexOrEnd(text: string, part: string, from: number): number {
-  const at = text.indexOf(part, from);
-  return at < 0 ? text.length : at;
+/** Where a call is: in a file or a module. A time such as 10:30, or 10:30:15, is none. */
+function isPlace(place: string): boolean {
+  return (
+    PLACES.some((end) => end.test(place.slice(-PLACE_CHARS))) &&
+    /[A-Za-z<]/.test(place) &&
+    !/ \d{1,2}:\d\d(?::\d\d)?$/.test(place)
+  );
 }

@@ -2,6 +2,7 @@ import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts'
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
 import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from '../../../core/errors.ts';
 import type { AgentResponse, IncomingMessage, MediaInfo } from '../../../core/models.ts';
+import { withoutReasoning } from '../../../core/policies/reasoning.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { withLimit } from '../../../core/time-limit.ts';
@@ -15,7 +16,6 @@ import { requestBody, shownBody, type TokenLimit } from './openai-request.ts';
 import { type OpenAiServer, openAiServer } from './openai-server.ts';
 import type { OpenAiSettings } from './openai-settings.ts';
 import { OpenAiStream } from './openai-stream.ts';
-import { spokenText } from './spoken-text.ts';
 
 /** Largest answer of a model, in bytes. */
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -264,7 +264,7 @@ function readAnswer(server: OpenAiServer, fetched: Fetched, context: ErrorContex
 /** @throws {AgentProtocolError} AGENT_NO_TEXT: the model stopped before it wrote anything for the person */
 function responseOf(answer: ModelAnswer, configured: string): AgentResponse {
   const { refusal, finishReason, tools, id, model = configured, usage } = answer;
-  const text = spokenText(answer.text);
+  const text = withoutReasoning(answer.text).text.trim();
   if (text === '' && !refusal) refuseSilence(answer);
   const isCut = finishReason === 'length' && text !== '';
   const response = text ? `${text}${isCut ? ' …' : ''}` : refusal;

@@ -9,7 +9,7 @@ export interface ReportedError {
   type?: string;
 }
 
-/** What the model wrote. `text` may contain reasoning (spoken-text.ts). */
+/** What the model wrote. `text` may contain reasoning (`withoutReasoning`). */
 export interface ModelAnswer {
   text: string;
   /** The model declined in these words; they are for the person. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { withoutReasoning } from '../../../core/policies/reasoning.ts';
 import { reportedErrorIn } from './openai-answer.ts';
 import type { OpenAiApi } from './openai-settings.ts';
-import { spokenText } from './spoken-text.ts';
 
 const END = '[DONE]';
 
@@ -128,7 +128,7 @@ export class OpenAiStream {
   #write(text: string): void {
     if (text === '') return;
     this.#text += text;
-    this.#onText(() => spokenText(this.#text));
+    this.#onText(() => withoutReasoning(this.#text).text.trim());
   }
 
   #end(whole: unknown): void {
