@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -18,9 +18,26 @@ describe('npm run migration', () => {
       await cp(join(repositoryRoot, name), join(copy, name), { recursive: true });
     }
     await symlink(join(repositoryRoot, 'node_modules'), join(copy, 'node_modules'));
+    await git('init', '--quiet');
+    await commit();
   });
 
   afterEach(() => rm(copy, { recursive: true, force: true }));
+
+  async function git(...args: string[]): Promise<void> {
+    await promisify(execFile)('git', args, { cwd: copy });
+  }
+
+  async function commit(): Promise<void> {
+    await git('add', 'prisma');
+    const author = ['-c', 'user.name=test', '-c', 'user.email=test@localhost', '-c', 'commit.gpgsign=false'];
+    await git(...author, 'commit', '--quiet', '--message', 'migrations');
+  }
+
+  async function addModel(name: string): Promise<void> {
+    const model = `model ${name} {\n  day String @id\n\n  @@map("${name.toLowerCase()}")\n}\n`;
+    await appendFile(join(copy, 'prisma', 'schema.prisma'), `\n${model}`);
+  }
 
   async function makeMigration(...name: string[]): Promise<string> {
     const script = join(copy, 'scripts', 'make-migration.mjs');
@@ -39,10 +56,11 @@ describe('npm run migration', () => {
     expect(await migrations()).toEqual(before);
   });
 
-  it('writes the changes as SQL that the database accepts, and stores the schema', async () => {
-    const schemaFile = join(copy, 'prisma', 'schema.prisma');
-    const schema = await readFile(schemaFile, 'utf8');
-    await writeFile(schemaFile, `${schema}\nmodel Holiday {\n  day String @id\n\n  @@map("holiday")\n}\n`);
+  it('writes the changes since the last commit with a migration as SQL that the database accepts', async () => {
+    await addModel('Holiday');
+    // a commit of the schema alone is a change to migrate too
+    await commit();
+    await addModel('Feast');
 
     expect(await makeMigration('Add', 'holidays!')).toMatch(/review it/);
 
@@ -54,11 +72,29 @@ describe('npm run migration', () => {
       expect(await applyMigrations(database.url, join(copy, 'prisma'))).toEqual([name]);
       await client.connect();
       await client.query(`INSERT INTO holiday (day) VALUES ('12-25')`);
+      await client.query(`INSERT INTO feast (day) VALUES ('12-26')`);
     } finally {
       await client.end();
       await database.drop();
     }
+    await commit();
     expect(await makeMigration('again')).toMatch(/has not changed/);
+  });
+
+  it('refuses while a migration is not committed, and outside of a clone', async () => {
+    await addModel('Holiday');
+    await makeMigration('first');
+    const written = await migrations();
+    await expect(makeMigration('second')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/not committed\. Commit them/),
+    });
+    await rm(join(copy, '.git'), { recursive: true });
+    await expect(makeMigration('second')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/in a clone of the repository/),
+    });
+    expect(await migrations()).toEqual(written);
   });
 
   it('requires a name', async () => {
