@@ -61,7 +61,7 @@ describe('lines that a person writes in a row', () => {
     await write(bo, 'uno', 'dos', '/status');
     expect(await bo.waitForReceived(2)).toMatchObject([
       { text: 'Echo: uno\ndos' },
-      { text: expect.stringContaining('conversación número 1') },
+      { text: 'Estoy aquí y respondo a tus mensajes.' },
     ]);
   });
 

@@ -50,6 +50,8 @@ const en = {
   attempts: 'Attempts',
   reason: 'Reason',
   error: 'Error',
+  limitHint:
+    'Requests ended at the time limit of the agent. If it needs longer, set “timeoutMs” in its part of the route, for example to {ms}.',
   steps: 'Steps',
   noSteps: 'No steps are stored.',
   exchanges: 'What was sent, and what came back',
@@ -115,6 +117,8 @@ const es: typeof en = {
   attempts: 'Intentos',
   reason: 'Motivo',
   error: 'Error',
+  limitHint:
+    'Hubo peticiones que llegaron al tiempo límite del agente. Si necesita más, ponga «timeoutMs» en su parte de la ruta, por ejemplo {ms}.',
   steps: 'Pasos',
   noSteps: 'No hay pasos guardados.',
   exchanges: 'Qué se envió y qué se recibió',

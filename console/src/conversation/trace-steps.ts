@@ -55,6 +55,18 @@ export function routeNameIn(trace: unknown, routeId: string): string | undefined
   return entries.flatMap((entry) => (entry.routeId === routeId ? (word(entry.name) ?? []) : []))[0];
 }
 
+/**
+ * A time limit for an agent of which attempts ended at the limit, in milliseconds; undefined when none did.
+ * @param agentMs how long all attempts took together
+ */
+export function suggestedLimitMs(trace: unknown, agentMs: number | undefined): number | undefined {
+  const attempts = traceSteps(trace).flatMap((step) => step.attempts);
+  const ended = attempts.filter(({ code }) => code === 'AGENT_TIMEOUT');
+  const longest = Math.max(...ended.map((attempt) => Number(attempt.agentMs)), agentMs ?? 0);
+  if (ended.length === 0 || !Number.isFinite(longest)) return undefined;
+  return Math.min(Math.ceil((longest * 2) / 10_000) * 10_000, 3_600_000);
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,7 +9,7 @@ import type { Chat, Message, Received, Sent } from './chat-types.ts';
 import { tickOf } from './conversation.ts';
 import { Exchanges } from './exchanges.tsx';
 import { kindKey, type TextKey, useText } from './texts.ts';
-import { routeNameIn, type TraceStep, traceSteps } from './trace-steps.ts';
+import { routeNameIn, suggestedLimitMs, type TraceStep, traceSteps } from './trace-steps.ts';
 
 /** What became of one message: the rules that were checked, the agent with its attempts, and the answers. */
 export function TurnTrace({
@@ -27,6 +27,7 @@ export function TurnTrace({
   );
   const totalMs = turn.finishedAt && Date.parse(turn.finishedAt) - Date.parse(turn.receivedAt);
   const steps = traceSteps(turn.trace);
+  const limitMs = suggestedLimitMs(turn.trace, turn.agentMs);
   return (
     <div class="turn-trace">
       <h3>{t('traceOf', { text: turn.text.slice(0, 60) || t(kindKey(turn.media?.kind ?? turn.kind)) })}</h3>
@@ -54,6 +55,7 @@ export function TurnTrace({
         />
         <Fact name={t('attempts')} value={String(turn.attempts)} />
       </dl>
+      {limitMs !== undefined && <p class="hint">{t('limitHint', { ms: limitMs })}</p>}
       <h4>{t('steps')}</h4>
       {steps.length === 0 ? <p class="hint">{t('noSteps')}</p> : <Steps steps={steps} />}
       {replies.length > 0 && (

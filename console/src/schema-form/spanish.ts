@@ -411,15 +411,16 @@ export const SPANISH_HINTS: Readonly<Record<string, string>> = {
     '`/help` muestra los comandos de wa2ai, después de los del agente. Por defecto: true.',
   '`/stop` ends the answer that is being made. Default: true.':
     '`/stop` termina la respuesta en curso. Por defecto: true.',
-  '`/status` shows the number of the session. Default: true.':
-    '`/status` muestra el número de la sesión. Por defecto: true.',
-  "Texts in the person's language, each at most once in ten minutes, where there would be silence.":
-    'Textos en el idioma de la persona, cada uno como mucho una vez en diez minutos, donde habría silencio.',
-  'Sent for a kind of message that the agent cannot take. A text replaces the built-in one. Default: true.':
-    'Se envía con un tipo de mensaje que el agente no admite. Un texto sustituye al incluido. Por defecto: true.',
-  'Sent when a turn has failed. Default: true.': 'Se envía cuando un turno ha fallado. Por defecto: true.',
-  'Sent when the answer takes longer than `slowAfterMs`. Default: true.':
-    'Se envía cuando la respuesta tarda más que `slowAfterMs`. Por defecto: true.',
+  '`/status` says that messages are answered, and since when. Default: true.':
+    '`/status` dice que los mensajes se responden, y desde cuándo. Por defecto: true.',
+  "Texts in the person's language where there would be silence.":
+    'Textos en el idioma de la persona donde habría silencio.',
+  'Sent for a kind of message that the agent cannot take, at most once in ten minutes. A text replaces the built-in one. Default: true.':
+    'Se envía con un tipo de mensaje que el agente no admite, como mucho una vez en diez minutos. Un texto sustituye al incluido. Por defecto: true.',
+  'Sent when a turn has failed, at most once in ten minutes. Default: true.':
+    'Se envía cuando un turno ha fallado, como mucho una vez en diez minutos. Por defecto: true.',
+  'Sent once for each question whose answer takes longer than `slowAfterMs`; while the agent cannot be reached, a built-in text says so instead. Default: true.':
+    'Se envía una vez por cada pregunta cuya respuesta tarda más que `slowAfterMs`; mientras no se puede llegar al agente, un texto incluido lo dice en su lugar. Por defecto: true.',
   'Default: 20000.': 'Por defecto: 20000.',
   'How many messages of one person are answered.': 'Cuántos mensajes de una persona se responden.',
   'Messages of one person in a chat that are answered in `perMinutes`. 0: no limit. Default: 0.':

@@ -2,6 +2,7 @@ import type { SpecialMessage } from './delivery/special-message.ts';
 import type { MessageCard } from './messages/message-card.ts';
 import type { ConversationSettings } from './policies/conversation-fields.ts';
 import type { MediaSettings } from './policies/media-fields.ts';
+import type { Language } from './policies/texts.ts';
 
 /** The kind of a received WhatsApp message. Media with a caption counts as `text`. */
 export type MessageKind =
@@ -91,6 +92,8 @@ export interface IncomingMessage {
   media?: MediaInfo;
   /** It came with a file that can be seen once only, of this kind, which wa2ai neither stores nor passes on. */
   viewOnce?: MediaKind;
+  /** In which people of the chat wrote last. Absent: their words did not say it. */
+  chatLanguage?: Language;
   /** Absent: the first session, that of the agent contract. */
   session?: Session;
   /** Messages of the chat since the last answer that the agent did not get, oldest first. */

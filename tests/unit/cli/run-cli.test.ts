@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { packageVersion } from '../../../router/src/config/package-version.ts';
 import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
+import { suggestedLimitMs } from '../../../router/src/infra/agents/agent-tools.ts';
 import { serverOf } from '../../support/abi.ts';
 import { runWa2ai } from '../../support/cli.ts';
 
@@ -122,5 +123,42 @@ describe('wa2ai agent', () => {
     expect(errors).toBe(
       `wa2ai: No agent answers at http://127.0.0.1:9. Start it, or name its kind with --kind ${kindNames.join('|')}.\n`,
     );
+  });
+});
+
+describe('wa2ai agent test with a slow agent', () => {
+  it('names a longer limit when the agent did not answer in time', async () => {
+    const agent = await serverOf((request, response) => {
+      if (request.url === '/list-apps') response.end('["greeter"]');
+    });
+    const { code, errors } = await wa2ai(
+      ...[
+        'agent',
+        'test',
+        agent.url,
+        '--kind',
+        'adk',
+        '--app',
+        'greeter',
+        '--message',
+        'x',
+        '--timeout',
+        '100',
+      ],
+    );
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringMatching(/Try --timeout 10000; a route needs such a `timeoutMs`\.\n$/),
+    ]);
+  });
+
+  it.each([
+    [19_000, false, undefined],
+    [21_000, false, 50_000],
+    [41_000, false, 90_000],
+    [30_000, true, 60_000],
+    [3_000_000, true, 3_600_000],
+  ])('an agent that needed %i ms, ended: %s, gets the limit %s', (neededMs, isEnded, expected) => {
+    expect(suggestedLimitMs(neededMs, 30_000, isEnded)).toBe(expected);
   });
 });

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
+import { AgentTimeoutError } from '../../core/errors.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { agentKinds } from '../../infra/agents/agent-kinds.ts';
 import {
   type AgentTools,
+  suggestedLimitMs,
   type ToolInput,
   ToolkitError,
   ToolUsageError,
@@ -26,9 +28,12 @@ wa2ai agent check URL    checks what wa2ai needs from it
 
 wa2ai agent COMMAND --help shows the options of each kind of agent.`;
 
+/** Of a route that sets no `timeoutMs`. */
+const DEFAULT_LIMIT_MS = 30_000;
+
 const COMMON_HELP = `  --kind ${kindNames}  protocol of the agent (default: detected)
   --json           the result as JSON
-  --timeout MS     longest wait for one answer (default 30000)`;
+  --timeout MS     longest wait for one answer (default ${DEFAULT_LIMIT_MS})`;
 
 const EXAMPLES: Record<Verb, string> = {
   test: `Example:
@@ -99,9 +104,26 @@ export async function runAgentTools(
   if (rest.length > 0) throw new ToolUsageError(`unexpected argument "${rest[0]}"`);
   const input = inputOf(url, values);
   const { tools } = await kindOf(input, values.kind);
-  const { report, text, isGood } = await tools[verb].run(input);
-  write(`${values.json ? JSON.stringify(report, null, 2) : text}\n`);
+  const startedMs = input.clock.monotonicMs();
+  const neededMs = () => Math.round(input.clock.monotonicMs() - startedMs);
+  const { report, text, isGood } = await tools[verb].run(input).catch((error: unknown) => {
+    const limitMs = error instanceof AgentTimeoutError && suggestedLimitMs(neededMs(), input.timeoutMs, true);
+    if (!limitMs) throw error;
+    throw new ToolkitError(`${error.message} Try --timeout ${limitMs}; a route needs such a \`timeoutMs\`.`, {
+      cause: error,
+    });
+  });
+  // The limit of a route that sets none.
+  const limitMs = verb === 'test' ? suggestedLimitMs(neededMs(), DEFAULT_LIMIT_MS, false) : undefined;
+  const shown = limitMs === undefined ? report : { ...report, suggestedTimeoutMs: limitMs };
+  const hint = limitMs === undefined ? '' : `\n\n${limitHint(neededMs(), limitMs)}`;
+  write(`${values.json ? JSON.stringify(shown, null, 2) : text + hint}\n`);
   return isGood ? EXIT.success : EXIT.failed;
+}
+
+function limitHint(neededMs: number, limitMs: number): string {
+  const [needed, limit] = [neededMs, DEFAULT_LIMIT_MS].map((ms) => Math.round(ms / 1_000));
+  return `The agent needed ${needed} s. wa2ai waits ${limit} s by default: set timeoutMs in the config of the agent to ${limitMs}.`;
 }
 
 function inputOf(url: string, { kind: _, json: _json, ...values }: Values): ToolInput {
@@ -112,7 +134,7 @@ function inputOf(url: string, { kind: _, json: _json, ...values }: Values): Tool
     const example = 'such as http://localhost:8000';
     throw new ToolUsageError(`the URL of the agent must begin with http:// or https://, ${example}`);
   }
-  const timeoutMs = Number(values.timeout ?? '30000');
+  const timeoutMs = Number(values.timeout ?? DEFAULT_LIMIT_MS);
   if (!Number.isInteger(timeoutMs) || timeoutMs < 1) {
     throw new ToolUsageError('--timeout must be in milliseconds');
   }

@@ -21,7 +21,7 @@ export interface MessageFacts {
   number?: string;
   /** `<digits>@lid`. */
   lid?: string;
-  /** By the person's words, else by the country of their number. */
+  /** By the person's words, else by earlier words of the chat, else by the country of their number. */
   language?: Language;
   /** The message that this one quotes. */
   quoted?: { text?: string; id?: string; name?: string };
@@ -39,7 +39,7 @@ export function factsOf(message: IncomingMessage): MessageFacts {
   const { quotedText, quotedFrom, mentions = [], media } = message;
   const number = phoneOf(message);
   const lid = message.fromLid ?? (message.from.endsWith('@lid') ? message.from : undefined);
-  const language = likelyLanguage(message.text, number);
+  const language = likelyLanguage(message.text, number, message.chatLanguage);
   return {
     messageId: message.id,
     time: message.timestamp.toISOString(),

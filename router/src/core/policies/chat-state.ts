@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LANGUAGES } from './texts.ts';
 
 const countedSchema = z.object({ startMs: z.number(), count: z.number(), isSaid: z.boolean().optional() });
 
@@ -13,6 +14,10 @@ const stateSchema = z.object({
   contextMs: z.number().optional(),
   /** Turns before this time do not count as an auto-reply loop: an operator resumed the chat then. */
   loopFromMs: z.number().optional(),
+  /** In which people wrote last, as far as their words said it. Another version of wa2ai may know more languages. */
+  language: z.enum(LANGUAGES).optional().catch(undefined),
+  /** A person's `/stop` ended a turn, and is not answered yet. */
+  isStopped: z.boolean().optional(),
   /** When the last message was stored that took such messages along to the agent. */
   contextTakenMs: z.number().optional(),
 });

@@ -17,8 +17,15 @@ export function commandIn(text: string): CommandName | undefined {
   return name !== undefined && Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
 }
 
-/** The lines of `/help` about the commands that are on. */
-export function commandHelp({ commands }: Pick<Conversation, 'commands'>, language: Language): string {
+/**
+ * The lines of `/help` about the commands that are on.
+ * @param title `helpAlso` where they follow the help of the agent
+ */
+export function commandHelp(
+  { commands }: Pick<Conversation, 'commands'>,
+  language: Language,
+  title: 'help' | 'helpAlso' = 'help',
+): string {
   const lines: Array<[boolean, string, Parameters<typeof textOf>[0]]> = [
     [commands.new, '/new', 'helpNew'],
     [commands.stop, '/stop', 'helpStop'],
@@ -28,5 +35,5 @@ export function commandHelp({ commands }: Pick<Conversation, 'commands'>, langua
   const shown = lines
     .filter(([isOn]) => isOn)
     .map(([, command, name]) => `- ${command}: ${textOf(name, language)}`);
-  return [textOf('help', language), ...shown].join('\n');
+  return [textOf(title, language), ...shown].join('\n');
 }

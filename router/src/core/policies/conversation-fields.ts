@@ -127,17 +127,19 @@ const noticesField = z
     unsupported: noticeText
       .optional()
       .describe(
-        'Sent for a kind of message that the agent cannot take. A text replaces the built-in one. Default: true.',
+        'Sent for a kind of message that the agent cannot take, at most once in ten minutes. A text replaces the built-in one. Default: true.',
       ),
-    failed: noticeText.optional().describe('Sent when a turn has failed. Default: true.'),
+    failed: noticeText
+      .optional()
+      .describe('Sent when a turn has failed, at most once in ten minutes. Default: true.'),
     slow: noticeText
       .optional()
-      .describe('Sent when the answer takes longer than `slowAfterMs`. Default: true.'),
+      .describe(
+        'Sent once for each question whose answer takes longer than `slowAfterMs`; while the agent cannot be reached, a built-in text says so instead. Default: true.',
+      ),
     slowAfterMs: z.int().min(1_000).max(3_600_000).optional().describe('Default: 20000.'),
   })
-  .describe(
-    "Texts in the person's language, each at most once in ten minutes, where there would be silence.",
-  );
+  .describe("Texts in the person's language where there would be silence.");
 
 const COMMANDS = { new: true, help: true, stop: true, status: true };
 
@@ -149,7 +151,10 @@ const commandsField = z
       .optional()
       .describe("`/help` lists wa2ai's commands, after those of the agent. Default: true."),
     stop: z.boolean().optional().describe('`/stop` ends the answer that is being made. Default: true.'),
-    status: z.boolean().optional().describe('`/status` shows the number of the session. Default: true.'),
+    status: z
+      .boolean()
+      .optional()
+      .describe('`/status` says that messages are answered, and since when. Default: true.'),
   })
   .describe(
     'Commands of a person that wa2ai answers itself, unless the agent has a command of the same name.',

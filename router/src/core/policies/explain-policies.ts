@@ -65,7 +65,7 @@ export async function explainPolicies(
     turn,
     route,
     conversation: conversationOf(route, await conversation()),
-    language: languageOf(message.text, phoneOf(turn.message)),
+    language: languageOf(message.text, phoneOf(turn.message), turn.chatState?.language),
     nowMs,
   };
   const lines: PolicyLine[] = [];

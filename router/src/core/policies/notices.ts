@@ -2,7 +2,7 @@ import type { ChatState } from './chat-state.ts';
 import type { Conversation } from './settings.ts';
 import { type Language, textOf } from './texts.ts';
 
-export type NoticeName = 'unsupported' | 'failed' | 'slow';
+export type NoticeName = 'unsupported' | 'failed';
 
 /** The same notice is not sent again in this time. */
 const REPEAT_AFTER_MS = 10 * 60_000;

@@ -37,6 +37,8 @@ export interface TurnView {
   nowMs: number;
   /** Whether the chat has a part of the answer that the agent is writing. */
   hasSpoken?(): boolean;
+  /** Whether the last attempt could not reach the agent. */
+  isUnreachable?(): boolean;
 }
 
 /** How the agent's work ended. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
-import { noticeOf } from './notices.ts';
 import type { ChatPolicy } from './policy.ts';
+import { textOf } from './texts.ts';
 
 interface SlowAnswerDeps {
   clock: Clock;
@@ -10,13 +10,16 @@ interface SlowAnswerDeps {
   noticeLog: Logger;
 }
 
-/** Says that the answer is on its way when the agent takes long. A failure to say it never reaches the turn. */
+/**
+ * Says once for each question that the answer is on its way when the agent takes long, or that the agent cannot be reached.
+ * Where the owner approves answers nothing is promised. A failure to say it never reaches the turn.
+ */
 export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): ChatPolicy {
   return {
     name: 'slow-answer',
-    during: async ({ turn, conversation, language, state, hasSpoken }, work, patch) => {
+    during: async ({ turn, conversation, language, hasSpoken, isUnreachable }, work) => {
       const { notices } = conversation;
-      if (notices.slow === false) return work();
+      if (notices.slow === false || turn.isApproving) return work();
       const ended = new AbortController();
       const sayIt = async () => {
         try {
@@ -25,12 +28,12 @@ export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): Cha
           return; // the work has ended
         }
         if (hasSpoken?.()) return;
-        const notice = noticeOf('slow', state, conversation, language, clock.now());
-        if (!notice) return;
+        // The text of the settings speaks of an answer that comes.
+        const own = typeof notices.slow === 'string' ? notices.slow : textOf('slow', language);
+        const text = isUnreachable?.() ? textOf('unreachable', language) : own;
         try {
           const { accountId, replyTo: to, messageId } = turn;
-          await say({ accountId, to }, notice.text, `slow-${messageId}`);
-          patch(notice.patch);
+          await say({ accountId, to }, text, `slow-${messageId}`);
         } catch (error) {
           noticeLog.warn({ err: error, messageId: turn.messageId }, 'notice of a slow answer not sent');
         }

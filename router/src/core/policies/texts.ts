@@ -10,14 +10,19 @@ export type TextName =
   | 'unsupported'
   | 'failed'
   | 'slow'
+  | 'unreachable'
   | 'new'
   | 'stop'
+  | 'stopNone'
   | 'help'
+  | 'helpAlso'
   | 'helpNew'
   | 'helpStop'
   | 'helpStatus'
   | 'helpHelp'
   | 'status'
+  | 'statusApproving'
+  | 'statusSince'
   | 'quota'
   | 'ownerAsk'
   | 'ownerAskGroup'
@@ -51,6 +56,13 @@ const TEXTS: Record<TextName, Record<Language, string>> = {
     de: 'Das dauert etwas länger. Die Antwort ist unterwegs.',
     fr: 'Cela prend un peu plus de temps. La réponse arrive.',
   },
+  unreachable: {
+    en: 'I get no answer right now. I keep trying, and write to you as soon as I have one.',
+    es: 'Ahora no consigo una respuesta. Sigo intentándolo y te escribo en cuanto la tenga.',
+    pt: 'Neste momento não consigo uma resposta. Continuo a tentar e escrevo assim que a tiver.',
+    de: 'Ich bekomme gerade keine Antwort. Ich versuche es weiter und melde mich, sobald ich eine habe.',
+    fr: "Je n'obtiens pas de réponse pour le moment. Je continue d'essayer et je vous écris dès que j'en ai une.",
+  },
   new: {
     en: 'A new conversation begins.',
     es: 'Empieza una conversación nueva.',
@@ -59,7 +71,21 @@ const TEXTS: Record<TextName, Record<Language, string>> = {
     fr: 'Une nouvelle conversation commence.',
   },
   stop: { en: 'Stopped.', es: 'Detenido.', pt: 'Parado.', de: 'Angehalten.', fr: 'Arrêté.' },
+  stopNone: {
+    en: 'Nothing is running.',
+    es: 'No hay nada en curso.',
+    pt: 'Não há nada em curso.',
+    de: 'Es läuft gerade nichts.',
+    fr: "Rien n'est en cours.",
+  },
   help: {
+    en: 'You can write:',
+    es: 'Puedes escribir:',
+    pt: 'Pode escrever:',
+    de: 'Du kannst schreiben:',
+    fr: 'Vous pouvez écrire :',
+  },
+  helpAlso: {
     en: 'You can also write:',
     es: 'También puedes escribir:',
     pt: 'Também pode escrever:',
@@ -95,11 +121,25 @@ const TEXTS: Record<TextName, Record<Language, string>> = {
     fr: 'voir cette aide',
   },
   status: {
-    en: 'This is conversation number {number}.',
-    es: 'Esta es la conversación número {number}.',
-    pt: 'Esta é a conversa número {number}.',
-    de: 'Dies ist Gespräch Nummer {number}.',
-    fr: "C'est la conversation numéro {number}.",
+    en: 'I am here and answer your messages.',
+    es: 'Estoy aquí y respondo a tus mensajes.',
+    pt: 'Estou aqui e respondo às suas mensagens.',
+    de: 'Ich bin da und beantworte deine Nachrichten.',
+    fr: 'Je suis là et je réponds à vos messages.',
+  },
+  statusApproving: {
+    en: 'I am here. A person reads my answers before you get them.',
+    es: 'Estoy aquí. Una persona revisa mis respuestas antes de que las recibas.',
+    pt: 'Estou aqui. Uma pessoa lê as minhas respostas antes de as receber.',
+    de: 'Ich bin da. Eine Person liest meine Antworten, bevor du sie bekommst.',
+    fr: 'Je suis là. Une personne relit mes réponses avant de vous les envoyer.',
+  },
+  statusSince: {
+    en: 'This conversation began on {since}.',
+    es: 'Esta conversación empezó el {since}.',
+    pt: 'Esta conversa começou em {since}.',
+    de: 'Dieses Gespräch hat am {since} begonnen.',
+    fr: 'Cette conversation a commencé le {since}.',
   },
   quota: {
     en: 'You have reached the limit of messages for now. Please write again in {minutes} minutes.',
@@ -200,24 +240,35 @@ const COUNTRIES: Array<[Language, RegExp]> = [
 ];
 
 /**
- * The language in which wa2ai answers a person: that of their words when these say it, else that of their number's country,
- * else English.
+ * The language in which wa2ai answers a person: that of their words when these say it, else the one in which people of the chat
+ * wrote last, else that of their number's country, else English.
  * @param phone digits with country code; absent when the number is not known
+ * @param written the language of earlier words in the chat
  */
-export function languageOf(text: string, phone: string | undefined): Language {
-  return likelyLanguage(text, phone) ?? 'en';
+export function languageOf(text: string, phone: string | undefined, written?: Language): Language {
+  return likelyLanguage(text, phone, written) ?? 'en';
 }
 
-/** As `languageOf`; undefined when neither the words nor the number say it. */
-export function likelyLanguage(text: string, phone: string | undefined): Language | undefined {
+/** As `languageOf`; undefined when neither words nor the number say it. */
+export function likelyLanguage(
+  text: string,
+  phone: string | undefined,
+  written?: Language,
+): Language | undefined {
+  const ofWords = languageOfWords(text) ?? written;
+  if (ofWords) return ofWords;
+  return COUNTRIES.find(([, pattern]) => phone !== undefined && pattern.test(phone))?.[0];
+}
+
+/** The language that words are clearly in; undefined when they do not say it. */
+export function languageOfWords(text: string): Language | undefined {
   const start = text.slice(0, 500);
   const scores = LANGUAGES.map((language) => ({
     language,
     score: start.match(WORDS[language])?.length ?? 0,
   }));
   const [best, second] = scores.sort((a, b) => b.score - a.score);
-  if (best && best.score > (second?.score ?? 0)) return best.language;
-  return COUNTRIES.find(([, pattern]) => phone !== undefined && pattern.test(phone))?.[0];
+  return best && best.score > (second?.score ?? 0) ? best.language : undefined;
 }
 
 /** The number of the person who wrote a message, when it is known. */

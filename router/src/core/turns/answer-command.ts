@@ -1,7 +1,7 @@
 import { Wa2aiError } from '../errors.ts';
 import type { AgentResponse, Route } from '../models.ts';
 import { commandHelp, commandIn } from '../policies/commands.ts';
-import { textOf } from '../policies/texts.ts';
+import { type Language, textOf } from '../policies/texts.ts';
 import type { AskRouteDeps } from './ask-route.ts';
 import { type SessionDeps, sessionOfTurn } from './session-of-turn.ts';
 import type { TurnResult } from './turn.ts';
@@ -22,9 +22,12 @@ export async function answerCommand(
     await sessionOfTurn(deps, talk, true);
     text = textOf('new', language);
   } else if (name === 'status') {
-    const { number } = await sessionOfTurn(deps, talk);
-    text = textOf('status', language, { number });
-  } else text = name === 'help' ? commandHelp(conversation, language) : textOf('stop', language);
+    const { startMs } = await sessionOfTurn(deps, talk);
+    text = statusText(turn.isApproving === true, startMs, conversation.session.timeZone, language);
+  } else if (name === 'stop') {
+    text = textOf(talk.state.isStopped ? 'stop' : 'stopNone', language);
+    if (talk.state.isStopped) talk.patch({ isStopped: false });
+  } else text = commandHelp(conversation, language);
   const sentence = `wa2ai answered the command /${name} itself.`;
   talk.steps.push({ step: 'command', outcome: name, sentence });
   return talk.ended({
@@ -33,6 +36,14 @@ export async function answerCommand(
     routeId: route.id,
     replies: notice(deps, turn, text),
   });
+}
+
+/** What works, and since when. When the first conversation of a person began is not stored. */
+function statusText(isApproving: boolean, startMs: number, timeZone: string, language: Language): string {
+  const status = textOf(isApproving ? 'statusApproving' : 'status', language);
+  if (startMs === 0) return status;
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone });
+  return `${status} ${textOf('statusSince', language, { since: format.format(startMs) })}`;
 }
 
 async function ownsCommand(
@@ -56,5 +67,8 @@ export function withHelp(
 ): AgentResponse {
   if (commandIn(turn.message.text) !== 'help' || !conversation.commands.help || !response.response)
     return response;
-  return { ...response, response: `${response.response}\n\n${commandHelp(conversation, language)}` };
+  return {
+    ...response,
+    response: `${response.response}\n\n${commandHelp(conversation, language, 'helpAlso')}`,
+  };
 }

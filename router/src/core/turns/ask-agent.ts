@@ -19,10 +19,10 @@ import type { Logger } from '../ports/logger.ts';
 import { storageRetryMs } from '../retry.ts';
 import type { CircuitBreakers, CircuitSettings } from './circuit-breaker.ts';
 
-/** How many attempts one turn makes, and how long it waits between them. */
 /** A longer answer would be hundreds of messages: it is a mistake of the agent, such as a file as a text. */
 export const MAX_ANSWER_CHARS = 1_000_000;
 
+/** How many attempts one turn makes, and how long it waits between them. */
 export interface AttemptPolicy {
   /** Minimum number of attempts when the agent rejects the message, from 1. */
   attempts: number;
@@ -87,6 +87,8 @@ export interface AskDeps {
   recorder?: ExchangeRecorder;
   /** Gets them. */
   onExchange?(exchange: AgentExchange): void;
+  /** Gets the error of each attempt that failed. */
+  onFailure?(error: Wa2aiError): void;
   /** What the agent's client may store. */
   store?: AttemptOptions['store'];
   /** Absent: earlier failures of the endpoint do not matter. */
@@ -165,6 +167,7 @@ export async function askAgent(
     if (!('error' in result)) return { kind: 'answer', response: result.response, ...end() };
 
     const { error } = result;
+    deps.onFailure?.(error);
     Object.assign(attempt, { code: error.code, disposition: error.disposition, error: error.message });
     const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;
     const isAway = error instanceof AgentUnavailableError && error.isAway;

@@ -1,3 +1,4 @@
+import { AgentUnavailableError, type Wa2aiError } from '../errors.ts';
 import type { Route } from '../models.ts';
 import type { ChatPolicy } from '../policies/policy.ts';
 import { isSpoken } from '../policies/voice-fields.ts';
@@ -54,11 +55,15 @@ export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Q
   const stream = isSpoken(conversation.reply.voice, turn.message)
     ? undefined
     : await openStream({ ...deps, stopping }, claim, turn, { conversation, isAgain, quote });
-  talk.view = { ...view, hasSpoken: () => stream?.hasSpoken ?? false };
+  let isUnreachable = false;
+  const onFailure = (error: Wa2aiError) => {
+    isUnreachable = error instanceof AgentUnavailableError && error.isAway;
+  };
+  talk.view = { ...view, hasSpoken: () => stream?.hasSpoken ?? false, isUnreachable: () => isUnreachable };
   try {
     const offers = offersOf(deps, turn);
     const { onExchange } = talk;
-    const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText, onExchange };
+    const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText, onExchange, onFailure };
     const ask = () => askRoute(asking, route, turn, isAgain);
     return { kind: 'asked', answer: await duringAll(deps.policies, talk, ask), stream };
   } catch (error) {

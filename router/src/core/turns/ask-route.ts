@@ -56,6 +56,8 @@ export interface AskRouteDeps {
   recorder?: AskDeps['recorder'];
   /** Gets them. */
   onExchange?: AskDeps['onExchange'];
+  /** Gets the error of each attempt that failed. */
+  onFailure?: AskDeps['onFailure'];
   /** Called when the agent opens a task that outlives the call. */
   onTask?(): void;
 }

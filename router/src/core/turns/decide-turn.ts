@@ -14,7 +14,9 @@ export interface DecideTurnDeps extends TranscribeDeps {
 
 /** What policies and agents see of a turn. */
 export function viewOf(turn: PendingTurn, route: Route, conversation: Conversation, nowMs: number): TurnView {
-  return { turn, route, conversation, language: languageOf(turn.message.text, phoneOf(turn.message)), nowMs };
+  const { message, chatState } = turn;
+  const language = languageOf(message.text, phoneOf(message), chatState?.language);
+  return { turn, route, conversation, language, nowMs };
 }
 
 /**

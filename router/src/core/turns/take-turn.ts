@@ -92,6 +92,7 @@ export async function takeTurn(
   if (asked.kind === 'stopped') {
     const sentence = 'The person wrote /stop while the agent worked.';
     talk.steps.push({ step: 'command', outcome: 'stopped', sentence });
+    talk.patch({ isStopped: true });
     return notAnswered(talk, 'stopped-by-person');
   }
   deps.current?.workingOn(`message ${turn.messageId}`);
@@ -124,6 +125,7 @@ async function turnForAgent(deps: TurnDeps, route: Route, talk: TurnTalk): Promi
     ...turn,
     message: {
       ...describedMessage(deps.agents, route, turn.message),
+      ...(turn.chatState?.language && { chatLanguage: turn.chatState.language }),
       ...(isLaterSession(session, conversation) && { session }),
       ...(context.length > 0 && { context }),
     },

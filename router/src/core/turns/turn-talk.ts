@@ -2,6 +2,7 @@ import { type AgentExchange, addExchange } from '../agent-exchange.ts';
 import type { ChatState } from '../policies/chat-state.ts';
 import { type NoticeName, noticeOf } from '../policies/notices.ts';
 import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
+import { languageOfWords } from '../policies/texts.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { LoopChange, NewReply, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn } from './turn-control.ts';
@@ -41,6 +42,8 @@ export class TurnTalk {
   readonly onExchange = (exchange: AgentExchange): void => addExchange(this.#exchanges, exchange);
 
   ended(result: Omit<TurnResult, 'trace' | 'exchanges' | 'statePatch' | 'loop'>): TakenTurn {
+    const language = languageOfWords(this.view.turn.message.text);
+    if (language && language !== this.state.language) this.patch({ language });
     return {
       ...result,
       turn: this.view.turn,

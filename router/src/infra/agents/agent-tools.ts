@@ -62,6 +62,19 @@ export interface CheckResult {
   ms: number;
 }
 
+/** Longest time limit that a route may have, in milliseconds. */
+const MAX_LIMIT_MS = 3_600_000;
+
+/**
+ * A time limit for an agent that needed so long, with room for slower answers, in milliseconds.
+ * @param isEnded the agent had not answered then
+ * @returns undefined: the limit is long enough
+ */
+export function suggestedLimitMs(neededMs: number, limitMs: number, isEnded: boolean): number | undefined {
+  if (!isEnded && neededMs < (limitMs * 2) / 3) return undefined;
+  return Math.min(Math.ceil((neededMs * 2) / 10_000) * 10_000, MAX_LIMIT_MS);
+}
+
 /** The results of all checks; `isConforming` when none failed. */
 export interface CheckReport {
   url: string;

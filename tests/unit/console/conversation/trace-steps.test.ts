@@ -1,5 +1,9 @@
-import { expect, it } from 'vitest';
-import { routeNameIn, traceSteps } from '../../../../console/src/conversation/trace-steps.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  routeNameIn,
+  suggestedLimitMs,
+  traceSteps,
+} from '../../../../console/src/conversation/trace-steps.ts';
 
 it('shows rules, policies and requests to the agent as lines', () => {
   const trace = [
@@ -54,4 +58,25 @@ it('finds the name of a route', () => {
   expect(routeNameIn(trace, 'r2')).toBe('support');
   expect(routeNameIn(trace, 'r1')).toBeUndefined();
   expect(routeNameIn('words', 'r1')).toBeUndefined();
+});
+
+describe('the suggestion of a longer time limit', () => {
+  const attempts = (...codes: Array<string | undefined>) => [
+    { step: 'agent', attempts: codes.map((code) => ({ agentMs: 30_000, ...(code && { code }) })) },
+  ];
+
+  it.each([
+    [
+      'an agent that answered after its limit had ended attempts',
+      attempts('AGENT_TIMEOUT', undefined),
+      91_000,
+      190_000,
+    ],
+    ['an agent that never answered within it', attempts('AGENT_TIMEOUT'), 30_000, 60_000],
+    ['an agent that answered', attempts(undefined), 29_000, undefined],
+    ['an agent that failed otherwise', attempts('AGENT_UNAVAILABLE'), 90_000, undefined],
+    ['a turn without a trace', undefined, undefined, undefined],
+  ])('for %s', (_, trace, agentMs, expected) => {
+    expect(suggestedLimitMs(trace, agentMs)).toBe(expected);
+  });
 });

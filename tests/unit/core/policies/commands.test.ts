@@ -23,7 +23,7 @@ describe('commandHelp', () => {
   it('lists the commands that are on', () => {
     const settings = conversationOf(undefined, { commands: { new: false, status: false } });
     expect(commandHelp(settings, 'en')).toBe(
-      'You can also write:\n- /stop: stop the answer that is being made\n- /help: show this help',
+      'You can write:\n- /stop: stop the answer that is being made\n- /help: show this help',
     );
   });
 });

@@ -26,8 +26,8 @@ describe('noticeOf', () => {
     const state = { notices: { failed: 0 } };
     expect(noticeOf('failed', state, settings(), 'en', 9 * MINUTE)).toBeUndefined();
     expect(noticeOf('failed', state, settings(), 'en', 10 * MINUTE)).toBeDefined();
-    expect(noticeOf('slow', state, settings(), 'en', MINUTE)?.patch).toEqual({
-      notices: { failed: 0, slow: MINUTE },
+    expect(noticeOf('unsupported', state, settings(), 'en', MINUTE)?.patch).toEqual({
+      notices: { failed: 0, unsupported: MINUTE },
     });
   });
 

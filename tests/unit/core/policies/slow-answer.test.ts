@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatState } from '../../../../router/src/core/policies/chat-state.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 import { slowAnswerPolicy } from '../../../../router/src/core/policies/slow-answer.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
@@ -8,11 +7,13 @@ import { recordingLog } from '../../../support/quiet-log.ts';
 
 const ANSWER = { kind: 'answer' as const };
 
-function setup(state: ChatState = {}, notices = {}, hasSpoken = () => false) {
+function setup(
+  notices = {},
+  more: { hasSpoken?(): boolean; isUnreachable?(): boolean; isApproving?: true } = {},
+) {
   const clock = new FakeClock();
   const log = recordingLog();
   const said: unknown[] = [];
-  const patches: ChatState[] = [];
   const faults: Error[] = [];
   const policy = slowAnswerPolicy({
     clock,
@@ -24,40 +25,59 @@ function setup(state: ChatState = {}, notices = {}, hasSpoken = () => false) {
     },
   });
   const view = {
-    turn: { messageId: '7', accountId: 'main', replyTo: '1@lid' } as PendingTurn,
+    turn: { messageId: '7', accountId: 'main', replyTo: '1@lid', ...more } as PendingTurn,
     route: { id: 'r', channelId: '*' },
     conversation: conversationOf(undefined, { notices }),
     language: 'en' as const,
     nowMs: 0,
-    state,
-    hasSpoken,
+    state: {},
+    ...more,
   };
   /** Runs work that takes so long. */
-  const run = async (ms: number) => {
+  const run = async (ms: number, messageId = '7') => {
     const work = () => clock.advanceMs(ms).then(() => ANSWER);
-    return policy.during?.(view, work, (patch) => void patches.push(patch));
+    return policy.during?.({ ...view, turn: { ...view.turn, messageId } }, work, () => undefined);
   };
-  return { run, said, patches, faults, log };
+  return { run, said, faults, log };
 }
 
 describe('slowAnswerPolicy', () => {
   it('says once that the answer is on its way, under a key of the message', async () => {
-    const { run, said, patches } = setup();
+    const { run, said } = setup();
     expect(await run(60_000)).toBe(ANSWER);
     expect(said).toEqual([
       [{ accountId: 'main', to: '1@lid' }, 'This takes a little longer. The answer is on its way.', 'slow-7'],
     ]);
-    expect(patches).toHaveLength(1);
+  });
+
+  it('says it for each question, also twice in ten minutes', async () => {
+    const { run, said } = setup();
+    await run(60_000);
+    await run(60_000, '8');
+    expect(said).toMatchObject(['7', '8'].map((id) => [{}, expect.any(String), `slow-${id}`]));
+  });
+
+  it('says that there is no answer when the agent cannot be reached, whatever the settings say of a slow one', async () => {
+    for (const notices of [{}, { slow: 'On its way!' }]) {
+      const { run, said } = setup(notices, { isUnreachable: () => true });
+      await run(60_000);
+      expect(said).toMatchObject([
+        [{}, 'I get no answer right now. I keep trying, and write to you as soon as I have one.', 'slow-7'],
+      ]);
+    }
+    const { run, said } = setup({ slow: 'On its way!' }, { isUnreachable: () => false });
+    await run(60_000);
+    expect(said).toMatchObject([[{}, 'On its way!', 'slow-7']]);
   });
 
   it.each([
     ['a quick answer', 19_000, {}, {}],
-    ['a chat that got it in the last ten minutes', 60_000, { notices: { slow: new FakeClock().now() } }, {}],
-    ['settings without it', 60_000, {}, { slow: false }],
-  ])('says nothing for %s', async (_, ms, state, notices) => {
-    const { run, said, patches } = setup(state, notices);
+    ['settings without it', 60_000, { slow: false }, {}],
+    ['an answer that the owner approves first', 60_000, {}, { isApproving: true as const }],
+  ])('says nothing for %s', async (_, ms, notices, more) => {
+    const { run, said } = setup(notices, more);
     expect(await run(ms)).toBe(ANSWER);
-    expect([said, patches]).toEqual([[], []]);
+    expect(said).toEqual([]);
   });
 
   it('keeps a failure away from the turn', async () => {
@@ -68,7 +88,7 @@ describe('slowAnswerPolicy', () => {
   });
 
   it('says nothing once the chat has a part of the answer', async () => {
-    const { run, said } = setup({}, {}, () => true);
+    const { run, said } = setup({}, { hasSpoken: () => true });
     await run(30_000);
     expect(said).toEqual([]);
   });

@@ -12,12 +12,14 @@ import { answerDeps } from '../../../support/answering.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { shaping } from '../../../support/shaping.ts';
 
-const person = { phone: '5493777239922' };
+const ana = { phone: '5493777239922' };
 
 /** The turns of one chat, answered by `agent` under these settings. */
 function setup(
   agent: (message: IncomingMessage, signal?: AbortSignal) => Promise<AgentResponse>,
   settings: ConversationSettings = {},
+  person = ana,
+  ownsHelp = false,
 ) {
   const state = new MemoryState(() => 0);
   const inbox = new MemoryInbox(state);
@@ -28,6 +30,7 @@ function setup(
     agents: {
       endpointOf: () => 'http://agent',
       clientFor: () => ({
+        ownsCommand: async () => ownsHelp,
         sendMessage: async (_endpoint: string, message: IncomingMessage, options?: AttemptOptions) => {
           await options?.beforeRequest?.();
           return agent(message, options?.signal);
@@ -73,7 +76,9 @@ describe('the session of a turn', () => {
       texts: ['Empieza una conversación nueva.'],
     });
     expect(await say({ text: 'two' })).toMatchObject({ texts: ['5493777239922_5493777239922_2'] });
-    expect(await say({ text: '/status' })).toMatchObject({ texts: ['Esta es la conversación número 2.'] });
+    expect(await say({ text: '/status' })).toMatchObject({
+      texts: ['Estoy aquí y respondo a tus mensajes. Esta conversación empezó el 1 de enero de 2026.'],
+    });
   });
 
   it('is shared by the chat where the settings say so', async () => {
@@ -87,7 +92,10 @@ it('the answer of a turn waits for the owner where the owner approves answers', 
   await say({ text: 'one' });
   chat().pause = { sinceMs: 0, mode: 'approve' };
   expect(await say({ text: 'two' })).toMatchObject({ state: 'answered', reason: 'draft', texts: ['first'] });
-  expect(await say({ text: '/status' })).toMatchObject({ reason: 'command' });
+  expect(await say({ text: '/status' })).toMatchObject({
+    reason: 'command',
+    texts: ['Estoy aquí. Una persona revisa mis respuestas antes de que las recibas.'],
+  });
 });
 
 describe('a command', () => {
@@ -110,6 +118,18 @@ describe('a command', () => {
     control.stop?.();
     expect(await turn).toMatchObject({ state: 'ignored', reason: 'stopped-by-person', texts: [] });
     expect(control.stop).toBeUndefined();
+    expect(await say({ text: '/stop' })).toMatchObject({ reason: 'command', texts: ['Detenido.'] });
+    expect(await say({ text: '/stop' })).toMatchObject({ texts: ['No hay nada en curso.'] });
+  });
+
+  it('/help begins with what can be written, or follows the help of the agent', async () => {
+    const { say } = setup(async () => ({ success: true, response: 'I sell bread.' }));
+    const { texts } = await say({ text: '/help' });
+    expect(texts[0]).toMatch(/^Puedes escribir:\n- \/new/);
+    const own = setup(async () => ({ success: true, response: 'I sell bread.' }), {}, ana, true);
+    expect((await own.say({ text: '/help' })).texts[0]).toMatch(
+      /^I sell bread\.\n\nTambién puedes escribir:\n/,
+    );
   });
 });
 
@@ -132,5 +152,33 @@ describe('a notice', () => {
       reason: 'unsupported-kind:location',
       texts: ['Only text, please.'],
     });
+  });
+
+  it('is in the language that the chat wrote last, not in that of the country of the number', async () => {
+    const maria = { phone: '14155550100' };
+    const known: unknown[] = [];
+    const agent = async ({ chatLanguage, text }: IncomingMessage) => {
+      known.push([text, chatLanguage]);
+      return { success: true, response: 'ok' };
+    };
+    const { say, clock } = setup(agent, {}, maria);
+    const sticker = { kind: 'sticker' as const, text: '' };
+    expect((await say(sticker)).texts).toEqual([
+      'I cannot open this kind of message here. Please write it as text.',
+    ]);
+    await say({ text: 'Hola, ¿dónde está mi pedido?' });
+    await clock.advanceMs(10 * 60_000);
+    expect((await say(sticker)).texts).toEqual([
+      'Aquí no puedo abrir este tipo de mensaje. Escríbelo como texto, por favor.',
+    ]);
+    await say({ text: '12' });
+    expect((await say({ text: '/stop' })).texts).toEqual(['No hay nada en curso.']);
+    await say({ text: 'Thanks, what is the price?' });
+    expect((await say({ text: '/stop' })).texts).toEqual(['Nothing is running.']);
+    expect(known).toEqual([
+      ['Hola, ¿dónde está mi pedido?', undefined],
+      ['12', 'es'],
+      ['Thanks, what is the price?', 'es'],
+    ]);
   });
 });
