@@ -1,5 +1,4 @@
 import { parseJid } from '../chat-id.ts';
-import type { IncomingMessage } from '../models.ts';
 
 /** Languages of the texts that wa2ai itself sends. */
 export const LANGUAGES = ['en', 'es', 'pt', 'de', 'fr'] as const;
@@ -272,7 +271,7 @@ export function languageOfWords(text: string): Language | undefined {
 }
 
 /** The number of the person who wrote a message, when it is known. */
-export function phoneOf({ from }: Pick<IncomingMessage, 'from'>): string | undefined {
+export function phoneOf({ from }: { from: string }): string | undefined {
   const address = parseJid(from);
   return address?.kind === 'phone' ? address.phone : undefined;
 }
