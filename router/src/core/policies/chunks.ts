@@ -8,16 +8,22 @@ const graphemes = new Intl.Segmenter();
 
 /**
  * Splits a text into chunks of at most `maxChars` UTF-16 units, each as long as a good boundary allows: a paragraph, a line,
- * a sentence, a word, a grapheme. Concatenated, the chunks are the text. A code block is not split unless it alone is longer
- * than a chunk: then it is split between lines, and its fence is closed and opened again around the split.
+ * a sentence, a word, a grapheme. A code block is not split unless it alone is longer than a chunk: then it is split between
+ * lines. A fence, and the marks and the `>` of a line that is split, are closed and opened again around the split.
+ * Without marks, the chunks concatenated are the text.
  * @param maxChars at least 100
  */
 export function chunksOf(text: string, maxChars: number): string[] {
   if (text.length <= maxChars) return [text];
   const fences = fencesOf(text);
+  const spans = spansOf(text);
+  const room = spans.length > 0 ? MAX_MARKS_CHARS : 0;
   const chunks: string[] = [];
   let start = 0;
-  while (text.length - start > maxChars) {
+  let opening = '';
+  /** Of the spans that end before `start`. */
+  let past = 0;
+  while (text.length - start + opening.length > maxChars) {
     const fence = lastBefore(fences, start + 1);
     if (fence && start < fence.to && fence.to - start > maxChars) {
       const rest = splitFence(text.slice(start, fence.to), fence.mark, maxChars);
@@ -25,12 +31,95 @@ export function chunksOf(text: string, maxChars: number): string[] {
       start = fence.to;
       continue;
     }
-    const end = cutBetween(text, start, start + maxChars, fences);
-    chunks.push(text.slice(start, end));
+    const limit = start + maxChars - opening.length - room;
+    const cut = cutBetween(text, start, limit, fences);
+    while ((spans[past]?.to ?? text.length) <= start) past += 1;
+    const near = spansBefore(spans, past, cut);
+    const end = outsideMark(near, cut, start);
+    const split = near.filter(({ from, to }) => from < end && end < to);
+    const chunk = text.slice(start, end);
+    const shown = chunk.trimEnd();
+    const closing = split.map(({ mark }) => (mark === QUOTE ? '' : mark)).reverse();
+    chunks.push(opening + shown + closing.join('') + chunk.slice(shown.length));
+    opening = split.map(({ mark }) => mark).join('');
     start = end;
   }
-  if (start < text.length) chunks.push(text.slice(start));
+  if (start < text.length) chunks.push(opening + text.slice(start));
   return chunks;
+}
+
+/** Marks of a split, at its start and at its end. */
+const MAX_MARKS_CHARS = 16;
+const QUOTE = '> ';
+const MARKS = '*_~`';
+
+/** What begins and ends in one line: words between marks, and a quote. */
+interface Span {
+  from: number;
+  to: number;
+  mark: string;
+}
+
+/** The spans of a text, outer ones before inner ones. Reads the text once. */
+function spansOf(text: string): Span[] {
+  const spans: Span[] = [];
+  let start = 0;
+  for (const line of text.split('\n')) {
+    const isQuote = line.startsWith(QUOTE);
+    if (isQuote) spans.push({ from: start, to: start + line.length, mark: QUOTE });
+    const open: Span[] = [];
+    for (let at = isQuote ? QUOTE.length : 0; at < line.length; ) {
+      const mark = markAt(line, at);
+      const end = at + Math.max(mark.length, 1);
+      const isInCode = open.at(-1)?.mark.startsWith('`') && open.at(-1)?.mark !== mark;
+      if (mark !== '' && mark.length <= 3 && !isInCode) {
+        const index = open.findIndex((span) => span.mark === mark);
+        const isAtStart = !isWord(line[at - 1]) && !isSpace(line[end]);
+        if (index >= 0 && !isSpace(line[at - 1]) && !isWord(line[end])) {
+          const span = open[index] as Span;
+          spans.push({ ...span, to: start + end });
+          open.length = index;
+        } else if (index < 0 && isAtStart && open.length < 3) {
+          open.push({ from: start + at, to: start + line.length, mark });
+        }
+      }
+      at = end;
+    }
+    start += line.length + 1;
+  }
+  return spans.sort((one, other) => one.from - other.from);
+}
+
+function spansBefore(spans: readonly Span[], first: number, cut: number): Span[] {
+  let last = first;
+  while ((spans[last]?.from ?? cut) < cut) last += 1;
+  return spans.slice(first, last).filter(({ to }) => to > cut - MAX_MARKS_CHARS);
+}
+
+/** A run of one mark. */
+function markAt(line: string, at: number): string {
+  const character = line.charAt(at);
+  if (!MARKS.includes(character)) return '';
+  let end = at + 1;
+  while (line[end] === character) end += 1;
+  return line.slice(at, end);
+}
+
+function isWord(character: string | undefined): boolean {
+  return character !== undefined && /[\p{L}\p{N}]/u.test(character);
+}
+
+function isSpace(character: string | undefined): boolean {
+  return character === undefined || character.trim() === '';
+}
+
+/** A cut that is not between a mark and its words. */
+function outsideMark(spans: readonly Span[], cut: number, start: number): number {
+  const touched = spans.find(({ from, to, mark }) => {
+    const isAtStart = from < cut && cut <= from + mark.length;
+    return isAtStart || (mark !== QUOTE && to - mark.length <= cut && cut < to);
+  });
+  return touched && touched.from > start ? touched.from : cut;
 }
 
 interface Fence {

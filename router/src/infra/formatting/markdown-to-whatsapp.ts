@@ -1,16 +1,18 @@
 import type { Token, Tokens } from 'marked';
 import type { FormatReply } from '../../core/ports/reply-formatter.ts';
+import { decodeEntities, htmlBlockText, htmlTag } from './html-text.ts';
 import { lexMarkdown } from './markdown-lexer.ts';
 
-/** A text without any of these characters has no Markdown. */
-const MARKS = /[*_~`#|[\]<>\\]|^[ \t]*(?:[-+]|\d+[.)]) |^(?:-{2,}|={2,})[ \t]*$/m;
+/** A text without any of these characters has no Markdown and no HTML. */
+const MARKS = /[*_~`#|[\]<>\\&]|^[ \t]*(?:[-+]|\d+[.)]) |^(?:-{2,}|={2,})[ \t]*$/m;
 /** Columns of monospaced text that a phone shows without wrapping. */
 const MAX_TABLE_CHARS = 34;
 
 /**
  * Markdown for a chat. WhatsApp knows `*bold*`, `_italic_`, `~strike~`, code, lists and quotes; headings become bold, links
- * their text and address, tables a monospaced block or one list per row. A text that is nested too deeply stays as it is. In a text whose only emphasis is `*one star*`, the
- * star is WhatsApp's own and stays.
+ * their text and address, tables a monospaced block or one list per row. Character references and the usual elements of HTML
+ * become what they show. A text that is nested too deeply stays as it is. In a text whose only emphasis is `*one star*`, the
+ * star is WhatsApp's own and stays. A star between numbers or letters is a star.
  */
 export const markdownToWhatsApp: FormatReply = (markdown, format) => {
   if (format === 'as-is' || !MARKS.test(markdown)) return markdown;
@@ -51,7 +53,7 @@ class Writer {
       case 'paragraph':
       case 'text': {
         const { tokens } = token as Tokens.Paragraph;
-        return withStart(token.raw, tokens ? this.inline(tokens) : bodyOf(token.raw));
+        return withStart(token.raw, tokens ? this.inline(tokens) : decodeEntities(bodyOf(token.raw)));
       }
       case 'code':
         return this.#code(token as Tokens.Code);
@@ -67,8 +69,10 @@ class Writer {
         return this.#table(token as Tokens.Table);
       case 'def':
         return '';
+      case 'html':
+        return htmlBlockText(bodyOf(token.raw), (text, tag) => this.#marked(text, tag));
       default:
-        return bodyOf(token.raw);
+        return decodeEntities(bodyOf(token.raw));
     }
   }
 
@@ -123,13 +127,34 @@ class Writer {
     for (let index = 0; index < tokens.length; index++) {
       const token = tokens[index] as Token;
       const isText = token.type === 'text' && !('tokens' in token && token.tokens);
-      written += isText ? token.raw : this.#span(token, within, written, tokens[index + 1]?.raw ?? '');
+      const end = token.type === 'html' ? endOfElement(tokens, index) : undefined;
+      if (end !== undefined) {
+        const inner = this.inline(tokens.slice(index + 1, end), within);
+        written += this.#element(token.raw, inner, written, tokens[end + 1]?.raw ?? '');
+        index = end;
+      } else if (isText) written += decodeEntities(token.raw);
+      else written += this.#span(token, within, written, tokens[index + 1]?.raw ?? '');
     }
     return written;
   }
 
+  #element(open: string, text: string, before: string, after: string): string {
+    const { name, href } = htmlTag(open) ?? { name: '' };
+    const mark = HTML_MARKS[name];
+    if (mark) return this.#wrap(text, mark, before, after);
+    if (href === undefined || text === href) return text;
+    return text === '' ? href : `${text} (${href})`;
+  }
+
+  /** The text of an element in a block of HTML. */
+  #marked(text: string, tag: string): string {
+    const mark = HTML_MARKS[tag];
+    return mark ? this.#wrap(text, mark, '', '') : text;
+  }
+
   #span(token: Token, within: 'bold' | undefined, before: string, after: string): string {
     const inner = () => this.inline((token as Tokens.Strong).tokens, within);
+    if (isSign(token, before, after)) return decodeEntities(token.raw);
     switch (token.type) {
       case 'strong': {
         const text = this.inline((token as Tokens.Strong).tokens, 'bold');
@@ -154,6 +179,7 @@ class Writer {
       case 'escape':
         return (token as Tokens.Escape).text;
       case 'html':
+        if (token.raw.startsWith('<!--')) return '';
         return /^<br\s*\/?>$/i.test(token.raw) ? '\n' : token.raw;
       default:
         return 'tokens' in token && token.tokens ? inner() : token.raw;
@@ -172,6 +198,42 @@ class Writer {
   }
 }
 
+/** Elements whose words WhatsApp can mark. */
+const HTML_MARKS: Readonly<Record<string, string>> = {
+  ...{ b: '*', strong: '*', i: '_', em: '_', s: '~', del: '~', strike: '~', code: '`', kbd: '`' },
+};
+
+/** The place of the tag that ends this element; undefined: it is no known element, or its words do not fill it. */
+function endOfElement(tokens: readonly Token[], start: number): number | undefined {
+  const tag = htmlTag((tokens[start] as Token).raw);
+  if (!tag || tag.isEnd) return undefined;
+  let depth = 0;
+  for (let at = start + 1; at < tokens.length; at++) {
+    const other = tokens[at]?.type === 'html' ? htmlTag((tokens[at] as Token).raw) : undefined;
+    if (other?.name !== tag.name) continue;
+    if (!other.isEnd) depth += 1;
+    else if (depth > 0) depth -= 1;
+    else {
+      const first = tokens[start + 1]?.raw ?? '';
+      const last = tokens[at - 1]?.raw ?? '';
+      // "The <b> and </b> tags" is about HTML.
+      return at === start + 1 || (first === first.trimStart() && last === last.trimEnd()) ? at : undefined;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Whether the marks of an emphasis are signs of a calculation or a name, such as `2**10`, `x**2 + y**2`, `2*3*4`, `10~20~30`: the
+ * first is behind a number or bracket, or both are inside words.
+ */
+function isSign({ type, raw }: Token, before: string, after: string): boolean {
+  if (type !== 'strong' && type !== 'em' && type !== 'del') return false;
+  if (/[\p{N})\]]/u.test(before.at(-1) ?? '')) return true;
+  if (!isWord(before.at(-1)) || !isWord(after[0])) return false;
+  return type !== 'strong' || /\s/.test(raw) || /\p{N}/u.test(after.charAt(0));
+}
+
 /** Marks the words of a line, not the space around them. */
 function marked(line: string, mark: string): string {
   const body = line.trim();
@@ -182,8 +244,8 @@ function marked(line: string, mark: string): string {
 }
 
 function linkText({ raw, href }: Tokens.Link, text: string): string {
-  if (!raw.startsWith('[')) return raw.startsWith('<') ? raw.slice(1, -1) : raw;
-  const address = href.replace(/^mailto:/, '');
+  if (!raw.startsWith('[')) return decodeEntities(raw.startsWith('<') ? raw.slice(1, -1) : raw);
+  const address = decodeEntities(href.replace(/^mailto:/, ''));
   return text === '' || text === address || text === href ? address : `${text} (${address})`;
 }
 

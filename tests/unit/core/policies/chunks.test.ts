@@ -44,6 +44,33 @@ describe('chunksOf', () => {
     expect(chunks.join('').replace(/```\n/g, '')).toBe(`${lines.join('')}end`);
   });
 
+  it.each([
+    ['bold', `*${words(40)}*`, /^\*word\d+(?: word\d+)*\*$/],
+    ['a quote', `> ${words(40)}`, /^> word\d+(?: word\d+)*$/],
+    ['bold in a quote', `> *${words(40)}*`, /^> \*word\d+(?: word\d+)*\*$/],
+    ['bold italic', `_*${words(40)}*_`, /^_\*word\d+(?: word\d+)*\*_$/],
+    ['code of a line', `\`${words(40)}\``, /^`word\d+(?: word\d+)*`$/],
+    ['Markdown as it is', `**${words(40)}**`, /^\*\*word\d+(?: word\d+)*\*\*$/],
+  ])('closes and opens %s around a split', (_, text, part) => {
+    const chunks = chunksOf(text, 120).map((chunk) => chunk.trimEnd());
+    expect(chunks.length).toBeGreaterThan(2);
+    for (const chunk of chunks) {
+      expect(chunk).toMatch(part);
+      expect(chunk.length).toBeLessThanOrEqual(120);
+    }
+    expect(chunks.join(' ').match(/word\d+/g)).toEqual(text.match(/word\d+/g));
+  });
+
+  it('leaves marks that mark nothing', () => {
+    const text = `a * b and 2*3 ${words(40)} x_y_z * end`;
+    expect(chunksOf(text, 120).join('')).toBe(text);
+  });
+
+  it('splits a long line of marks in a time in proportion to its length', () => {
+    const text = '*a* `b` _c '.repeat(20_000);
+    expect(chunksOf(text, 100).length).toBeGreaterThan(2_000);
+  });
+
   it('concatenates to the text, never exceeds the limit and splits no grapheme', () => {
     const grapheme = fc.constantFrom(
       'a',
