@@ -2,6 +2,7 @@ import { createPublicClient, custom, type PublicClient } from 'viem';
 import { z } from 'zod';
 import { ChainUnavailableError } from '../../core/ports/npc-chain.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
+import { bodyJson } from '../agents/transport/body-text.ts';
 
 /** A larger answer is refused: events of 500 blocks fit. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -63,15 +64,7 @@ async function post(
     const why = answer.fault === 'aborted' ? `within ${timeoutMs} ms` : `(${answer.fault})`;
     throw new ChainUnavailableError(`${what} ${why}.`);
   }
-  const parsed = rpcAnswer.safeParse(jsonOf(answer.body.toString('utf8')));
+  const parsed = rpcAnswer.safeParse(bodyJson(answer));
   if (!parsed.success) throw new ChainUnavailableError(`${what}: status ${answer.status}, and no JSON-RPC.`);
   return parsed.data;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { detectMediaType } from '../../core/delivery/media-type.ts';
 import { AgentProtocolError } from '../../core/errors.ts';
 import type { TranscribeSettings } from '../../core/policies/media-fields.ts';
 import type { MediaSource } from '../../core/ports/media.ts';
 import type { Transcripts } from '../../core/ports/transcripts.ts';
 import type { PendingTurn } from '../../core/turns/turn.ts';
+import { bodyText, parsedJson } from '../agents/transport/body-text.ts';
 import { type AudioServerDeps, askAudioServer, audioUrl } from './audio-server.ts';
 
 const PATH = '/audio/transcriptions';
@@ -50,7 +52,7 @@ export class HttpTranscripts implements Transcripts {
   ): Promise<string> {
     const form = new FormData();
     const type = mimeType.split(';')[0]?.trim() ?? '';
-    form.append('file', new Blob([Uint8Array.from(bytes)], { type }), `voice.${extensionOf(type)}`);
+    form.append('file', new Blob([Uint8Array.from(bytes)], { type }), `voice.${extensionOf(type, bytes)}`);
     form.append('model', model);
     form.append('response_format', 'json');
     const encoded = new Response(form);
@@ -61,25 +63,46 @@ export class HttpTranscripts implements Transcripts {
       ...{ maxBytes: MAX_BYTES, server: 'transcription server', setting: 'config.media.transcribe' },
     };
     const answer = await askAudioServer(this.#deps, request, signal);
-    return transcriptIn(answer.body.toString('utf8'), answer.headers.get('content-type') ?? '');
+    return transcriptIn(bodyText(answer), answer.headers.get('content-type') ?? '');
   }
 }
 
 function transcriptIn(body: string, contentType: string): string {
-  let text: unknown = body;
-  if (/\bjson\b/.test(contentType) || body.trimStart().startsWith('{')) {
-    try {
-      text = (JSON.parse(body) as { text?: unknown } | null)?.text;
-    } catch {
-      text = undefined;
-    }
-  }
+  const json = parsedJson(body);
+  const isJson = /\bjson\b/.test(contentType) || body.trimStart().startsWith('{');
+  const text = isJson ? (json as { text?: unknown } | null | undefined)?.text : body;
   if (typeof text !== 'string')
     throw new AgentProtocolError('The transcription server answered without a text.');
   return text.trim().slice(0, MAX_CHARS);
 }
 
-function extensionOf(mimeType: string): string {
-  const known: Record<string, string> = { 'audio/mpeg': 'mp3', 'audio/mp4': 'm4a', 'audio/wav': 'wav' };
-  return known[mimeType] ?? 'ogg';
+/** The endings by which transcription servers know a format, by the type without `x-`. */
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  ...{
+    mpeg: 'mp3',
+    mp3: 'mp3',
+    mp4: 'm4a',
+    m4a: 'm4a',
+    'mp4a-latm': 'm4a',
+    aac: 'aac',
+    amr: 'amr',
+    webm: 'webm',
+  },
+  ...{
+    wav: 'wav',
+    wave: 'wav',
+    'vnd.wave': 'wav',
+    flac: 'flac',
+    '3gpp': '3gp',
+    '3gpp2': '3g2',
+    opus: 'ogg',
+    ogg: 'ogg',
+  },
+};
+
+/** By the declared type; by the first bytes when that type has no known ending. */
+function extensionOf(mimeType: string, bytes: Uint8Array): string {
+  const known = (type: string) => EXTENSIONS[type.toLowerCase().replace(/^\w+\/(?:x-)?/, '')];
+  const detected = detectMediaType(bytes)?.split(';')[0] ?? '';
+  return known(mimeType) ?? known(detected) ?? 'ogg';
 }

@@ -11,8 +11,8 @@ import { mockNetwork } from '../../../support/mocked-network.ts';
 mockNetwork();
 
 const url = 'http://ears.test';
-const turn = (messageId: string) =>
-  ({ messageId, message: { media: { kind: 'voice', mimeType: 'audio/ogg; codecs=opus' } } }) as PendingTurn;
+const turn = (messageId: string, mimeType = 'audio/ogg; codecs=opus') =>
+  ({ messageId, message: { media: { kind: 'voice', mimeType } } }) as PendingTurn;
 
 /** The wait before another attempt takes no time; a limit never ends. */
 class ImpatientClock extends FakeClock {
@@ -27,8 +27,8 @@ function setup(file = 'sound') {
     transport: new AgentTransport(),
     clock: new ImpatientClock(),
   });
-  const ask = (messageId = 'm1', settings = {}) =>
-    transcripts.textOf(turn(messageId), { url, ...settings }, new AbortController().signal);
+  const ask = (messageId = 'm1', settings = {}, mimeType?: string) =>
+    transcripts.textOf(turn(messageId, mimeType), { url, ...settings }, new AbortController().signal);
   return { ask };
 }
 
@@ -44,6 +44,36 @@ describe('HttpTranscripts', () => {
     expect(await ask('m1', { model: 'tiny', headers: { Authorization: 'Bearer k' } })).toBe('hello there');
     for (const part of ['filename="voice.ogg"', 'audio/ogg', 'sound', 'name="model"', 'tiny'])
       expect(bodies[0]).toContain(part);
+  });
+
+  it.each([
+    ['audio/aac', 'aac'],
+    ['audio/amr', 'amr'],
+    ['audio/x-m4a', 'm4a'],
+    ['audio/webm; codecs=opus', 'webm'],
+    ['video/webm', 'webm'],
+    ['audio/x-wav', 'wav'],
+    ['audio/vnd.wave', 'wav'],
+    ['audio/x-flac', 'flac'],
+    ['audio/3gpp', '3gp'],
+    ['audio/MPEG', 'mp3'],
+    ['application/octet-stream', 'ogg'],
+  ])('names a file of %s voice.%s', async (mimeType, extension) => {
+    const bodies: string[] = [];
+    nock(url)
+      .post('/v1/audio/transcriptions', (body) => bodies.push(String(body)) > 0)
+      .reply(200, { text: 'hi' });
+    await setup().ask('m1', {}, mimeType);
+    expect(bodies[0]).toContain(`filename="voice.${extension}"`);
+  });
+
+  it('names a file without a known type by its first bytes', async () => {
+    const bodies: string[] = [];
+    nock(url)
+      .post('/v1/audio/transcriptions', (body) => bodies.push(String(body)) > 0)
+      .reply(200, { text: 'hi' });
+    await setup('#!AMR\n').ask('m1', {}, 'application/octet-stream');
+    expect(bodies[0]).toContain('filename="voice.amr"');
   });
 
   it('asks once for the same file', async () => {

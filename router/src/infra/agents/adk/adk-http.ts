@@ -1,6 +1,7 @@
 import { AgentProtocolError } from '../../../core/errors.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
+import { bodyText } from '../transport/body-text.ts';
 import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
 
 /** Where an ADK server is and what every request to it carries. */
@@ -94,5 +95,5 @@ export async function exchange(
     ? await transport.fetchEvents(url, { ...options, headers }, onEvent)
     : await transport.fetch(url, { ...options, headers });
   if (fetched.kind === 'fault') return fetched;
-  return { ...fetched, body: new TextDecoder().decode(fetched.body) };
+  return { ...fetched, body: bodyText(fetched) };
 }

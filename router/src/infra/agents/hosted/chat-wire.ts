@@ -3,6 +3,8 @@ import { AgentProtocolError } from '../../../core/errors.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
 import type { AgentMessage } from '../../../core/ports/agent-talk.ts';
+import { readAnswerText } from '../answer-text.ts';
+import { parsedJson } from '../transport/body-text.ts';
 
 /** Fields that may contain the answer, in the order in which they are looked for. */
 const FIELDS = ['response', 'reply', 'message', 'output', 'text', 'result', 'content'] as const;
@@ -38,24 +40,8 @@ export function chatRequest(profile: 'chat' | 'agentcore', message: IncomingMess
  * of a stream of events, the texts of all. Undefined: the agent says nothing.
  * @throws {AgentProtocolError} it has none of these forms
  */
-export function chatAnswer(contentType: string, body: string): string | undefined {
-  if (body.trim() === '') return undefined;
-  if (contentType.startsWith('text/event-stream')) return joined(eventTexts(body));
-  const json = parsed(body);
-  if (!json) {
-    if (/[/+]json\b/.test(contentType))
-      throw new AgentProtocolError('The hosted agent answered with JSON that cannot be parsed.');
-    if (/^\s*<(?:!doctype|html)\b/i.test(body))
-      throw new AgentProtocolError('The hosted agent answered with a web page.');
-    return body;
-  }
-  const text = textIn(json.value);
-  if (text !== undefined) return text === '' ? undefined : text;
-  const names =
-    typeof json.value === 'object' && json.value !== null ? Object.keys(json.value).join(', ') : '';
-  throw new AgentProtocolError(
-    `The hosted agent answered without any of ${FIELDS.join(', ')}; its fields are: ${names.slice(0, 200)}.`,
-  );
+export function chatAnswer(answer: { headers: Headers; body: Uint8Array }): string | undefined {
+  return readAnswerText(answer, { agent: 'hosted agent', fields: FIELDS }).text;
 }
 
 /** How agents name themselves in a history. */
@@ -67,7 +53,7 @@ const ASSISTANTS = new Set(['assistant', 'model', 'agent', 'ai', 'bot']);
  * @throws {AgentProtocolError} it has none of these forms
  */
 export function historyOf(body: string, count: number): AgentMessage[] {
-  const value = parsed(body)?.value;
+  const value = parsedJson(body);
   const { messages, history, events } = (value ?? {}) as Record<string, unknown>;
   const entries = Array.isArray(value) ? value : (messages ?? history ?? events);
   if (!Array.isArray(entries))
@@ -94,45 +80,4 @@ function textsIn(content: unknown): string {
   if (!Array.isArray(content)) return '';
   const texts = content.map((block) => (block as { text?: unknown } | null)?.text);
   return texts.filter((text) => typeof text === 'string').join('');
-}
-
-function textIn(value: unknown): string | undefined {
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'string') return value.trim() === '' ? '' : value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (Array.isArray(value)) {
-    const texts = value.map(textIn);
-    return texts.some((text) => text === undefined) ? undefined : texts.join('');
-  }
-  const fields = value as Record<string, unknown>;
-  const name = FIELDS.find((field) => Object.hasOwn(fields, field));
-  return name === undefined ? undefined : textIn(fields[name]);
-}
-
-function eventTexts(body: string): string[] {
-  const events = body.replaceAll('\r\n', '\n').split('\n\n');
-  return events.flatMap((event) => {
-    const data = event
-      .split('\n')
-      .filter((line) => line.startsWith('data:'))
-      .map((line) => line.slice('data:'.length).replace(/^ /, ''))
-      .join('\n');
-    if (data === '' || data === '[DONE]') return [];
-    const json = parsed(data);
-    // Events without text report what the agent does.
-    return [json ? (textIn(json.value) ?? '') : data];
-  });
-}
-
-function joined(texts: readonly string[]): string | undefined {
-  const text = texts.join('');
-  return text.trim() === '' ? undefined : text;
-}
-
-function parsed(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
 }

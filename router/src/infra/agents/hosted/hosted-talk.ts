@@ -8,6 +8,7 @@ import type { RunningAgent } from '../../../core/ports/agent-probe.ts';
 import type { AgentMessage, AgentTalk, Conversation } from '../../../core/ports/agent-talk.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import type { AgentDeps } from '../agent-kind.ts';
+import { bodyJson, bodyText } from '../transport/body-text.ts';
 import type { Fetched } from '../transport/bounded-fetch.ts';
 import { exchangeError } from '../transport/exchange-error.ts';
 import { redactor } from '../transport/redaction.ts';
@@ -62,7 +63,7 @@ export class HostedTalk implements AgentTalk {
       if (profile === 'adk' && fetched.kind === 'answer' && fetched.status === 404) return [];
       if (fetched.kind === 'fault' || fetched.status !== 200)
         throw this.#errorOf(fetched, agent, running, { from, channelId, text: '' });
-      return historyOf(fetched.body.toString('utf8'), count);
+      return historyOf(bodyText(fetched), count);
     });
   }
 
@@ -119,7 +120,7 @@ export class HostedTalk implements AgentTalk {
       options.signal?.throwIfAborted();
       if (fetched.kind === 'fault' || fetched.status < 200 || fetched.status > 299)
         throw this.#errorOf(fetched, agent, running, message);
-      const text = chatAnswer(fetched.headers.get('content-type') ?? '', fetched.body.toString('utf8'));
+      const text = chatAnswer(fetched);
       return { success: true, ...(text !== undefined && { response: text }) };
     });
   }
@@ -146,12 +147,7 @@ export class HostedTalk implements AgentTalk {
   /** The name of the only app of an ADK server. */
   async #onlyApp(running: RunningAgent, signal = new AbortController().signal): Promise<string> {
     const fetched = await this.#get(running, '/list-apps', signal);
-    let apps: unknown;
-    try {
-      apps = JSON.parse(fetched.kind === 'answer' ? fetched.body.toString('utf8') : '[]');
-    } catch {
-      apps = [];
-    }
+    const apps = fetched.kind === 'answer' ? bodyJson(fetched) : [];
     const [first, ...others] = Array.isArray(apps) ? apps : [];
     if (typeof first === 'string' && others.length === 0) return first;
     throw new AgentProtocolError('Set hosted.options.appName: the ADK server has not exactly one app.');

@@ -8,6 +8,7 @@ import type { Logger } from '../../../core/ports/logger.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
+import { bodyText } from '../transport/body-text.ts';
 import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
 import { redactor } from '../transport/redaction.ts';
 import { type ModelAnswer, readModelAnswer } from './openai-answer.ts';
@@ -215,7 +216,7 @@ export class OpenAiAgentClient implements AgentClient {
     const other = 'max_tokens' in body ? 'max_completion_tokens' : 'max_tokens';
     const isSpelled = 'max_tokens' in body || 'max_completion_tokens' in body;
     const isRefused = fetched.kind === 'answer' && (fetched.status === 400 || fetched.status === 422);
-    if (!isSpelled || !isRefused || !/max_(?:completion_)?tokens/.test(fetched.body.toString('utf8'))) {
+    if (!isSpelled || !isRefused || !/max_(?:completion_)?tokens/.test(bodyText(fetched))) {
       return fetched;
     }
     const again = await send(requestBody(server.api, this.#config, prompt, other, onText !== undefined));
@@ -244,16 +245,14 @@ async function streamed(
 /** Whether the server says that the model takes no pictures. */
 function refusesPictures(fetched: Fetched): boolean {
   if (fetched.kind === 'fault' || ![400, 404, 415, 422, 500].includes(fetched.status)) return false;
-  return /image|vision|multimodal|mmproj|content\W{0,3} must be a string/i.test(
-    fetched.body.toString('utf8'),
-  );
+  return /image|vision|multimodal|mmproj|content\W{0,3} must be a string/i.test(bodyText(fetched));
 }
 
 /** @throws {Wa2aiError} there is no answer */
 function readAnswer(server: OpenAiServer, fetched: Fetched, context: ErrorContext): ModelAnswer {
   if (fetched.kind === 'fault') throw faultError(fetched, context);
   if (fetched.status < 200 || fetched.status > 299) throw refusalError(fetched, context);
-  const read = readModelAnswer(server.api, fetched.body.toString('utf8'));
+  const read = readModelAnswer(server.api, bodyText(fetched));
   if (read.kind === 'error') throw reportedError(read.error, context);
   if (read.kind === 'unreadable') {
     throw new AgentProtocolError(`The answer of the model server at ${server.name} ${read.problem}.`);

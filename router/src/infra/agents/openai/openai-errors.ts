@@ -5,6 +5,7 @@ import {
   type Wa2aiError,
 } from '../../../core/errors.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
+import { bodyText, parsedJson } from '../transport/body-text.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { errorText } from '../transport/error-text.ts';
 import { notTakenError } from '../transport/not-taken.ts';
@@ -59,7 +60,7 @@ export function refusalError(
   { status, headers, body }: Fetched & { kind: 'answer' },
   context: ErrorContext,
 ): Wa2aiError {
-  const text = body.toString('utf8');
+  const text = bodyText({ headers, body });
   const reported = reportedErrorIn(parsedJson(text)) ?? { message: errorText(text) };
   const sentence = sentenceOf(status, reported, context, redirectHint({ status, headers }));
   if (status === 402 || isWithoutCredit(reported)) return new AgentProtocolError(sentence);
@@ -118,14 +119,6 @@ function sentenceOf(
     return `${answered} Lower config.openai.historyTurns, or use a model with a longer context.`;
   }
   return answered;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function isUnknownModel(words: string): boolean {

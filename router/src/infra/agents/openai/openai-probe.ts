@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { AgentAbout, ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
+import { bodyJson } from '../transport/body-text.ts';
 import { reportedErrorIn } from './openai-answer.ts';
 import { openAiServer } from './openai-server.ts';
 import type { OpenAiSettings } from './openai-settings.ts';
@@ -43,7 +44,7 @@ export async function probeOpenAiServer(
     const problem = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), detail);
     return { server: name, models: [], isProtocol: false, problem };
   }
-  const json = parsedJson(fetched.body.toString('utf8'));
+  const json = bodyJson(fetched);
   const models = fetched.status === 200 ? modelsSchema.safeParse(json).data : undefined;
   return {
     server: name,
@@ -87,12 +88,4 @@ function isProtocolError(status: number, json: unknown): boolean {
   const isRefused = status === 401 || status === 403 || status === 429;
   const error = isRefused ? reportedErrorIn(json) : undefined;
   return error?.type !== undefined || error?.code !== undefined;
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

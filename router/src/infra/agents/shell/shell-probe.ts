@@ -2,6 +2,7 @@ import { withoutTrailing } from '../../../core/without-trailing.ts';
 import type { ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
+import { bodyText } from '../transport/body-text.ts';
 
 const MAX_BYTES = 64 * 1024;
 
@@ -28,7 +29,7 @@ export async function probeShell(
   if (fetched.kind === 'fault') {
     return { isRuntime: false, problem: fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail };
   }
-  const body = fetched.body.toString('utf8');
+  const body = bodyText(fetched);
   const isRefusal = /"detail":\s*"(Not authenticated|Invalid API Key)"/.test(body);
   return { status: fetched.status, isRuntime: isRefusal || /"is_alive":\s*(true|false)/.test(body) };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsedJson } from './body-text.ts';
 
 const MAX_ERROR_CHARS = 500;
 
@@ -48,14 +49,6 @@ const reportSchema = z.looseObject({
 function validationReport(text: string): string | undefined {
   const report = reportSchema.safeParse(parsedJson(text));
   return report.data?.detail.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function shorten(text: string): string {

@@ -4,6 +4,7 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
+import { bodyText } from './body-text.ts';
 import { type Fetched, redirectHint } from './bounded-fetch.ts';
 import { errorText } from './error-text.ts';
 import { notTakenError } from './not-taken.ts';
@@ -25,8 +26,8 @@ export function exchangeError(
   { agent, aborted, nowMs, redact }: ExchangeContext,
 ): Wa2aiError {
   if (fetched.kind === 'answer') {
-    const { status, body } = fetched;
-    const text = redact(`${errorText(body.toString('utf8'))}${redirectHint(fetched)}`);
+    const { status } = fetched;
+    const text = redact(`${errorText(bodyText(fetched))}${redirectHint(fetched)}`);
     const said = `The ${agent} answered status ${status}${text && `: ${text}`}`;
     const notTaken = notTakenError(fetched, said, nowMs);
     if (notTaken) return notTaken;

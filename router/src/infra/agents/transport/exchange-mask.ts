@@ -1,5 +1,6 @@
 import { type ExchangedContent, MASKED, MAX_SHOWN_CHARS } from '../../../core/agent-exchange.ts';
 import { REMOVED, withoutSecrets } from '../../../core/policies/egress-filter.ts';
+import { bodyText } from './body-text.ts';
 
 /** What is read of a body before it is masked and cut: enough that a file at its start leaves the rest to see. */
 export const MAX_READ_BYTES = 64 * 1024;
@@ -104,7 +105,7 @@ export function maskedContent(
   if (read === undefined || read.length === 0) return content;
   const type = headers.get('content-type') ?? '';
   if (type !== '' && !TEXT_TYPE.test(type) && !BYTES_TYPE.test(type)) return content;
-  const text = typeof read === 'string' ? read : new TextDecoder().decode(read);
+  const text = typeof read === 'string' ? read : bodyText({ headers, body: read });
   const isBytes = typeof read !== 'string' && (BYTES_TYPE.test(type) || text.includes('\0'));
   const masked = isBytes ? maskedBytes(read, secrets) : maskedText(text, secrets);
   const isWhole = size !== undefined && size <= MAX_READ_BYTES && masked.length <= MAX_SHOWN_CHARS;

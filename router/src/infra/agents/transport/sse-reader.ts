@@ -7,7 +7,7 @@ export type SseEvent = Pick<EventSourceMessage, 'event' | 'id' | 'data'>;
 export class SseTooLargeError extends Error {}
 
 /**
- * The events of an answer of type `text/event-stream`, in order. Ends when the stream ends; a consumer that stops early
+ * The events of an answer of type `text/event-stream`, in order, the last one also without its blank line. Ends when the stream ends; a consumer that stops early
  * closes the connection.
  * @param maxChars of one event, and of one line
  * @throws {SseTooLargeError} an event or a line is longer
@@ -35,6 +35,10 @@ export async function* readEvents(response: Response, maxChars: number): AsyncGe
       if (isTooLarge) throw new SseTooLargeError(`an event has more than ${maxChars} characters`);
       yield* ready.splice(0);
     }
+    // The last event of many servers has no blank line behind it.
+    parser.feed(`${decoder.decode()}\n\n`);
+    if (isTooLarge) throw new SseTooLargeError(`an event has more than ${maxChars} characters`);
+    yield* ready.splice(0);
   } finally {
     // Closing can only fail on a connection that is closed already.
     await reader.cancel().catch(() => undefined);

@@ -5,6 +5,7 @@ import {
   type Wa2aiError,
 } from '../../../core/errors.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
+import { bodyText } from '../transport/body-text.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { errorText } from '../transport/error-text.ts';
 import { notTakenError } from '../transport/not-taken.ts';
@@ -47,7 +48,7 @@ export function refusalError(
   { status, headers, body }: Fetched & { kind: 'answer' },
   { nowMs, redact }: ErrorContext,
 ): Wa2aiError {
-  const said = withoutTrailing(redact(errorText(messageIn(body.toString('utf8')))), '. \n');
+  const said = withoutTrailing(redact(errorText(messageIn(bodyText({ headers, body })))), '. \n');
   const hint = redact(redirectHint({ status, headers }));
   const advice =
     status === 401 || status === 403 ? ' Check config.webhook.headers and config.webhook.secret.' : '';

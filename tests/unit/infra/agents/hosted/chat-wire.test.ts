@@ -32,6 +32,11 @@ describe('chatRequest', () => {
   });
 });
 
+const answer = (type: string, body: string) => ({
+  headers: new Headers(type === '' ? {} : { 'content-type': type }),
+  body: Buffer.from(body),
+});
+
 describe('chatAnswer', () => {
   it.each([
     ['application/json', '{"response":"one"}', 'one'],
@@ -44,7 +49,7 @@ describe('chatAnswer', () => {
     ['application/json', '{"response":""}', undefined],
     ['application/json', '', undefined],
   ])('reads %s %s', (type, body, text) => {
-    expect(chatAnswer(type, body)).toBe(text);
+    expect(chatAnswer(answer(type, body))).toBe(text);
   });
 
   it.each([
@@ -52,8 +57,8 @@ describe('chatAnswer', () => {
     ['application/json', '{', 'cannot be parsed'],
     ['text/html', '<!doctype html><p>x</p>', 'a web page'],
   ])('refuses %s %s', (type, body, sentence) => {
-    expect(() => chatAnswer(type, body)).toThrow(AgentProtocolError);
-    expect(() => chatAnswer(type, body)).toThrow(sentence);
+    expect(() => chatAnswer(answer(type, body))).toThrow(AgentProtocolError);
+    expect(() => chatAnswer(answer(type, body))).toThrow(sentence);
   });
 });
 

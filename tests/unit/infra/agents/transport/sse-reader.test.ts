@@ -34,8 +34,9 @@ describe('readEvents', () => {
     ]);
   });
 
-  it('drops an event that the stream cuts off', async () => {
-    expect(await eventsOf(['data: a\n\ndata: b'])).toEqual([{ data: 'a' }]);
+  it('reads the last event without the blank line that many servers leave out', async () => {
+    expect(await eventsOf(['data: a\n\ndata: b'])).toEqual([{ data: 'a' }, { data: 'b' }]);
+    expect(await eventsOf(['\ufeffdata: a\r\n'])).toEqual([{ data: 'a' }]);
   });
 
   it.each([

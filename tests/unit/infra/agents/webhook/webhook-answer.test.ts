@@ -31,6 +31,105 @@ describe('readWebhookAnswer', () => {
     expect(read(body, 'text/plain')).toEqual({ text });
   });
 
+  it.each([
+    [
+      'a stream of n8n',
+      '{"type":"begin"}\n{"type":"item","content":"Hi"}\n{"type":"item","content":" you"}\n{"type":"end"}\n',
+    ],
+    ['values without line breaks', '{"type":"begin"}{"type":"item","content":"Hi you"}{"type":"end"}'],
+    [
+      'events of OpenAI',
+      'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\ndata: {"choices":[{"delta":{"content":" you"}}]}\n\ndata: [DONE]\n\n',
+    ],
+    [
+      'events without the last blank line',
+      'event: token\ndata: {"data":"Hi"}\n\nevent: token\ndata: {"data":" you"}',
+    ],
+    [
+      'events of Anthropic',
+      'event: content_block_delta\ndata: {"type":"content_block_delta","delta":{"type":"text_delta","text":"Hi you"}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
+    ],
+    [
+      'lines of Ollama',
+      '{"message":{"content":"Hi"},"done":false}\n{"message":{"content":" you"},"done":false}\n{"message":{"content":""},"done":true}',
+    ],
+    ['events of text', ': ping\n\ndata: Hi\n\ndata:  you\n\n'],
+    ['a whole text at the end', '{"type":"item","content":"Hi you"}\n{"type":"end","output":"Hi you"}'],
+  ])('reads %s', (_, body) => {
+    expect(read(body, 'application/json; charset=utf-8')).toEqual({ text: 'Hi you' });
+    expect(read(body, 'text/plain')).toEqual({ text: 'Hi you' });
+  });
+
+  it.each([
+    ['an object with a text', '{"output":{"text":"Hi"}}', 'Hi'],
+    ['a list of texts', '{"output":["a"]}', 'a'],
+    ['a message in a list', '[{"message":{"role":"assistant","content":"Hi"}}]', 'Hi'],
+    ['blocks of content', '{"output":[{"type":"thinking","text":"hm"},{"type":"text","text":"Hi"}]}', 'Hi'],
+    [
+      'the last message of the agent',
+      '{"output":[{"role":"user","content":"q"},{"role":"assistant","content":"Hi"}]}',
+      'Hi',
+    ],
+    ['parts', '{"response":{"parts":[{"text":"H"},{"text":"i"}]}}', 'Hi'],
+    [
+      'TwiML',
+      '<?xml version="1.0" encoding="UTF-8"?>\n<Response><Message>Tom &amp; I</Message></Response>',
+      'Tom & I',
+    ],
+    ['TwiML with a body', '<Response><Message><Body>Hi</Body></Message></Response>', 'Hi'],
+    [
+      'an answer behind a warning of PHP',
+      '<br />\n<b>Warning</b>:  Undefined key in <b>/var/www/x.php</b> on line <b>3</b><br />\n{"output":"Hi"}',
+      'Hi',
+    ],
+  ])('reads %s', (_, body, text) => {
+    expect(read(body, 'text/plain')).toEqual({ text });
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from('\ufeff{"output":"é"}', 'utf16le'), 'application/json'],
+    ['Latin-1', Buffer.from('{"output":"é"}', 'latin1'), 'application/json; charset=ISO-8859-1'],
+  ])('reads %s', (_, body, type) => {
+    expect(read(body, type)).toEqual({ text: 'é' });
+  });
+
+  it.each([
+    ['{"output":{"id":7}}', /"output" is not a text/],
+    ['{"output":[{"id":7}]}', /"output" is not a text/],
+    ['{"message":"no balance","error":true}', /an error/],
+    ['{"message":"Workflow was started"}', /before its work ended/],
+    ['Workflow got started.', /before its work ended/],
+    ['Accepted', /before its work ended/],
+    ['<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0">\n<html>', /web page/],
+    ['<!-- built at noon -->\n<html><body>Hi', /web page/],
+    ['<head><title>x</title>', /web page/],
+    ['<?xml version="1.0"?><error>x</error>', /XML/],
+    ['Warning: include(): failed in /var/www/html/x.php on line 3', /PHP/],
+    ['PHP Fatal error:  Uncaught Exception in /srv/x.php on line 3', /PHP/],
+    ['{"type":"begin"}\n{"type":"error","content":"secret"}', /a stream that ended with an error/],
+    ['data: {"id":7}\n\n', /no text/],
+  ])('says what is wrong with %s', (body, sentence) => {
+    expect(() => read(body, 'text/html')).toThrow(AgentProtocolError);
+    expect(() => read(body, 'text/html')).toThrow(sentence);
+  });
+
+  it.each([
+    '{"output":[]}',
+    '\u200b\ufeff\u2060',
+    '{"type":"begin"}\n{"type":"end"}',
+    '<Response/>',
+    '{"output":"\\u200b"}',
+  ])('reads %j as silence too', (body) => {
+    expect(read(body, 'text/plain')).toEqual({});
+  });
+
+  it.each(['<b>Hi</b>', '<p>Hi <i>you</i></p>', 'It is accepted.', 'data is here: 5', '{curly} words'])(
+    'keeps the text %j',
+    (body) => {
+      expect(read(body, 'text/html')).toEqual({ text: body });
+    },
+  );
+
   it.each(['', '  \n', '{}', '[]', 'null', '{"output":""}', '{"text":null}', '""'])(
     'reads %j as silence',
     (body) => {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { baseOf } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
+import { bodyText } from '../../transport/body-text.ts';
 import type { Fetched } from '../../transport/bounded-fetch.ts';
 import type { A2aSettings } from '../a2a-settings.ts';
 import { a2aHeaders } from './a2a-server.ts';
@@ -78,7 +79,7 @@ async function fetchCard(
     maxBytes: MAX_CARD_BYTES,
   });
   if (fetched.kind === 'fault' || fetched.status !== 200) return { cardUrl, fetched };
-  return { cardUrl, fetched, ...(await cardOf(fetched.body.toString('utf8'))) };
+  return { cardUrl, fetched, ...(await cardOf(bodyText(fetched))) };
 }
 
 const cardSchema = z.looseObject({ supportedInterfaces: z.array(z.unknown()).min(1) });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../../core/errors.ts';
 import { withoutTrailing } from '../../../../core/without-trailing.ts';
+import { bodyJson } from '../../transport/body-text.ts';
 
 /** Form of the request body: `raw` calldata, or JSON with the calldata in hex. */
 export type Envelope = 'raw' | 'json';
@@ -17,13 +18,8 @@ const envelopeAnswer = z.looseObject({ steps: z.array(step), result: z.string().
 
 /** An answer in the JSON envelope, `{steps, result}`; undefined for anything else. */
 export function envelopeOf(body: Buffer): z.output<typeof envelopeAnswer> | undefined {
-  if (body[0] !== 0x7b) return undefined;
-  try {
-    const parsed = envelopeAnswer.safeParse(JSON.parse(body.toString('utf8')));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
+  // A brace, or the first byte of a byte order mark.
+  return body[0] === 0x7b || body[0] === 0xef ? envelopeAnswer.safeParse(bodyJson({ body })).data : undefined;
 }
 
 /** Text of the last `error` step of an envelope, or the whole step as JSON; undefined when there is none. */

@@ -3,6 +3,7 @@ import { AgentProtocolError, AgentUnavailableError } from '../../../../core/erro
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { orAbort } from '../../../../core/time-limit.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
+import { bodyText } from '../../transport/body-text.ts';
 import { redirectHint } from '../../transport/bounded-fetch.ts';
 import { abiEntriesOf } from './abi-entries.ts';
 
@@ -88,7 +89,7 @@ async function fetchText(transport: AgentTransport, url: string, signal: AbortSi
       isAway: fetched.fault === 'not-connected',
     });
   }
-  if (fetched.status === 200) return fetched.body.toString('utf8').replace(/^\ufeff/, '');
+  if (fetched.status === 200) return bodyText(fetched);
   const sentence = `The ABI agent's manifest cannot be fetched: status ${fetched.status}${redirectHint(fetched)}.`;
   throw fetched.status >= 500 || fetched.status === 429
     ? new AgentUnavailableError(sentence, { isAway: [429, 502, 503].includes(fetched.status) })

@@ -4,6 +4,7 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../../core/errors.ts';
+import { bodyText } from '../../transport/body-text.ts';
 import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
 import { errorText } from '../../transport/error-text.ts';
 import { notTakenError } from '../../transport/not-taken.ts';
@@ -93,7 +94,7 @@ function faultError(fault: Fetched & { kind: 'fault' }, context: CallContext): W
 }
 
 function refusalError({ status, headers, body }: Answer, context: CallContext): Wa2aiError {
-  const text = body.toString('utf8');
+  const text = bodyText({ headers, body });
   const defect = knownDefect(context.target, status, text, context.codec);
   const said = context.redact(errorText(envelopeError(body) ?? text));
   const hints = `${context.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;

@@ -1,5 +1,6 @@
 import { Wa2aiError } from '../../../../core/errors.ts';
 import type { CheckReport, CheckResult } from '../../agent-tools.ts';
+import { bodyJson, bodyText } from '../../transport/body-text.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import { type AbiFunction, type AgentAbi, encodeCall } from '../codec/abi-signature.ts';
 import { exampleValue } from '../input/abi-example.ts';
@@ -77,7 +78,7 @@ class Checks {
     );
     const answer = await this.#probe.call(calldata);
     if (answer.status !== 200) {
-      const defect = knownDefect(target, answer.status, answer.body.toString('utf8'), this.#abi.codec);
+      const defect = knownDefect(target, answer.status, bodyText(answer), this.#abi.codec);
       const isOpinion = answer.status === 400 && !defect;
       const note = isOpinion ? 'the sample arguments were refused' : defect;
       this.#add(check, isOpinion ? 'warn' : 'fail', answer, note);
@@ -161,9 +162,5 @@ function unknownSelector(abi: AgentAbi): Buffer {
 }
 
 function isJson(body: Buffer): boolean {
-  try {
-    return typeof JSON.parse(body.toString('utf8')) === 'object';
-  } catch {
-    return false;
-  }
+  return typeof bodyJson({ body }) === 'object';
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Inspection } from '../../inspection.ts';
+import { bodyJson } from '../../transport/body-text.ts';
 import type { Envelope } from '../codec/abi-wire.ts';
 import type { AbiFile } from './abi-file.ts';
 import { type AgentProbe, answerText, type ProbeAnswer } from './agent-probe.ts';
@@ -52,11 +53,7 @@ const healthSchema = z.looseObject({
 
 /** What an agent says at `/health`; undefined when it is not the JSON of the container specification. */
 function healthIn(body: Buffer): z.output<typeof healthSchema> | undefined {
-  try {
-    return healthSchema.safeParse(JSON.parse(body.toString('utf8'))).data;
-  } catch {
-    return undefined;
-  }
+  return healthSchema.safeParse(bodyJson({ body })).data;
 }
 
 /** Whether the answer to `/health` is one of the container specification: it names methods, or says `healthy`. */

@@ -1,5 +1,6 @@
 import { ToolkitError } from '../../agent-tools.ts';
 import { ExactJsonError, parseExactJson } from '../../lenient-json.ts';
+import { bodyText } from '../../transport/body-text.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import { readable, renderOutputs } from '../codec/abi-render.ts';
 import { type AbiFunction, type AgentAbi, encodeCall, findFunction } from '../codec/abi-signature.ts';
@@ -34,7 +35,7 @@ export async function testAgent(
   const answer = await probe.call(calldata);
   if (answer.status === 0) throw new ToolkitError(`The agent did not answer: ${answerText(answer)}.`);
   if (answer.status !== 200) {
-    const defect = knownDefect(target, answer.status, answer.body.toString('utf8'), abi.codec);
+    const defect = knownDefect(target, answer.status, bodyText(answer), abi.codec);
     throw new ToolkitError(`The agent answered ${answerText(answer)}${defect ? ` (${defect})` : ''}.`);
   }
   try {

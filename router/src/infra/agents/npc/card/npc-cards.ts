@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
-import type { Fetched } from '../../transport/bounded-fetch.ts';
+import { bodyJson } from '../../transport/body-text.ts';
 import { type NpcCard, npcCardOf } from './npc-card.ts';
 
 const MAX_CARD_BYTES = 256 * 1024;
@@ -32,16 +32,8 @@ export async function fetchCard(
   if (fetched.kind === 'fault') {
     return { problem: fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail };
   }
-  const card = fetched.status === 200 ? npcCardOf(jsonOf(fetched)) : undefined;
+  const card = fetched.status === 200 ? npcCardOf(bodyJson(fetched)) : undefined;
   return { status: fetched.status, ...(card && { card }) };
-}
-
-function jsonOf({ body }: Extract<Fetched, { kind: 'answer' }>): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /**

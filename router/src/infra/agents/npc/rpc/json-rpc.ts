@@ -3,6 +3,7 @@ import { AgentProtocolError } from '../../../../core/errors.ts';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { withLimit } from '../../../../core/time-limit.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
+import { bodyJson } from '../../transport/body-text.ts';
 import { exchangeError } from '../../transport/exchange-error.ts';
 import type { Redact } from '../../transport/redaction.ts';
 import type { NpcServer } from '../card/npc-server.ts';
@@ -53,7 +54,7 @@ export async function callRpc(
   const aborted = `The NPC agent did not answer ${method} within ${timeoutMs} ms.`;
   const context = { agent: 'NPC agent', aborted, nowMs: clock.now(), redact };
   if (fetched.kind === 'fault') throw exchangeError(fetched, context);
-  const answer = answerOf(fetched.body);
+  const answer = answerSchema.safeParse(bodyJson(fetched)).data;
   if (answer?.error) {
     const { error } = answer;
     return { error, asError: () => rpcError(error, fetched.headers, clock.now(), redact) };
@@ -61,12 +62,4 @@ export async function callRpc(
   if (answer && 'result' in answer && fetched.status < 300) return { result: answer.result };
   if (fetched.status < 200 || fetched.status >= 300) throw exchangeError(fetched, context);
   throw new AgentProtocolError(`The NPC agent answered ${method} with something that is no JSON-RPC 2.0.`);
-}
-
-function answerOf(body: Buffer): z.output<typeof answerSchema> | undefined {
-  try {
-    return answerSchema.safeParse(JSON.parse(body.toString('utf8'))).data;
-  } catch {
-    return undefined;
-  }
 }
