@@ -14,12 +14,15 @@ const expect = { poll: { timeout: 40_000 } };
 /** The files that take longest, the longest first. */
 const SLOW_FILES = [
   'slow/demo',
+  'slow/client-version',
+  'slow/proxy',
+  'slow/whatsapp-limits',
+  'slow/ended-processes',
   'slow/docs-commands',
   'slow/agent-cli',
   'slow/embedded-postgres',
   'slow/mcp',
   'slow/media',
-  'e2e/crash',
   'e2e/abi',
   'e2e/many-chats',
   'e2e/storm',
