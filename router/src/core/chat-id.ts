@@ -78,11 +78,22 @@ export const ANY_CHANNEL = '*';
 /** What address books and word processors put between digits, direction marks included. */
 const SEPARATORS = /[\s().\-\u2010-\u2015/\p{Cf}]/gu;
 
+/** The 0 of national calls, which international numbers do not have: `+49 (0) 171 2345678`. */
+const TRUNK = /\(0\)/;
+/** Country codes behind which no number begins with 0. A number with a 0 there was joined from a national one. */
+const TRUNK_ZERO =
+  /^(?:1|20|27|3[0-46]|4[013-9]|5[1-8]|6[0-6]|7|8[1246]|9[0-58]|351|353|358|380|420|421|593|595|598|966|971|972)0/;
+
+/** Whether this is the number of a person with the 0 of national calls behind its country code, which no number has. */
+export function hasTrunkZero(channelId: string): boolean {
+  return TRUNK_ZERO.test(channelId);
+}
+
 /**
  * Converts a channelId as an admin writes it to its stored form: `*`, digits of a phone number, `<digits>@lid`,
  * `<id>@g.us`. Takes an international number with or without `+` or `00`, with spaces, dashes, dots, slashes and
  * brackets, a bare group id, and any JID of a person or group. Applied to its own result it changes nothing. Undefined:
- * it is not the address of a chat, e.g. a national number with its leading 0.
+ * it is not the address of a chat, e.g. a national number with its leading 0, also behind the country code.
  */
 export function canonicalChannelId(input: string): string | undefined {
   const text = input.trim();
@@ -93,8 +104,11 @@ export function canonicalChannelId(input: string): string | undefined {
     const address = parseJid(jid);
     return address ? channelIdOf(address) : undefined;
   }
-  const digits = text.replace(SEPARATORS, '').replace(/^(?:\+|00)/, '');
-  if (/^[1-9]\d{4,14}$/.test(digits)) return digits;
+  const digits = text
+    .replace(TRUNK, ' ')
+    .replace(SEPARATORS, '')
+    .replace(/^(?:\+|00)/, '');
+  if (/^[1-9]\d{4,14}$/.test(digits)) return text !== digits && hasTrunkZero(digits) ? undefined : digits;
   // A bare group id is longer than any phone number, and keeps the dash that ids of old groups contain.
   return GROUP_USER.test(text) && digits.length > 15 ? groupJid(text) : undefined;
 }
@@ -107,6 +121,31 @@ export function canonicalRouteChannelId(input: string): string | undefined {
   if (!isUsername(input.trim())) return canonicalChannelId(input);
   const username = canonicalUsername(input);
   return username && `@${username}`;
+}
+
+/**
+ * Countries whose mobile numbers are written in two forms, of which WhatsApp knows either: Brazil with and without the 9 behind
+ * the area code, Mexico with and without 1, Argentina with and without 9.
+ */
+const TWO_FORMS: ReadonlyArray<readonly [form: RegExp, other: string]> = [
+  [/^(55[1-9]\d)9([6-9]\d{7})$/, '$1$2'],
+  [/^(55[1-9]\d)([6-9]\d{7})$/, '$19$2'],
+  [/^521(\d{10})$/, '52$1'],
+  [/^52(\d{10})$/, '521$1'],
+  [/^549([1-9]\d{9})$/, '54$1'],
+  [/^54([1-8]\d{9})$/, '549$1'],
+];
+
+/**
+ * These channelIds, and for each number that has another written form, that form. People and programs that name a person
+ * are compared with these: a list that has one form of a number has the person.
+ */
+export function writtenForms(channelIds: readonly string[]): string[] {
+  const others = channelIds.flatMap((channelId) => {
+    const form = TWO_FORMS.find(([pattern]) => pattern.test(channelId));
+    return form ? [channelId.replace(...form)] : [];
+  });
+  return others.length === 0 ? [...channelIds] : [...new Set([...channelIds, ...others])];
 }
 
 /** Stored channelId of a chat's address; undefined for an address that is not a chat (status, broadcast, newsletter). */

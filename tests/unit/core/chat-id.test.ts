@@ -8,10 +8,12 @@ import {
   contractSessionId,
   contractUser,
   groupJid,
+  hasTrunkZero,
   jidOfChannelId,
   lidJid,
   parseJid,
   phoneJid,
+  writtenForms,
 } from '../../../router/src/core/chat-id.ts';
 import { anyText } from '../../support/any-text.ts';
 import { runs } from '../../support/property-runs.ts';
@@ -144,6 +146,25 @@ describe('canonicalRouteChannelId', () => {
   });
 });
 
+describe('writtenForms', () => {
+  it('adds the other form of a number, and leaves what has one form', () => {
+    expect(writtenForms(['5547989211984', '1@lid'])).toEqual(['5547989211984', '1@lid', '554789211984']);
+    // A landline of Brazil, a number of Portugal, a group.
+    for (const one of ['554733221984', '351912345678', '120363041234567890@g.us', '*', '@ana']) {
+      expect(writtenForms([one])).toEqual([one]);
+    }
+  });
+
+  it('is the same for both forms of a number', () => {
+    fc.assert(
+      fc.property(phone, (number) => {
+        const forms = writtenForms([number]);
+        for (const form of forms) expect(writtenForms([form]).sort()).toEqual([...forms].sort());
+      }),
+    );
+  });
+});
+
 describe('canonicalChannelId', () => {
   it('reduces a number to its digits in any spelling', () => {
     for (const written of [
@@ -162,6 +183,15 @@ describe('canonicalChannelId', () => {
     ]) {
       expect(canonicalChannelId(written), JSON.stringify(written)).toBe('5493777239922');
     }
+  });
+
+  it('drops the 0 of national calls in brackets, and refuses one that was joined with the country code', () => {
+    expect(canonicalChannelId('+49 (0) 171 2345678')).toBe('491712345678');
+    for (const written of ['+49 0171 2345678', '0044 07700 900123', '+55 047 98921-1984']) {
+      expect(canonicalChannelId(written), written).toBeUndefined();
+    }
+    expect(canonicalChannelId('+39 06 6982 1234')).toBe('390669821234');
+    expect(hasTrunkZero('4901712345678')).toBe(true);
   });
 
   it('keeps LIDs, groups and the wildcard apart from numbers', () => {

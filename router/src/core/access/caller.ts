@@ -1,3 +1,4 @@
+import { writtenForms } from '../chat-id.ts';
 import type { ApiKey } from '../ports/api-key-store.ts';
 import { type Role, scopesOfRole } from './roles.ts';
 import { contains, SCOPES, type Scope } from './scopes.ts';
@@ -98,7 +99,8 @@ export type AliasesOf = (accountId: string, channelId: string) => Promise<string
 export async function mayUseChat(caller: Caller, chat: NamedChat, aliasesOf: AliasesOf): Promise<boolean> {
   if (!mayUseAccount(caller, chat.accountId)) return false;
   const allowed = allowedChats(caller);
-  if (allowed === undefined || allowed.includes(chat.channelId)) return true;
+  const isAllowed = (channelIds: string[]) => writtenForms(channelIds).some((id) => allowed?.includes(id));
+  if (allowed === undefined || isAllowed([chat.channelId])) return true;
   const aliases = await aliasesOf(chat.accountId, chat.channelId);
-  return aliases.some((alias) => allowed.includes(alias));
+  return isAllowed(aliases);
 }

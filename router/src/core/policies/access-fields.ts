@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ANY_CHANNEL, canonicalChannelId } from '../chat-id.ts';
+import { ANY_CHANNEL, canonicalChannelId, hasTrunkZero } from '../chat-id.ts';
 
 /** What the owner decided about a chat; `pending`: the owner was asked. */
 export type Access = 'pending' | 'approved' | 'refused';
@@ -23,10 +23,7 @@ export const accessField = z
         z
           .string()
           .max(100)
-          .refine(
-            (address) => ![undefined, ANY_CHANNEL].includes(canonicalChannelId(address)),
-            'must be a phone number, a LID or a group id',
-          ),
+          .refine((address) => isPersonOrGroup(address), 'must be a phone number, a LID or a group id'),
       )
       .max(1_000)
       .optional()
@@ -39,3 +36,8 @@ export const accessField = z
       .describe('Sent to a person whose first message waits for the owner. Default: nothing is sent.'),
   })
   .describe('Who gets answers.');
+
+function isPersonOrGroup(address: string): boolean {
+  const channelId = canonicalChannelId(address);
+  return channelId !== undefined && channelId !== ANY_CHANNEL && !hasTrunkZero(channelId);
+}

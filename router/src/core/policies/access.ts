@@ -1,4 +1,4 @@
-import { canonicalChannelId } from '../chat-id.ts';
+import { canonicalChannelId, writtenForms } from '../chat-id.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
 import type { Conversation } from './settings.ts';
@@ -18,8 +18,9 @@ export function decideAccess(
 ): Decision {
   if (people === 'everyone') return CONTINUE;
   const step = (outcome: string, sentence: string) => ({ step: 'access', outcome, sentence });
-  const addresses = [...channelIds, canonicalChannelId(message.from), message.fromLid];
-  if (list.some((listed) => addresses.includes(canonicalChannelId(listed)))) {
+  const writer = [canonicalChannelId(message.from), message.fromLid].filter((id) => id !== undefined);
+  const addresses = writtenForms([...channelIds, ...writer]);
+  if (list.some((listed) => addresses.includes(canonicalChannelId(listed) ?? ''))) {
     return { kind: 'continue', step: step('listed', 'The list of access.list has the person or the group.') };
   }
   const end = (reason: string, sentence: string) => ({

@@ -4,6 +4,7 @@ import {
   contractSessionId,
   contractUser,
   jidOfChannelId,
+  writtenForms,
 } from '../chat-id.ts';
 import type { ToUs } from '../messages/inbound-message.ts';
 import type { Environment, IncomingMessage, MediaInfo, MessageKind, Route } from '../models.ts';
@@ -97,7 +98,7 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
   const { accountId } = input;
   const environment = input.environment ?? deps.environment;
   const aliases = (await deps.aliasesOf?.(accountId, chat)) ?? [];
-  const query = { accountId, environment, channelIds: [...new Set([chat, ...aliases])] };
+  const query = { accountId, environment, channelIds: writtenForms([...new Set([chat, ...aliases])]) };
   const [here, there] = await Promise.all([
     deps.routes.candidates(query),
     deps.routes.candidates({ ...query, environment: environment === 'lab' ? 'prod' : 'lab' }),

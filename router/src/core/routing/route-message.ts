@@ -1,3 +1,4 @@
+import { writtenForms } from '../chat-id.ts';
 import type { Environment, Route } from '../models.ts';
 import type { NamedRoute } from '../playground/named-route.ts';
 import type { ConversationSettings } from '../policies/conversation-fields.ts';
@@ -52,7 +53,7 @@ export async function routeMessage(
   const { accountId, channelIds } = message;
   const named = await deps.namedRoute?.(message);
   if (named) return choiceOfNamed(named);
-  const query = { accountId, environment: deps.environment, channelIds };
+  const query = { accountId, environment: deps.environment, channelIds: writtenForms(channelIds) };
   const candidates = await deps.routes.candidates(query);
   const { matches, conditions } = await evaluateInOrder(deps, candidates, query, message, hear);
   const choice = chooseRoute(candidates, query, matches, conditions);

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { AgentProtocolError } from '../../core/errors.ts';
-import { decodeEntities } from '../formatting/html-text.ts';
+import { decodeEntities } from '../../core/html-entities.ts';
 import { bodyText, parsedJson } from './transport/body-text.ts';
 
 /** How the answers of a kind of agent are read. */

@@ -1,6 +1,7 @@
 import type { Token, Tokens } from 'marked';
+import { decodeEntities } from '../../core/html-entities.ts';
 import type { FormatReply } from '../../core/ports/reply-formatter.ts';
-import { decodeEntities, htmlBlockText, htmlTag } from './html-text.ts';
+import { htmlBlockText, htmlTag } from './html-text.ts';
 import { lexMarkdown } from './markdown-lexer.ts';
 
 /** A text without any of these characters has no Markdown and no HTML. */

@@ -32,6 +32,7 @@ describe('decideAccess', () => {
     ['everyone', [], 'refused', 'continue', undefined],
     ['listed', [], 'approved', 'end', 'access-not-listed'],
     ['listed', ['+54 9 3777 239922'], undefined, 'continue', undefined],
+    ['listed', ['+54 3777 239922'], undefined, 'continue', undefined],
     ['listed', ['123456789@lid'], undefined, 'continue', undefined],
     ['listed', ['5490000000000'], undefined, 'end', 'access-not-listed'],
     ['approved', ['5493777239922'], 'refused', 'continue', undefined],

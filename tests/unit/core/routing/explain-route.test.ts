@@ -112,8 +112,15 @@ describe('explainRoute', () => {
     expect(explanation).toMatchObject({
       decision: 'route',
       route: { id: 'lid' },
-      identity: { channelIds: ['5493777239922', '123456789012345@lid'] },
+      identity: { channelIds: ['5493777239922', '123456789012345@lid', '543777239922'] },
     });
+  });
+
+  it('recognizes a person by the other form of the number', async () => {
+    const explanation = await explain([aRoute({ id: 'br', channelId: '5547989211984' })], {
+      channelId: '554789211984',
+    });
+    expect(explanation).toMatchObject({ decision: 'route', route: { id: 'br' } });
   });
 
   it('names the session of a person in a group, and none when the person is not given', async () => {

@@ -39,6 +39,23 @@ async function setup(
   return { tested, asked: () => asked, route: () => routeMessage(deps, turn), deps, turn };
 }
 
+const FORMS: Array<[string, string]> = [
+  ['5547989211984', '554789211984'],
+  ['5215512345678', '525512345678'],
+  ['5493777239922', '543777239922'],
+];
+
+describe('a route with one form of a number that has two', () => {
+  it.each([...FORMS, ...FORMS.map(([one, other]): [string, string] => [other, one])])(
+    'of %s takes messages of %s',
+    async (channelId, sender) => {
+      const { deps, turn } = await setup([{ channelId, name: 'it' }]);
+      const choice = await routeMessage(deps, { ...turn, channelIds: [sender] });
+      expect(choice).toMatchObject({ kind: 'route', route: { name: 'it' } });
+    },
+  );
+});
+
 describe('a voice message', () => {
   const media = { transcribe: { url: 'http://ears.test' } };
   const route = async (fields: Fields[], words = 'hello') => {

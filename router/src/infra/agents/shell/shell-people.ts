@@ -1,4 +1,4 @@
-import { canonicalChannelId } from '../../../core/chat-id.ts';
+import { canonicalChannelId, writtenForms } from '../../../core/chat-id.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
 
 /** Whether the author of a message may use the shell: by number or LID, and in a group only when the group may too. */
@@ -8,6 +8,6 @@ export function mayUseShell(
 ): boolean {
   const allowed = new Set(allow.map((written) => canonicalChannelId(written)));
   const names = [from, fromLid].flatMap((jid) => (jid === undefined ? [] : (canonicalChannelId(jid) ?? [])));
-  if (!names.some((name) => allowed.has(name))) return false;
+  if (!writtenForms(names).some((name) => allowed.has(name))) return false;
   return !isGroup || allowed.has(canonicalChannelId(channelId));
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decodeEntities } from '../../../core/html-entities.ts';
 import { parsedJson } from './body-text.ts';
 
 const MAX_ERROR_CHARS = 500;
@@ -14,11 +15,11 @@ export function errorText(body: string): string {
 }
 
 function textOfPage(html: string): string {
-  const text = withoutHiddenElements(html.slice(0, 20_000))
-    .replace(/<br\s*\/?>/gi, '\n')
-    .replace(/<[^<>]*>/g, ' ')
-    .replace(/&nbsp;/g, ' ')
-    .replace(/&quot;/g, '"');
+  const text = decodeEntities(
+    withoutHiddenElements(html.slice(0, 20_000))
+      .replace(/<br\s*\/?>/gi, '\n')
+      .replace(/<[^<>]*>/g, ' '),
+  );
   return (
     text
       .split(/\n[ \t]*at\s/)[0]

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NAME_PATTERN, NAME_SENTENCE } from '../../../config/config.ts';
 import { phoneNumber } from '../../../config/config-fields.ts';
-import { ANY_CHANNEL, canonicalChannelId, canonicalRouteChannelId } from '../../../core/chat-id.ts';
+import { ANY_CHANNEL, canonicalChannelId, canonicalRouteChannelId, hasTrunkZero } from '../../../core/chat-id.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
 
@@ -39,7 +39,7 @@ export const searchedChatField = channelId(searchedChat, canonicalRouteChannelId
 function channelId(problem: string, canonicalOf: (input: string) => string | undefined) {
   return z.string().transform((value, context) => {
     const canonical = canonicalOf(value);
-    if (canonical !== undefined) return canonical;
+    if (canonical !== undefined && !hasTrunkZero(canonical)) return canonical;
     context.addIssue(problem);
     return z.NEVER;
   });

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { isUsername, parseJid } from '../../../core/chat-id.ts';
+import { isUsername, parseJid, writtenForms } from '../../../core/chat-id.ts';
 import { type ChatIdentity, channelIdsOf } from '../../../core/messages/chat-identity.ts';
 import type { Postgres } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
@@ -13,7 +13,7 @@ export async function aliasesOf(postgres: Postgres, accountId: string, channelId
   const address = channelId.includes('@') ? parseJid(channelId) : undefined;
   if (address && address.kind !== 'lid') return [];
   const username = isUsername(channelId) ? channelId.slice(1) : undefined;
-  const key = address ? sql`lid = ${address.lid}` : sql`phone = ${channelId}`;
+  const key = address ? sql`lid = ${address.lid}` : sql`phone = ANY (${writtenForms([channelId])}::text[])`;
   const found = await withStorage('looking for the other addresses of a person', () =>
     postgres.query<ChatIdentity>(sql`
       SELECT lid, phone, NULL AS username FROM lid_mapping WHERE account_id = ${accountId} AND ${key}

@@ -1,5 +1,5 @@
 import sql, { join, type Sql } from 'sql-template-tag';
-import { canonicalRouteChannelId, isUsername, parseJid } from '../../../core/chat-id.ts';
+import { canonicalRouteChannelId, isUsername, parseJid, writtenForms } from '../../../core/chat-id.ts';
 import { rowId } from './storable-text.ts';
 
 /** The conditions of a WHERE clause, or `none` if no row can match. */
@@ -58,7 +58,7 @@ export function ofAccounts(column: Sql, accounts: readonly string[] | undefined)
 }
 
 function addressIs(channelId: string): Sql {
-  if (!channelId.includes('@')) return sql`phone = ${channelId}`;
+  if (!channelId.includes('@')) return sql`phone = ANY (${writtenForms([channelId])}::text[])`;
   if (isUsername(channelId)) return sql`username = ${channelId.slice(1)}`;
   const address = parseJid(channelId);
   if (address?.kind === 'lid') return sql`lid = ${address.lid}`;
@@ -70,11 +70,11 @@ export function fromPerson(from: string | undefined): Conditions {
   if (from === undefined) return [];
   const address = from.includes('@') ? parseJid(from) : undefined;
   if (address && address.kind !== 'lid') return 'none';
-  const key = address ? address.lid : from;
+  const keys = address ? [address.lid] : writtenForms([from]);
   const others = address
-    ? sql`SELECT phone FROM lid_mapping WHERE lid = ${key}`
-    : sql`SELECT lid FROM lid_mapping WHERE phone = ${key}`;
-  return [sql`coalesce(m.sender_lid, m.sender_phone) IN (SELECT ${key}::text UNION ${others})`];
+    ? sql`SELECT phone FROM lid_mapping WHERE lid = ANY (${keys}::text[])`
+    : sql`SELECT lid FROM lid_mapping WHERE phone = ANY (${keys}::text[])`;
+  return [sql`coalesce(m.sender_lid, m.sender_phone) IN (SELECT unnest(${keys}::text[]) UNION ${others})`];
 }
 
 /** Rows of a period: its start is included, its end is not. */

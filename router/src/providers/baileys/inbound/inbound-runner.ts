@@ -234,7 +234,9 @@ export class InboundRunner {
       isOffline: type === 'append',
     };
     if (isStub && !fromMe) this.#event({ type: 'missing', stanza });
-    if (!message.message && !isGroupEvent(message.messageStubType)) return;
+    // A file that can be seen once is not sent to linked devices: its message has no content, and the person gets a sentence.
+    const isViewOnce = message.key.isViewOnce === true;
+    if (!message.message && !isViewOnce && !isGroupEvent(message.messageStubType)) return;
     this.#event({ type: 'content', stanza, content: { message, type }, bytes: messageBytes([]) });
   }
 
@@ -269,6 +271,13 @@ export class InboundRunner {
       const hasCiphertext = Array.isArray(node.content) && node.content.some(({ tag }) => tag === 'enc');
       const described = hasCiphertext ? undefined : describe(node, own, chatOf);
       if (described) this.#event({ type: 'announced', key: described.key, chat: described.chat });
+      const unavailable = hasCiphertext ? undefined : unavailableOf(node);
+      // Baileys knows one of the types of a message that only the phone shows, and drops the others without a trace.
+      // Workaround: refs/baileys-workarounds.md.
+      if (unavailable?.type?.startsWith('view_once')) unavailable.type = 'view_once';
+      if (unavailable?.type === 'hosted_unavailable_fanout' && described) {
+        this.#event({ type: 'missing', stanza: described });
+      }
       connection.baileysListener(node);
       return;
     }
@@ -567,4 +576,9 @@ function isAnswer(error: unknown): boolean {
 
 function isOrdinary(stanza: Stanza): stanza is OrdinaryStanza {
   return stanza.node !== undefined;
+}
+
+/** The attributes by which a stanza says why it has no message. */
+function unavailableOf({ content }: BinaryNode): BinaryNode['attrs'] | undefined {
+  return Array.isArray(content) ? content.find(({ tag }) => tag === 'unavailable')?.attrs : undefined;
 }

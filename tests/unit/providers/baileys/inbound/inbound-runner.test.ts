@@ -417,6 +417,31 @@ describe('a stanza that is not an ordinary message', () => {
     await runner.stop();
   });
 
+  it.each(['view_once', 'view_once_unavailable_fanout'])(
+    'is stored although it has no content: a file that can be seen once (%s)',
+    async (type) => {
+      const { connect, arrive, next, received, runner } = await setup();
+      connect();
+      const given = next('baileys');
+      const unavailable = { tag: 'unavailable', attrs: { type } };
+      arrive({
+        tag: 'message',
+        attrs: { id: 'A', from: ANA, t: '1700000000' },
+        content: [unavailable],
+      });
+      await given;
+      // The type by which Baileys reports the message.
+      expect(unavailable.attrs.type).toBe('view_once');
+      const done = next('received');
+      const key = { remoteJid: ANA, id: 'A', fromMe: false, isViewOnce: true };
+      runner.upserted({ key, messageTimestamp: Date.now() / 1_000 } as WAMessage, 'notify');
+      await done;
+      await runner.stop();
+      expect(received).toMatchObject([{ kind: 'other', text: '' }]);
+      expect(received[0]).not.toHaveProperty('ignoredReason');
+    },
+  );
+
   it('is delivered when Baileys reports it, and an announced message when its content comes', async () => {
     const { connect, arrive, next, received, runner } = await setup();
     connect();

@@ -5,7 +5,7 @@ import type { Config } from '../../../../config/config.ts';
 import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import type { AliasesOf, Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
-import { canonicalRouteChannelId } from '../../../../core/chat-id.ts';
+import { ANY_CHANNEL, canonicalRouteChannelId } from '../../../../core/chat-id.ts';
 import type { ChatId } from '../../../../core/ids.ts';
 import type { ChatPosition, ChatRow, ChatStore } from '../../../../core/ports/chat-store.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
@@ -525,9 +525,10 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
   }
 
   async function chatNamed(id: string): Promise<ChatRow | undefined> {
-    if (isRowId(id)) return chatStore.get(id);
-    const channelId = /[@+]/.test(id) ? canonicalRouteChannelId(id) : undefined;
-    if (channelId === undefined) return undefined;
+    const row = isRowId(id) ? await chatStore.get(id) : undefined;
+    // Digits are the id of a row, or the number of a person without its `+`.
+    const channelId = row ? undefined : canonicalRouteChannelId(id);
+    if (channelId === undefined || channelId === ANY_CHANNEL) return row;
     const [chat] = await chatStore.list({ accountId: config.accountId, channelId, limit: 1 });
     return chat;
   }

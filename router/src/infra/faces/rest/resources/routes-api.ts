@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../../../core/access/admission.ts';
 import { allowedRoutes, type Caller, mayUseChat } from '../../../../core/access/caller.ts';
 import { jidHash } from '../../../../core/chat-hash.ts';
-import { canonicalRouteChannelId, jidOfChannelId } from '../../../../core/chat-id.ts';
+import { canonicalRouteChannelId, jidOfChannelId, writtenForms } from '../../../../core/chat-id.ts';
 import type { Route } from '../../../../core/models.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
@@ -363,7 +363,11 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       return route ? [route] : [];
     }
     const channelId = canonicalRouteChannelId(id);
-    return channelId === undefined ? [] : routes.list({ channelId });
+    if (channelId === undefined) return [];
+    const found = await Promise.all(
+      writtenForms([channelId]).map((form) => routes.list({ channelId: form })),
+    );
+    return found.flat();
   }
 
   /** The response about a stored route. Its agent is probed unless only other fields changed. */

@@ -97,6 +97,17 @@ describe('GET /api/chats/{id}', () => {
     }
   });
 
+  it('takes the digits of a number, and its other written form, for the person', async () => {
+    const chat = await aChat();
+    for (const id of [chat.phone, `+${chat.phone}`]) {
+      expect((await call('GET', `/api/chats/${encodeURIComponent(id)}`)).body.data).toMatchObject({
+        id: chat.id,
+      });
+      const messages = await call('GET', `/api/chats/${encodeURIComponent(id)}/messages`);
+      expect(messages.status).toBe(200);
+    }
+  });
+
   it.each(['999999', '0', 'x', '+x', '@g.us'])('answers 404 for %s', async (id) => {
     for (const path of [
       `/api/chats/${encodeURIComponent(id)}`,
