@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { NAME_PATTERN, NAME_SENTENCE } from '../../../config/config.ts';
 import { phoneNumber } from '../../../config/config-fields.ts';
-import { ANY_CHANNEL, canonicalChannelId, canonicalRouteChannelId, hasTrunkZero } from '../../../core/chat-id.ts';
+import {
+  ANY_CHANNEL,
+  canonicalChannelId,
+  canonicalRouteChannelId,
+  hasTrunkZero,
+} from '../../../core/chat-id.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
 
