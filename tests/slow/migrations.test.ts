@@ -42,11 +42,11 @@ describe('applyMigrations', () => {
   it('applies every migration to an empty database and records it as prisma migrate does', async () => {
     const names = (await readdir(join(committed, 'migrations'))).filter((name) => !name.endsWith('.toml'));
     expect(await applyMigrations(database.url, folder)).toEqual(names.sort());
-    const sql = await readFile(join(folder, 'migrations', '20261121000000_init', 'migration.sql'));
+    const sql = await readFile(join(folder, 'migrations', '20261126163300_baseline', 'migration.sql'));
     const { rows } = await client.query('SELECT * FROM _prisma_migrations ORDER BY started_at LIMIT 1');
     expect(rows[0]).toMatchObject({
       checksum: createHash('sha256').update(sql).digest('hex'),
-      migration_name: '20261121000000_init',
+      migration_name: '20261126163300_baseline',
       logs: null,
       rolled_back_at: null,
       applied_steps_count: 1,
@@ -67,17 +67,62 @@ describe('applyMigrations', () => {
 
   it('accepts a file whose line ends a checkout changed', async () => {
     await applyMigrations(database.url, folder);
-    const file = join(folder, 'migrations', '20261121000000_init', 'migration.sql');
+    const file = join(folder, 'migrations', '20261126163300_baseline', 'migration.sql');
     await writeFile(file, (await readFile(file, 'utf8')).replaceAll('\n', '\r\n'));
     expect(await applyMigrations(database.url, folder)).toEqual([]);
   });
 
+  describe('a database of the migrations before the first release', () => {
+    const replaced = async () =>
+      JSON.parse(
+        await readFile(join(folder, 'migrations', '20261126163300_baseline', 'replaces.json'), 'utf8'),
+      );
+
+    /** As the versions that had these migrations recorded them; the tables of the baseline are the same. */
+    async function asBefore(names: readonly string[]): Promise<void> {
+      await applyMigrations(database.url, folder);
+      await client.query('DELETE FROM _prisma_migrations');
+      await client.query(
+        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+         SELECT md5(name), 'of then', name, now() FROM unnest($1::text[]) AS name`,
+        [names],
+      );
+    }
+
+    it('is at the migration that replaces them, and later ones are applied', async () => {
+      const { names } = await replaced();
+      expect(names).toHaveLength(61);
+      await asBefore(names);
+      await client.query(`INSERT INTO chat (account_id, reply_to, lid) VALUES ('a', 'x', '1')`);
+      await addMigration('20990101000000_more', 'ALTER TABLE chat ADD COLUMN more INT');
+      expect(await applyMigrations(database.url, folder)).toEqual(['20990101000000_more']);
+      const committedNames = (await readdir(join(folder, 'migrations'))).filter(
+        (name) => !name.endsWith('.toml'),
+      );
+      expect(await recorded()).toEqual(committedNames.sort());
+      expect((await client.query('SELECT lid, more FROM chat')).rows).toEqual([{ lid: '1', more: null }]);
+      expect(await applyMigrations(database.url, folder)).toEqual([]);
+    });
+
+    it('is refused while one of them is missing, with the version that has it', async () => {
+      const { names, lastCommit } = await replaced();
+      await asBefore(names.slice(0, -1));
+      await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
+        code: 'DATABASE_MIGRATION',
+        message: expect.stringMatching(
+          new RegExp(`without the migration "${names.at(-1)}".*commit ${lastCommit} on them once`),
+        ),
+      });
+      expect(await recorded()).toHaveLength(60);
+    });
+  });
+
   it('refuses a file that was changed after it was applied', async () => {
     await applyMigrations(database.url, folder);
-    await writeFile(join(folder, 'migrations', '20261121000000_init', 'migration.sql'), 'SELECT 1;');
+    await writeFile(join(folder, 'migrations', '20261126163300_baseline', 'migration.sql'), 'SELECT 1;');
     await expect(applyMigrations(database.url, folder)).rejects.toMatchObject({
       code: 'DATABASE_MIGRATION',
-      message: expect.stringMatching(/"20261121000000_init" was changed after it was applied/),
+      message: expect.stringMatching(/"20261126163300_baseline" was changed after it was applied/),
     });
   });
 

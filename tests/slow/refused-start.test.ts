@@ -103,7 +103,7 @@ describe('wa2ai refuses to start with one sentence', () => {
   it('when a migration of another tool did not finish', async () => {
     await asOwner(database, `UPDATE _prisma_migrations SET finished_at = NULL`);
     expect(await refusal(role.url)).toMatch(
-      /^wa2ai: The migration "20261121000000_init" was started by another tool and did not finish/,
+      /^wa2ai: The migration "20261126163300_baseline" was started by another tool and did not finish/,
     );
   });
 

@@ -233,6 +233,36 @@ describe('A backup', () => {
     expect((await after.query('SELECT added FROM account')).rows).toEqual([{ added: 'by a migration' }]);
   });
 
+  it('of the migrations before the first release is restored, and one of some of them refused', async () => {
+    const baseline = '20261126163300_baseline';
+    const { names } = JSON.parse(
+      await readFile(join(prismaFolder, 'migrations', baseline, 'replaces.json'), 'utf8'),
+    );
+    const client = await connect(source);
+    await fill(client);
+    const record = async (recorded: readonly string[]) => {
+      await client.query('DELETE FROM _prisma_migrations');
+      await client.query(
+        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+         SELECT md5(name), 'of then', name, now() FROM unnest($1::text[]) AS name`,
+        [recorded],
+      );
+    };
+    await record(names);
+    await backUp();
+    expect(await restore()).toMatchObject({ migrated: [] });
+    const { rows } = await (await connect(target)).query(
+      'SELECT migration_name AS name FROM _prisma_migrations',
+    );
+    expect(rows).toEqual([{ name: baseline }]);
+    await record(names.slice(1));
+    await rm(path);
+    await expect(backUp()).rejects.toMatchObject({
+      code: 'DATABASE_MIGRATION',
+      message: /of an early wa2ai/,
+    });
+  });
+
   it('of a newer wa2ai is refused, and changes nothing', async () => {
     const newer = join(folder, 'newer');
     await cp(prismaFolder, newer, { recursive: true });

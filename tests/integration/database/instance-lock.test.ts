@@ -175,7 +175,7 @@ describe('takeInstanceLock', () => {
       await intruder.client.query('SELECT pg_advisory_lock(72707369)');
       expect(await intruder.take(0x7761326d, 'migrations')).toBe(true);
       const prisma = join(repositoryRoot, 'prisma');
-      expect((await applyMigrations(database.url, prisma)).length).toBeGreaterThan(1);
+      expect((await applyMigrations(database.url, prisma)).length).toBeGreaterThan(0);
       expect(await applyMigrations(database.url, prisma)).toEqual([]);
     });
   });

@@ -5,7 +5,7 @@ import { openSource } from '../storage/backup/open-source.ts';
 import { withConnection } from '../storage/connections/with-connection.ts';
 import type { DatabaseConfig } from '../storage/database.ts';
 import { readIfThere } from '../storage/files.ts';
-import { migrationNames } from '../storage/upkeep/migrations.ts';
+import { migrationNames, presentMigrations, type RecordedMigration } from '../storage/upkeep/migrations.ts';
 import {
   type MissingRight,
   missingRightSentence,
@@ -47,11 +47,12 @@ export async function checkDatabase(
         const findings = [versionFinding(server), clockFinding(server.nowMs, beforeMs, deps.nowMs())];
         if (!server.has)
           return [...findings, { check, level: 'ok', message: 'The first start creates its tables.' }];
-        const { rows: applied } = await client.query<{ name: string }>(
-          'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL',
+        const { rows: applied } = await client.query<RecordedMigration>(
+          'SELECT migration_name AS name, checksum AS sha256 FROM _prisma_migrations WHERE finished_at IS NOT NULL',
         );
+        const present = await presentMigrations(applied, prismaFolder);
         const migrations = migrationFinding(
-          applied.map(({ name }) => name),
+          present.map(({ name }) => name),
           await migrationNames(prismaFolder),
         );
         if (migrations.level !== 'ok') return [...findings, migrations];
@@ -63,6 +64,10 @@ export async function checkDatabase(
     }
   } catch (error) {
     if (!(error instanceof Wa2aiError)) throw error;
+    if (error.code === 'DATABASE_MIGRATION') {
+      const fix = 'Make a backup with that version first: wa2ai backup FILE.';
+      return [{ check: 'migrations', level: 'error', message: error.message, fix }];
+    }
     const fix = isEmbedded
       ? 'Stop what uses the data folder, or run this command as the user of the service.'
       : 'Check DATABASE_URL, that the server runs, and that it accepts connections from this machine.';

@@ -14,7 +14,7 @@ import type { DatabaseConfig } from '../database.ts';
 import { errorCode, errorMessage } from '../database-errors.ts';
 import { dataKeysOfFolder, readDataKeys } from '../encryption/data-keys.ts';
 import { PLAIN } from '../encryption/secret-cipher.ts';
-import { migrationNames } from '../upkeep/migrations.ts';
+import { migrationNames, presentMigrations, type RecordedMigration } from '../upkeep/migrations.ts';
 import { dumpAgentData, type LeftOut } from './agent-data.ts';
 import { BackupError } from './backup-errors.ts';
 import { TASKS_SCHEMA } from './backup-tables.ts';
@@ -122,10 +122,11 @@ async function manifestOf(client: pg.Client, options: CreateBackupOptions): Prom
   }
   await untilTaskTablesSettled(client);
   await beginSnapshot(client);
-  const { rows: migrations } = await client.query<{ name: string; sha256: string }>(
+  const { rows: recorded } = await client.query<RecordedMigration>(
     `SELECT migration_name AS name, checksum AS sha256 FROM _prisma_migrations
      WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL ORDER BY migration_name`,
   );
+  const migrations = await presentMigrations(recorded, prismaFolder);
   const known = new Set(await migrationNames(prismaFolder));
   const unknown = migrations.find(({ name }) => !known.has(name));
   if (unknown) {

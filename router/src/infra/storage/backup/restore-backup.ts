@@ -7,7 +7,7 @@ import { connectExternalPostgres } from '../connections/external-postgres.ts';
 import { withConnection } from '../connections/with-connection.ts';
 import type { DatabaseConfig } from '../database.ts';
 import { type RunningPostgres, startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
-import { applyMigrations, createSchema, lockMigrations } from '../upkeep/migrations.ts';
+import { applyMigrations, createSchema, lockMigrations, presentMigrations } from '../upkeep/migrations.ts';
 import { AGENT_FOLDERS, AgentDataWriter } from './agent-data.ts';
 import { BackupError } from './backup-errors.ts';
 import { TEXT_SETTINGS } from './backup-tables.ts';
@@ -115,7 +115,8 @@ async function load(client: pg.Client, files: AgentDataWriter, options: RestoreO
     for (let record = await reader.next(); record; record = await reader.next()) {
       switch (record.type) {
         case 'manifest': {
-          const names = record.value.migrations.map(({ name }) => name);
+          const present = await presentMigrations(record.value.migrations, options.prismaFolder);
+          const names = present.map(({ name }) => name);
           await createSchema(client, options.prismaFolder, names);
           await emptyTables(client);
           break;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { packageVersion } from '../../../config/package-version.ts';
 import { errorCode } from '../database-errors.ts';
-import { migrationSums } from '../upkeep/migrations.ts';
+import { migrationSums, presentMigrations } from '../upkeep/migrations.ts';
 import { TABLES } from '../upkeep/table-privileges.ts';
 import { BackupError } from './backup-errors.ts';
 import type { Manifest } from './records.ts';
@@ -86,10 +86,12 @@ async function dropFunctions(client: pg.ClientBase): Promise<void> {
 /**
  * Refuses a backup of a newer wa2ai, and of one whose migrations are not those of this version.
  * @throws {BackupError} BACKUP_NEWER
+ * @throws {DatabaseError} DATABASE_MIGRATION: it is older than the migrations of this version
  */
 export async function refuseUnknown(prismaFolder: string, { wa2ai, migrations }: Manifest): Promise<void> {
   const known = await migrationSums(prismaFolder);
-  const other = migrations.find(({ name, sha256 }) => !known.get(name)?.includes(sha256));
+  const present = await presentMigrations(migrations, prismaFolder);
+  const other = present.find(({ name, sha256 }) => !known.get(name)?.includes(sha256));
   if (!other) return;
   throw new BackupError(
     'BACKUP_NEWER',

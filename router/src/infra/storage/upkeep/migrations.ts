@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
+import { z } from 'zod';
 import { lockOwner, tryLock } from '../connections/instance-lock.ts';
 import { withConnection } from '../connections/with-connection.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
@@ -36,6 +37,20 @@ CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 interface Migration {
   name: string;
   sql: string;
+  replaces: Replaced;
+}
+
+/**
+ * `replaces.json` of a migration that stands for several older ones: their names, and the last commit of the repository that
+ * has their files.
+ */
+const replacedSchema = z.object({ lastCommit: z.string(), names: z.array(z.string()) });
+type Replaced = z.infer<typeof replacedSchema>;
+
+/** A migration that a database has, or had when its backup was made. */
+export interface RecordedMigration {
+  name: string;
+  sha256: string;
 }
 
 interface AppliedMigration {
@@ -66,6 +81,7 @@ export async function migrate(client: pg.Client, prismaFolder: string): Promise<
   await lockMigrations(client);
   // Without the privilege to create tables, CREATE TABLE IF NOT EXISTS fails even if the table exists.
   if (!(await isThere(client, '_prisma_migrations'))) await client.query(CREATE_MIGRATIONS_TABLE);
+  await recordReplacing(client, migrations);
   const pending = findPending(migrations, await readApplied(client));
   for (const migration of pending) await apply(client, migration);
   await applyFunctions(client, join(prismaFolder, 'functions'));
@@ -88,6 +104,26 @@ export async function createSchema(
   for (const migration of await readMigrations(prismaFolder)) {
     if (names.includes(migration.name)) await applyAndRecord(client, migration);
   }
+}
+
+/**
+ * What a database or a backup has, as this version names it: where all migrations that another one replaces are there, that
+ * one instead of them.
+ * @throws {DatabaseError} DATABASE_MIGRATION: only some of them are there
+ */
+export async function presentMigrations(
+  recorded: readonly RecordedMigration[],
+  prismaFolder: string,
+): Promise<RecordedMigration[]> {
+  let present = [...recorded];
+  for (const migration of await readMigrations(prismaFolder)) {
+    const { replaces, name, sql } = migration;
+    const names = present.map((each) => each.name);
+    if (!areReplaced(replaces, names)) continue;
+    const rest = present.filter((each) => !replaces.names.includes(each.name));
+    present = [{ name, sha256: sha256(sql) }, ...rest];
+  }
+  return present;
 }
 
 /** The checksums of each migration that this version knows, by name; a checkout may change line ends. */
@@ -127,8 +163,52 @@ async function readMigrations(prismaFolder: string): Promise<Migration[]> {
     names.sort().map(async (name) => ({
       name,
       sql: await readFile(join(folder, name, 'migration.sql'), 'utf8'),
+      replaces: await readReplaces(join(folder, name, 'replaces.json')),
     })),
   );
+}
+
+async function readReplaces(path: string): Promise<Replaced> {
+  try {
+    return replacedSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return { lastCommit: '', names: [] };
+    throw error;
+  }
+}
+
+/**
+ * Whether all these migrations are among the names, or none of them.
+ * @throws {DatabaseError} DATABASE_MIGRATION: only some are
+ */
+function areReplaced({ names, lastCommit }: Replaced, applied: readonly string[]): boolean {
+  if (!names.some((name) => applied.includes(name))) return false;
+  const missing = names.find((name) => !applied.includes(name));
+  if (missing === undefined) return true;
+  throw new DatabaseError(
+    'DATABASE_MIGRATION',
+    `The tables are those of an early wa2ai, without the migration "${missing}", which this version no longer has. Start the wa2ai of commit ${lastCommit} on them once, then this version. Nothing was changed.`,
+  );
+}
+
+/** A database at the schema of the replaced migrations has the migration that replaces them; its tables are the same. */
+async function recordReplacing(client: pg.Client, migrations: Migration[]): Promise<void> {
+  for (const { name, sql, replaces } of migrations) {
+    const finished = (await readApplied(client)).filter(({ isFinished }) => isFinished);
+    if (
+      !areReplaced(
+        replaces,
+        finished.map(({ migration_name: applied }) => applied),
+      )
+    )
+      continue;
+    await client.query(
+      `WITH replaced AS (DELETE FROM "_prisma_migrations" WHERE migration_name = ANY ($1))
+       INSERT INTO "_prisma_migrations" (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+       VALUES ($2, $3, $4, now(), now(), 1)`,
+      [replaces.names, randomUUID(), sha256(sql), name],
+    );
+  }
 }
 
 /**

@@ -1,1 +1,0 @@
--- `inbox_finish_turn` has further parameters and a further column: nodes of an older version must not apply their text.

@@ -1,1 +1,0 @@
--- `inbox_add` has a further column: nodes of an older version must not apply their text.

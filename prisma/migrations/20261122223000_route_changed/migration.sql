@@ -1,1 +1,0 @@
--- Versions before the trigger `route_changed` (functions/routes.sql) would try to drop its function.

@@ -1,1 +1,0 @@
--- `inbox_release` is new: nodes of an older version must not remove it.
