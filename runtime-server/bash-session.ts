@@ -338,7 +338,7 @@ function startScript(secret: string, files: readonly string[]): string {
     '__wa2ai_end() {',
     '  __wa2ai_code=$?; PS1=; PS2=; PS0=; PROMPT_COMMAND=$__wa2ai_prompt',
     '}',
-    `readonly __wa2ai_prompt='__wa2ai_code=\${__wa2ai_code:-$?}; builtin jobs -n; builtin printf "\\036${secret} %s %s\\036" "$__wa2ai_number" "$__wa2ai_code"'`,
+    `readonly __wa2ai_prompt='__wa2ai_code=\${__wa2ai_code:-$?}; builtin jobs -nr >/dev/null; builtin jobs -n; builtin printf "\\036${secret} %s %s\\036" "$__wa2ai_number" "$__wa2ai_code"'`,
     'readonly -f __wa2ai_end',
     '__wa2ai_number=0',
     'true',

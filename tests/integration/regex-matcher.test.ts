@@ -35,6 +35,12 @@ describe('RegexMatcher', () => {
     expect(await matcher.test('', '')).toBe('match');
   });
 
+  it('matches a letter with its accent, however a phone writes it', async () => {
+    const matcher = aMatcher();
+    expect(await matcher.test('caf\u00e9', 'un cafe\u0301')).toBe('match');
+    expect(await matcher.test('cafe\u0301', 'un caf\u00e9')).toBe('match');
+  });
+
   it('gives the same result each time', async () => {
     const matcher = aMatcher();
     const answers = await Promise.all(Array.from({ length: 50 }, () => matcher.test('a', 'banana')));

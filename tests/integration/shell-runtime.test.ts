@@ -85,6 +85,12 @@ describe.each([
     expect(await runtime.run('echo next')).toMatchObject({ output: 'next\n', exit_code: 0 });
   });
 
+  it('says nothing about a job that runs on', async () => {
+    const { output } = await runtime.run(`sleep 60 & echo started`);
+    expect(output).toBe('started\n');
+    await runtime.run('kill $!; wait');
+  });
+
   it('separates the output of background jobs from the end of a command', async () => {
     const first = await runtime.run(
       `(while ! [ -e ${folder}/go ]; do sleep 0.01; done; echo from the job) & echo started`,

@@ -14,11 +14,13 @@ export class NpcInputError extends Error {
 /**
  * The parameters of a task, checked against the specification and in its types: amounts as decimal texts, counts as numbers.
  * Fields that the specification does not name pass unchanged; parameters of a custom capability are not checked.
+ * @param isStrict an object must be one, as the specification says; else a text, as people write it, becomes `{ text }`
  * @throws {NpcInputError} one is missing, or is not of its type
  */
 export function checkedParams(
   { params }: Capability,
   given: Readonly<Record<string, unknown>>,
+  isStrict = false,
 ): Record<string, unknown> {
   const checked: Record<string, unknown> = { ...given };
   for (const param of params) {
@@ -27,6 +29,9 @@ export function checkedParams(
       if (!param.isOptional) throw missing(param);
       delete checked[param.name];
       continue;
+    }
+    if (isStrict && param.type === 'object' && typeof value !== 'object') {
+      throw new NpcInputError(`${param.name} must be an object such as {"place":"gate"}.`, param.name);
     }
     checked[param.name] = checkedValue(param, value);
   }

@@ -40,7 +40,7 @@ export function checkedTask(
   const action = actionOf(type, params);
   if (!action)
     throw invalidParam('action', `The action must be one of ${actionNames(type).join(', ')}, or absent.`);
-  const checked = checked32602(() => checkedParams(action, params));
+  const checked = checked32602(() => checkedParams(action, params, true));
   if (typeof checked.peer === 'string' && checked.peer.length > MAX_PEER_CHARS) {
     throw invalidParam('peer', `peer must have at most ${MAX_PEER_CHARS} characters.`);
   }

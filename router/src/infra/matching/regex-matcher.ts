@@ -59,8 +59,10 @@ export class RegexMatcher implements TextMatcher {
   }
 
   /** @throws {Wa2aiError} MATCHER_CLOSED, disposition `retry`: the service is stopping */
-  async test(pattern: string, fullText: string): Promise<MatchResult> {
-    const text = fullText.slice(0, MAX_MATCHED_CHARS);
+  async test(patternAsWritten: string, fullText: string): Promise<MatchResult> {
+    // Phones write an accent as part of its letter or behind it.
+    const pattern = patternAsWritten.normalize('NFC');
+    const text = fullText.slice(0, MAX_MATCHED_CHARS).normalize('NFC');
     if (this.#isQuarantined(pattern, text)) return 'timeout';
     const slowFromChars = this.#histories.get(pattern)?.slowFromChars ?? 0;
     const queue = text.length < slowFromChars ? 'fast' : 'slow';

@@ -35,6 +35,8 @@ describe('checkedTask', () => {
     ['trade', { action: 'steal' }, 'action', /accept, decline, list/],
     ['trade', { item: 'sword', price: '1' }, 'quantity', /^quantity is missing/],
     ['emotion', { trigger: 'gift', intensity: 101 }, 'intensity', /from 0 to 100/],
+    ['emotion', { trigger: 'gift', intensity: 1, context: 'ring' }, 'context', /must be an object/],
+    ['memory', { memoryType: 'event', content: 'text', importance: 5 }, 'content', /must be an object/],
     ['social', { action: 'greet', to: '*' }, 'to', /phone number/],
     ['memory', { action: 'recall', peer: 'x'.repeat(65) }, 'peer', /64 characters/],
   ])('refuses %s %o with the field and the reason', (type, params, field, reason) => {

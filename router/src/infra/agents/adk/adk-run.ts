@@ -187,6 +187,7 @@ export class AdkRuns {
     if (status !== 200) return { ok: false, refusal: { status, headers, body } };
     // `/run` reports such a failure as this status.
     if (stream?.failure) return { ok: false, refusal: { status: 500, headers, body: stream.failure } };
+    if (stream?.isCut) throw faultError('broken', 'the stream ended before its last event', undefined);
     const events = stream && body === '' ? eventsOf(stream) : parseEvents(body);
     if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
     // A Python server reads both spellings; only camelCase carries `stateDelta`.

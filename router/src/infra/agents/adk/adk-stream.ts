@@ -17,6 +17,11 @@ export class AdkStream {
     this.#onText = onText;
   }
 
+  /** The stream ended in the middle of a reply: its complete event is missing. */
+  get isCut(): boolean {
+    return this.#written.trim() !== '';
+  }
+
   /** @param data the data of one server-sent event */
   add(data: string): void {
     if (/^\s*\{\s*"error"\s*:/.test(data)) this.failure ??= data;

@@ -55,7 +55,18 @@ export function runBody(dialect: AdkDialect, run: RunRequest, isStreaming = fals
   };
 }
 
-const partSchema = z.looseObject({
+/** Python servers of some versions write the names of fields with underscores. */
+function camelFields(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const named = Object.entries(value).map(([name, inner]): [string, unknown] => [
+    name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+    inner,
+  ]);
+  // What is written in both ways counts in camelCase.
+  return { ...Object.fromEntries(named), ...value };
+}
+
+const partFields = z.looseObject({
   text: z.string().nullish(),
   thought: z.boolean().nullish(),
   functionCall: z.unknown().optional(),
@@ -63,7 +74,9 @@ const partSchema = z.looseObject({
   codeExecutionResult: z.unknown().optional(),
 });
 
-const eventSchema = z.looseObject({
+const partSchema = z.preprocess(camelFields, partFields);
+
+const eventFields = z.looseObject({
   author: z.string().nullish(),
   content: z.looseObject({ role: z.string().nullish(), parts: z.array(partSchema).nullish() }).nullish(),
   invocationId: z.string().nullish(),
@@ -75,14 +88,19 @@ const eventSchema = z.looseObject({
   finishReason: z.unknown().optional(),
   usageMetadata: z.unknown().optional(),
   id: z.string().nullish(),
-  actions: z
-    .looseObject({
-      requestedAuthConfigs: z.unknown().optional(),
-      stateDelta: z.record(z.string(), z.unknown()).nullish(),
-      skipSummarization: z.boolean().nullish(),
-    })
-    .nullish(),
+  actions: z.preprocess(
+    camelFields,
+    z
+      .looseObject({
+        requestedAuthConfigs: z.unknown().optional(),
+        stateDelta: z.record(z.string(), z.unknown()).nullish(),
+        skipSummarization: z.boolean().nullish(),
+      })
+      .nullish(),
+  ),
 });
+
+const eventSchema = z.preprocess(camelFields, eventFields);
 
 /** One event of a run, as far as wa2ai reads it; unknown fields pass. */
 export type AdkEvent = z.infer<typeof eventSchema>;
@@ -239,7 +257,8 @@ function isReply(event: AdkEvent): boolean {
 /** What a complete or partial event of the model says to the person, without thoughts; undefined for any other event. */
 export function textOfReply(event: AdkEvent): string | undefined {
   const role = event.content?.role;
-  return event.author === 'user' || (role && role !== 'model') ? undefined : textOf(event);
+  const isModel = !role || role === 'model' || role === 'assistant';
+  return event.author === 'user' || !isModel ? undefined : textOf(event);
 }
 
 function callsTool(event: AdkEvent): boolean {

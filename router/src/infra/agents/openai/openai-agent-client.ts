@@ -278,7 +278,7 @@ function responseOf(answer: ModelAnswer, configured: string): AgentResponse {
   return { success: true, ...(response && { response }), metadata: { openai }, detail: { openai } };
 }
 
-function refuseSilence({ finishReason, tools }: ModelAnswer): void {
+function refuseSilence({ finishReason, tools, text, hasReasoning }: ModelAnswer): void {
   const problem = () => {
     if (tools.length > 0) {
       return `The model wants to use a tool (${tools.join(', ').slice(0, 200)}) and wrote no text. wa2ai offers no tools: use an endpoint that runs them itself.`;
@@ -287,6 +287,9 @@ function refuseSilence({ finishReason, tools }: ModelAnswer): void {
       return 'The model used all its tokens before it wrote an answer. Raise config.openai.maxTokens, or let it reason less.';
     }
     if (finishReason === 'content_filter') return "The server's content filter removed the model's answer.";
+    if (hasReasoning || text.trim() !== '') {
+      return 'The model wrote only reasoning and no answer. Let it reason less, or use a server that separates reasoning from the answer.';
+    }
     return undefined;
   };
   const sentence = problem();

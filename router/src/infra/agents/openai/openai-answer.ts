@@ -12,6 +12,8 @@ export interface ReportedError {
 /** What the model wrote. `text` may contain reasoning (`withoutReasoning`). */
 export interface ModelAnswer {
   text: string;
+  /** The model wrote reasoning beside its text. */
+  hasReasoning?: boolean;
   /** The model declined in these words; they are for the person. */
   refusal?: string;
   /** Why it ended: `stop`, `length`, `tool_calls`, `content_filter`, or the server's own word. */
@@ -81,6 +83,8 @@ const chatSchema = z.looseObject({
         error: errorSchema.nullish().catch(undefined),
         message: z.looseObject({
           content: z.union([z.string(), z.array(partSchema)]).nullish(),
+          reasoning_content: z.string().nullish().catch(undefined),
+          reasoning: z.string().nullish().catch(undefined),
           refusal: z.string().nullish().catch(undefined),
           tool_calls: z.array(toolSchema).nullish().catch(undefined),
           function_call: z.looseObject({ name: z.string() }).nullish().catch(undefined),
@@ -136,7 +140,8 @@ function readChat(json: unknown): ReadAnswer {
     ...(calls ?? []).map((tool) => tool.function?.name ?? 'unnamed'),
     ...(call ? [call.name] : []),
   ];
-  return answerOf(parsed.data, parts, { refusal, finishReason: choice.finish_reason, tools });
+  const hasReasoning = Boolean(choice.message.reasoning_content || choice.message.reasoning);
+  return answerOf(parsed.data, parts, { refusal, finishReason: choice.finish_reason, tools, hasReasoning });
 }
 
 function readResponse(json: unknown): ReadAnswer {
@@ -149,13 +154,14 @@ function readResponse(json: unknown): ReadAnswer {
   return answerOf(parsed.data, parts, {
     finishReason: reason ?? (status === 'completed' ? 'stop' : status),
     tools,
+    hasReasoning: output.some(({ type }) => type === 'reasoning'),
   });
 }
 
 function answerOf(
   { id, model, usage }: { id?: string | null; model?: string | null; usage?: Record<string, unknown> | null },
   parts: ReadonlyArray<{ type: string; text?: string; refusal?: string }>,
-  end: { refusal?: string | null; finishReason?: string | null; tools: string[] },
+  end: { refusal?: string | null; finishReason?: string | null; tools: string[]; hasReasoning: boolean },
 ): ReadAnswer {
   const text = parts.map((part) => (TEXT_TYPES.has(part.type) ? (part.text ?? '') : '')).join('');
   const refusal = end.refusal || parts.map((part) => part.refusal ?? '').join('');
@@ -163,6 +169,7 @@ function answerOf(
     text,
     tools: end.tools,
     ...(refusal && { refusal }),
+    ...(end.hasReasoning && { hasReasoning: true }),
     ...(end.finishReason && { finishReason: end.finishReason }),
     ...(id && { id }),
     ...(model && { model }),

@@ -9,6 +9,8 @@ const delta = z.looseObject({
   content: z
     .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.unknown().optional() }))])
     .nullish(),
+  reasoning_content: z.string().nullish().catch(undefined),
+  reasoning: z.string().nullish().catch(undefined),
   refusal: z.string().nullish(),
   tool_calls: z
     .array(
@@ -51,6 +53,7 @@ export class OpenAiStream {
   readonly #onText: (textSoFar: () => string) => void;
   #text = '';
   #refusal = '';
+  #hasReasoning = false;
   readonly #tools = new Map<number, string>();
   #finishReason: string | undefined;
   /** Of the last event that has them. */
@@ -92,6 +95,7 @@ export class OpenAiStream {
     const tools = [...this.#tools.values()].map((name) => ({ function: { name } }));
     const message = {
       content: this.#text,
+      ...(this.#hasReasoning && { reasoning: '…' }),
       ...(this.#refusal && { refusal: this.#refusal }),
       ...(tools.length > 0 && { tool_calls: tools }),
     };
@@ -104,7 +108,8 @@ export class OpenAiStream {
     const { id, model, usage } = event;
     this.#about = { ...this.#about, ...(id && { id }), ...(model && { model }), ...(usage ? { usage } : {}) };
     const choice = event.choices?.find(({ index }) => !index);
-    const { content, refusal, tool_calls } = choice?.delta ?? {};
+    const { content, refusal, tool_calls, reasoning_content, reasoning } = choice?.delta ?? {};
+    this.#hasReasoning ||= Boolean(reasoning_content || reasoning);
     this.#refusal += refusal ?? '';
     for (const { index, function: called } of tool_calls ?? []) {
       if (called?.name) this.#tools.set(index ?? this.#tools.size, called.name);

@@ -63,7 +63,11 @@ export function docsPages(): Endpoint[] {
       scopes: 'public',
       summary: 'Opens the first page of the documentation',
       responses: { 302: { description: 'See `Location`.' } },
-      handle: async () => ({ status: 302, headers: { location: '/docs/README.md' } }),
+      // Relative to the address in the browser: a proxy may have removed a prefix from it.
+      handle: async ({ request }) => {
+        const isFolder = requestOf({ request }).path.endsWith('/');
+        return { status: 302, headers: { location: isFolder ? './README.md' : './docs/README.md' } };
+      },
     }),
     endpoint({
       tag: 'Documentation',

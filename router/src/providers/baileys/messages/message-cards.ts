@@ -114,13 +114,32 @@ function choice(id: unknown, title: unknown): MessageCard | undefined {
 }
 
 /** The parameters are JSON with the id of the button. */
-function interactiveChoice({ body, nativeFlowResponseMessage }: Node): MessageCard | undefined {
-  const flow = object(nativeFlowResponseMessage);
-  let parameters: unknown;
+function interactiveChoice(inner: Node): MessageCard | undefined {
+  return choice(parametersOf(inner)?.id, object(inner.body)?.text);
+}
+
+function parametersOf({ nativeFlowResponseMessage }: Node): Node | undefined {
   try {
-    parameters = JSON.parse(words(flow?.paramsJson, MAX_VCARD_CHARS));
+    return object(JSON.parse(words(object(nativeFlowResponseMessage)?.paramsJson, MAX_VCARD_CHARS)));
   } catch {
-    parameters = undefined;
+    return undefined;
   }
-  return choice(object(parameters)?.id, object(body)?.text);
+}
+
+/** Fields of an answered form that are for programs. */
+const OWN_FIELDS = /^(?:id|flow_token|wa_flow_|header|description$)/;
+const MAX_FIELDS = 100;
+
+/** What a person wrote into a form: one line for each field, `name: Ann`. */
+export function formText(inner: Node): string {
+  const fields = Object.entries(parametersOf(inner) ?? {}).filter(([name]) => !OWN_FIELDS.test(name));
+  const lines = fields.slice(0, MAX_FIELDS).flatMap(([name, value]) => {
+    const list = Array.isArray(value) ? value : [value];
+    const shown = list.map((one) =>
+      typeof one === 'object' && one !== null ? JSON.stringify(one) : String(one ?? ''),
+    );
+    const text = words(shown.filter((one) => one !== '').join(', '), MAX_TEXT_CHARS);
+    return text === '' ? [] : [`${words(name, MAX_NAME_CHARS)}: ${text}`];
+  });
+  return words(lines.join('\n'), MAX_TEXT_CHARS);
 }

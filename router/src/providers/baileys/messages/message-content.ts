@@ -3,7 +3,7 @@ import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
 import type { MessageCard } from '../../../core/messages/message-card.ts';
 import type { MediaKind, MessageKind } from '../../../core/models.ts';
 import { type FileType, writeReference } from '../media/media-reference.ts';
-import { cardOf } from './message-cards.ts';
+import { cardOf, formText } from './message-cards.ts';
 import { type Node, object, wholeNumber, words } from './proto-values.ts';
 
 /** The content of a decrypted WhatsApp message, without its envelopes. */
@@ -247,7 +247,9 @@ function readNode(node: Node, isViewOnce: boolean): MessageContent | { skip: str
   for (const [key, paths] of TEXTS) {
     const inner = object(node[key]);
     if (!inner) continue;
-    const text = firstWords(inner, paths);
+    const text = [firstWords(inner, paths), key === 'interactiveResponseMessage' ? formText(inner) : '']
+      .filter((part) => part !== '')
+      .join('\n');
     if (text || key === 'extendedTextMessage') return textContent(text, quotedTextOf(inner));
     return { kind: 'other', text: '', quotedText: quotedTextOf(inner) };
   }

@@ -19,6 +19,12 @@ describe('AdkStream', () => {
     expect(stream.events).toMatchObject([{ content: { parts: [{ text: 'one two.' }] } }]);
   });
 
+  it('knows that a stream ended in the middle of a reply', () => {
+    expect(read([partial('one ')]).stream.isCut).toBe(true);
+    expect(read([partial('one '), anEvent('one two.')]).stream.isCut).toBe(false);
+    expect(read([]).stream.isCut).toBe(false);
+  });
+
   it('begins again after a tool call', () => {
     const { shown } = read([
       partial('Let me look.'),

@@ -125,6 +125,25 @@ describe('reading a run', () => {
 });
 
 describe('parsing', () => {
+  it('reads fields with underscores, and the role of other servers', () => {
+    const read = (event: object) => {
+      const events = parseEvents(JSON.stringify([event]));
+      if (!events.ok) throw new Error(events.problem);
+      return readAnswer(events.value);
+    };
+    expect(read({ author: 'a', error_code: 'SAFETY', error_message: 'no' })).toMatchObject({
+      kind: 'failed',
+      code: 'SAFETY',
+      reason: 'no',
+    });
+    const content = { role: 'assistant', parts: [{ text: 'hello' }] };
+    expect(read({ author: 'a', invocation_id: 'e-1', content })).toMatchObject({
+      ...{ kind: 'text', text: 'hello', invocationId: 'e-1' },
+    });
+    const called = { content: { role: 'model', parts: [{ function_call: { name: 'pay' } }] } };
+    expect(read({ ...called, author: 'a', error_code: 503 })).toMatchObject({ isRepeatable: false });
+  });
+
   it('treats null as no events, and accepts unknown fields and null values', () => {
     expect(parseEvents('null')).toEqual({ ok: true, value: [] });
     expect(parseEvents('[{"content":null,"branch":null,"somethingNew":{"x":1}}]').ok).toBe(true);

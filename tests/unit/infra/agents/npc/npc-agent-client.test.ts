@@ -116,7 +116,7 @@ describe('NpcAgentClient', () => {
   it.each([
     [-32602, { field: 'wager', reason: 'Too high' }, 'wager: Too high.'],
     [-32010, undefined, 'There are not enough funds for this.'],
-    [-32011, { reason: 'reverted' }, 'The contract did not accept this. reverted.'],
+    [-32011, { reason: 'reverted' }, 'The contract did not accept this.'],
   ])('says %s to the person', async (code, data, sentence) => {
     const agent = await npcDouble({
       misbehave: ({ rpc }, response) => {

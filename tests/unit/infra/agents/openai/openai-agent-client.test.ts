@@ -153,6 +153,12 @@ describe('OpenAiAgentClient', () => {
       completion(null, { message: { content: null, tool_calls: [{ function: { name: 'search' } }] } }),
       /use a tool \(search\).*offers no tools/,
     ],
+    [
+      'wrote reasoning only, beside the text,',
+      completion(null, { message: { content: '', reasoning_content: 'rude' } }),
+      /only reasoning/,
+    ],
+    ['wrote reasoning only', completion('<think>rude</think>'), /only reasoning/],
     ['was filtered', completion('', { finish_reason: 'content_filter' }), /content filter removed/],
   ])('fails with AGENT_NO_TEXT when the model %s before it wrote a text', async (_case, body, sentence) => {
     const failed = expect(ask([[200, body]])).rejects;

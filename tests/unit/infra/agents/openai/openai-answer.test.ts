@@ -43,7 +43,8 @@ describe('readModelAnswer of chat completions', () => {
     ],
     ['parts of reasoning', { content: [{ type: 'reasoning', text: 'rude' }, { text: 'Hello' }] }, 'Hello'],
   ])('reads %s', (_case, message, text) => {
-    expect(chat(message)).toEqual({ kind: 'answer', answer: { text, tools: [], finishReason: 'stop' } });
+    const read = chat(message);
+    expect(read).toMatchObject({ kind: 'answer', answer: { text, tools: [], finishReason: 'stop' } });
   });
 
   it('reads a refusal, of the message or of a part', () => {
@@ -114,7 +115,7 @@ describe('readModelAnswer of responses', () => {
     ];
     expect(responses(output)).toEqual({
       kind: 'answer',
-      answer: { text: 'Hello', tools: ['search'], finishReason: 'stop' },
+      answer: { text: 'Hello', tools: ['search'], finishReason: 'stop', hasReasoning: true },
     });
   });
 

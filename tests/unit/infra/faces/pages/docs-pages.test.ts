@@ -28,6 +28,15 @@ describe('the pages of the documentation', () => {
     expect(response.status).toBe(200);
   });
 
+  it('begin below the prefix that a proxy removes', async () => {
+    const target = async (path: string) =>
+      (await fetch(new URL(path, api.url), { redirect: 'manual' })).headers.get('location') ?? '';
+    expect(new URL(await target('/docs'), 'https://x.test/waha/docs').pathname).toBe('/waha/docs/README.md');
+    expect(new URL(await target('/docs/'), 'https://x.test/waha/docs/').pathname).toBe(
+      '/waha/docs/README.md',
+    );
+  });
+
   it('open without the ending of the file too', async () => {
     expect(await (await open('/docs/webhooks')).text()).toContain('Webhooks');
     expect((await open('/docs/webhooks')).status).toBe(200);

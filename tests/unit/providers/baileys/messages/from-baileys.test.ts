@@ -109,6 +109,19 @@ describe('the text of a message', () => {
     ],
     ['interactive reply', { interactiveResponseMessage: { body: { text: 'Booked' } } }, 'Booked'],
     [
+      'answered form',
+      {
+        interactiveResponseMessage: {
+          body: { text: 'Sent' },
+          nativeFlowResponseMessage: {
+            name: 'flow',
+            paramsJson: '{"flow_token":"t","name":"Ann","day":"Mon","extras":["a","b"],"none":null}',
+          },
+        },
+      },
+      'Sent\nname: Ann\nday: Mon\nextras: a, b',
+    ],
+    [
       'business template',
       { templateMessage: { hydratedTemplate: { hydratedContentText: 'Offer' } } },
       'Offer',

@@ -81,10 +81,10 @@ function isSame(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** Every 1.x and every 0.3.x is spoken; an empty version is 0.3 in the protocol. */
+/** Every 1.x and every 0.3.x is spoken, and 0.2.x, whose requests are those of 0.3; an empty version is 0.3 in the protocol. */
 function versionOf(written: string): '1.0' | '0.3' | undefined {
   if (/^1(?:\.|$)/.test(written)) return '1.0';
-  return written === '' || /^0\.3(?:\.|$)/.test(written) ? '0.3' : undefined;
+  return written === '' || /^0\.[23](?:\.|$)/.test(written) ? '0.3' : undefined;
 }
 
 function cardBySettings(agentEndpoint: string, settings: A2aSettings): AgentCard {

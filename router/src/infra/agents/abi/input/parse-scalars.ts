@@ -9,12 +9,23 @@ export function bare(text: string): string {
 export function bigintIn(text: string): bigint | undefined {
   // Keyboards and web pages also use other minus characters.
   const written = bare(text).replace(/^[\u2212\u2013]/, '-');
+  const power = /^([-+]?)(\d{1,78})(?:\.(\d{1,78}))?e\+?(\d{1,2})$/i.exec(written);
+  if (power) return wholeNumber(power);
   const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(written);
   if (!parts || !/\d|[a-f]/i.test(written)) return undefined;
   const [, sign, hex, digits = ''] = parts;
   if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(written)))
     return undefined;
   const size = BigInt(`${hex ? '0x' : ''}${digits || '0'}`);
+  return sign === '-' ? -size : size;
+}
+
+/** `1e18`, `1.5e18`, as people write amounts in wei; undefined for a fraction such as `1.5e0`. */
+function wholeNumber([, sign, whole = '', fraction = '', exponent = '']: RegExpExecArray): bigint | undefined {
+  const zeros = Number(exponent) - fraction.length;
+  const digits = `${whole}${fraction}`;
+  if (zeros < 0 || digits.length + zeros > 78) return undefined;
+  const size = BigInt(digits + '0'.repeat(zeros));
   return sign === '-' ? -size : size;
 }
 

@@ -35,8 +35,9 @@ export function sentenceForPerson({ code, data }: RpcError, redact: Redact): str
     if (name && why) return `${name}: ${why}`;
     return why ?? `The agent does not accept that ${name}.`;
   }
-  if (code === INSUFFICIENT_FUNDS) return `There are not enough funds for this.${why ? ` ${why}` : ''}`;
-  if (code === CONTRACT_FAILED) return `The contract did not accept this.${why ? ` ${why}` : ''}`;
+  // Their reasons are those of a chain or a wallet, and for operators: the exchange of the trace has them.
+  if (code === INSUFFICIENT_FUNDS) return 'There are not enough funds for this.';
+  if (code === CONTRACT_FAILED) return 'The contract did not accept this.';
   return undefined;
 }
 

@@ -14,11 +14,11 @@ describe('sentenceForPerson', () => {
     [error(-32602, { reason: 'Too late!' }), 'Too late!'],
     [error(-32602, { field: 'wager' }), 'The agent does not accept that wager.'],
     [error(-32010), 'There are not enough funds for this.'],
-    [error(-32010, { reason: 'Balance 3' }), 'There are not enough funds for this. Balance 3.'],
     [
-      error(-32011, { reason: 'execution reverted' }),
-      'The contract did not accept this. execution reverted.',
+      error(-32010, { reason: 'balance 0 wei; secret rpc stack at Wallet.js:1.' }),
+      'There are not enough funds for this.',
     ],
+    [error(-32011, { reason: 'execution reverted' }), 'The contract did not accept this.'],
   ])('%j', (given, sentence) => {
     expect(sentenceForPerson(given, same)).toBe(sentence);
   });

@@ -1,13 +1,13 @@
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
-import type { AttemptOptions } from '../../../router/src/core/agent-client.ts';
+import type { AttemptOptions } from '../../router/src/core/agent-client.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
   AgentUnavailableError,
   MediaError,
   StorageUnavailableError,
-} from '../../../router/src/core/errors.ts';
+} from '../../router/src/core/errors.ts';
 import {
   aClient,
   aMessage,
@@ -20,9 +20,9 @@ import {
   sessionPath,
   snakeBody,
   url,
-} from '../../support/adk-requests.ts';
-import { FakeClock } from '../../support/fake-clock.ts';
-import { recordingLog } from '../../support/quiet-log.ts';
+} from '../support/adk-requests.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { recordingLog } from '../support/quiet-log.ts';
 
 /** HttpAgentClient against the agent contract. */
 
