@@ -127,7 +127,10 @@ export class AbiAgentClient implements AgentClient {
         const outputs = await this.#call({ call: meant, rules, url, calldata, message, redact, signal });
         const { target } = meant;
         const answer = answerOf(rules, target, outputs);
-        const abi = { ...shown, outputs: readable(target.outputs, answer.shown) };
+        const note = answer.response?.includes('\ufffd') && {
+          note: 'A text of the answer has bytes that are not UTF-8; each is shown as \ufffd.',
+        };
+        const abi = { ...shown, outputs: readable(target.outputs, answer.shown), ...note };
         log?.info({ function: target.signature }, 'ABI agent answered');
         const { response, files } = answer;
         return {

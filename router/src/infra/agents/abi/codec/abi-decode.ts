@@ -118,12 +118,8 @@ class Decoder {
   }
 
   #string(at: number, name: string): string {
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(this.#bytes(at, name));
-    } catch (error) {
-      if (error instanceof AbiDecodeError) throw error;
-      throw new AbiDecodeError(`has text in ${name} that is not valid UTF-8`);
-    }
+    // One bad byte does not cost the person the rest: it is shown as a replacement character.
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.#bytes(at, name));
   }
 
   #bytes(at: number, name: string): Buffer {

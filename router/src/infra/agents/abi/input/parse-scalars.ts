@@ -21,7 +21,9 @@ export function bigintIn(text: string): bigint | undefined {
 }
 
 /** `1e18`, `1.5e18`, as people write amounts in wei; undefined for a fraction such as `1.5e0`. */
-function wholeNumber([, sign, whole = '', fraction = '', exponent = '']: RegExpExecArray): bigint | undefined {
+function wholeNumber([, sign, whole = '', fraction = '', exponent = '']: RegExpExecArray):
+  | bigint
+  | undefined {
   const zeros = Number(exponent) - fraction.length;
   const digits = `${whole}${fraction}`;
   if (zeros < 0 || digits.length + zeros > 78) return undefined;

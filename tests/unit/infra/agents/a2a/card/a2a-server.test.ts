@@ -31,6 +31,13 @@ describe('a2aServer', () => {
     expect(choose(settings)).toMatchObject({ version, url, card: { supportedInterfaces: [{ url }] } });
   });
 
+  it('speaks 0.3 with a server of 0.2.5', () => {
+    const old = AgentCard.fromJSON({
+      supportedInterfaces: [{ url: '/a', protocolBinding: 'JSONRPC', protocolVersion: '0.2.5' }],
+    });
+    expect(a2aServer('https://a.example', {}, { card: old, cardUrl })).toMatchObject({ version: '0.3' });
+  });
+
   it('prefers JSON-RPC for version 0.3, which does not mark thoughts over HTTP', () => {
     const [, old] = card.supportedInterfaces;
     const rest = {

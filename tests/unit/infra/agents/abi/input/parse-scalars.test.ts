@@ -21,6 +21,12 @@ describe('bigintIn', () => {
     );
   });
 
+  it('reads powers of ten, as people write amounts', () => {
+    expect(bigintIn('1e18')).toBe(10n ** 18n);
+    expect(bigintIn('1.5E+3')).toBe(1_500n);
+    expect(bigintIn('-2e2')).toBe(-200n);
+  });
+
   it('reads the minus signs of keyboards, a plus and leading zeros', () => {
     expect(bigintIn('\u22125')).toBe(-5n);
     expect(bigintIn('\u20135')).toBe(-5n);
@@ -28,7 +34,7 @@ describe('bigintIn', () => {
     expect(bigintIn(`${'0'.repeat(200)}1`)).toBe(1n);
   });
 
-  it.each(['', '-', '0x', 'ff', '1.5', '1e3', '1 2', 'x', '1'.repeat(79)])(
+  it.each(['', '-', '0x', 'ff', '1.5', '1.5e0', '1e', '1e99', '1 2', 'x', '1'.repeat(79)])(
     'returns undefined for %j',
     (text) => {
       expect(bigintIn(text)).toBeUndefined();
