@@ -11,8 +11,9 @@ import { A2aCaller, baseUrlOf } from './a2a-caller.ts';
 import { agentCard, cardJson } from './a2a-card.ts';
 import { A2aHandler, type A2aHandlerDeps } from './a2a-handler.ts';
 
-/** Absent: 0.3, as the protocol says. */
-const versionOf = (request: Request) => request.get('a2a-version') || '0.3';
+/** `1.0` and `0.3`, also with a patch number, which clients send too. Absent: 0.3, as the protocol says. */
+const versionOf = (request: Request) =>
+  (request.get('a2a-version') || '0.3').trim().replace(/^(\d{1,3}\.\d{1,3})\.\d{1,9}$/, '$1');
 
 /** JSON-RPC and REST of both versions, on the transports of the SDK. */
 export function a2aServer(deps: A2aHandlerDeps): { calls: RequestHandler; card: RequestHandler } {

@@ -392,6 +392,9 @@ describe('the A2A face', () => {
     }
     const unknown = await call('{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}', '9.9');
     expect(unknown.body.error?.code).toBe(-32_009);
+    // A version with a patch number is the version.
+    const patched = await call('{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}', '1.0.0');
+    expect(patched.body.error?.code).toBe(-32_001);
   });
 });
 
