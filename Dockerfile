@@ -2,6 +2,8 @@ FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY scripts scripts
+COPY packages packages
+COPY patches patches
 RUN node scripts/ensure-deps.mjs --build
 COPY tsconfig.json ./
 COPY router router

@@ -77,7 +77,15 @@ function isServiceBuilt() {
 
 function serviceHash() {
   const scripts = ['bundle.mjs', 'slim-proto.mjs', 'code-cache.mjs'].map((name) => join('scripts', name));
-  const files = ['router/src', 'runtime-server', 'tsconfig.json', 'package-lock.json', ...scripts];
+  const files = [
+    'router/src',
+    'runtime-server',
+    'packages',
+    'patches',
+    'tsconfig.json',
+    'package-lock.json',
+    ...scripts,
+  ];
   return hashOf(files.map((file) => join(root, file)));
 }
 

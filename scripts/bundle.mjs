@@ -52,11 +52,7 @@ export async function bundleService() {
     external: EXTERNAL,
     platform: 'node',
     logLevel: 'silent',
-    resolve: {
-      // 0.7 MB of WebAssembly, of which Baileys uses four functions: 13 MB of memory
-      alias: { 'whatsapp-rust-bridge': join(programs, 'providers/baileys/signal/whatsapp-hashes.ts') },
-    },
-    plugins: [slimBaileys, waitsWithoutStacks],
+    plugins: [slimBaileys],
   });
   const { output } = await bundle.write({
     dir: service,
@@ -99,23 +95,6 @@ export async function bundleService() {
 const slimBaileys = {
   name: 'slim-baileys',
   transform: { filter: { id: /[\\/]WAProto[\\/]index\.js$/ }, handler: (code) => slimProto(code) },
-};
-
-/**
- * A wait of Baileys formats two stack traces when it begins, which only the error of a timeout would show. Each frame that is sent is such
- * a wait, so that this takes 0.5 ms of processor time for a message.
- */
-const waitsWithoutStacks = {
-  name: 'waits-without-stacks',
-  transform: {
-    filter: { id: /[\\/]baileys[\\/]lib[\\/]Utils[\\/]generics\.js$/ },
-    handler: (code) => {
-      const changed = code.replaceAll('const stack = new Error().stack;', 'const stack = undefined;');
-      if (changed === code)
-        throw new Error('Baileys waits in another way: remove waits-without-stacks from scripts/bundle.mjs.');
-      return changed;
-    },
-  },
 };
 
 /** A production install has none of them: they would be missing at run time. */

@@ -1,6 +1,7 @@
 // Installs the packages of package-lock.json when they are missing or differ from it.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { applyPatches } from './apply-patches.mjs';
 import { fail, hashOf, isMain, readIfThere, root, run, runNode, step } from './steps.mjs';
 
 /**
@@ -10,20 +11,24 @@ import { fail, hashOf, isMain, readIfThere, root, run, runNode, step } from './s
 export async function ensureDeps(folder = root, name = '') {
   const stamp = join(folder, 'node_modules', '.wa2ai-lock-hash');
   const hash = hashOf([join(folder, 'package-lock.json')]);
-  if (readIfThere(stamp) === hash) return;
-  if (!isInstalled(folder))
-    await step(`installing ${name}packages`, () => npm(['ci', '--include=dev'], folder));
-  writeFileSync(stamp, hash);
+  if (readIfThere(stamp) !== hash) {
+    if (!isInstalled(folder))
+      await step(`installing ${name}packages`, () => npm(['ci', '--include=dev'], folder));
+    writeFileSync(stamp, hash);
+  }
+  applyPatches(folder);
 }
 
 /** The packages of the service, and those of scripts/build-packages, which build it: half of all. */
 export async function ensureBuildDeps() {
-  if (hasProductionDeps() && hasBuildDeps()) return;
-  await step('installing packages', async () => {
-    if (!hasProductionDeps()) await npm(['ci', '--omit=dev']);
-    // keeps the packages that are there
-    await npm(['install', '--workspace', join('scripts', 'build-packages'), '--include=dev', '--no-save']);
-  });
+  if (!hasProductionDeps() || !hasBuildDeps()) {
+    await step('installing packages', async () => {
+      if (!hasProductionDeps()) await npm(['ci', '--omit=dev']);
+      // keeps the packages that are there
+      await npm(['install', '--workspace', join('scripts', 'build-packages'), '--include=dev', '--no-save']);
+    });
+  }
+  applyPatches();
 }
 
 /** Whether every package that the service needs at run time is installed, as after `npm ci --omit=dev`. */
@@ -51,11 +56,11 @@ function isInstalled(folder, isNeeded = () => true) {
   const installed = JSON.parse(record).packages;
   const locked = JSON.parse(readIfThere(join(folder, 'package-lock.json'))).packages;
   return Object.entries(locked).every(([path, entry]) => {
-    // the project itself and its workspace, which are folders of the repository
-    if (!path.startsWith('node_modules/') || entry.link || !isNeeded(path, entry)) return true;
+    // not the folders of the repository, but the links to them
+    if (!path.startsWith('node_modules/') || !isNeeded(path, entry)) return true;
     const found = installed[path];
     if (found === undefined) return entry.optional === true;
-    const isSame = found.version === entry.version && found.integrity === entry.integrity;
+    const isSame = ['version', 'integrity', 'link'].every((name) => found[name] === entry[name]);
     return isSame && existsSync(join(folder, path));
   });
 }

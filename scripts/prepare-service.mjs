@@ -10,7 +10,7 @@ const preparedStamp = join(root, 'dist', '.prepared');
 
 /** What the service depends on: its sources, those of its build, the installed packages, and what was built last. */
 const SERVICE = [
-  ...['router/src', 'runtime-server', 'scripts', 'tsconfig.json', 'package-lock.json'],
+  ...['router/src', 'runtime-server', 'packages', 'patches', 'scripts', 'tsconfig.json', 'package-lock.json'],
   ...['node_modules/.package-lock.json', 'dist/.service-hash'],
 ].map((path) => join(root, path));
 

@@ -1,15 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as ours from '../../../../../router/src/providers/baileys/signal/whatsapp-hashes.ts';
+import * as ours from 'whatsapp-rust-bridge';
+import * as original from 'whatsapp-rust-bridge-original';
+import { repositoryRoot } from '../../../../support/repository.ts';
 
-const baileys = dirname(createRequire(import.meta.url).resolve('@whiskeysockets/baileys'));
-const theirs: typeof ours = await import(
-  pathToFileURL(join(baileys, '../../../whatsapp-rust-bridge/dist/index.js')).href
-);
+/** Its types are stricter than its code. */
+const theirs = original as unknown as typeof ours;
+
+const { resolve } = createRequire(import.meta.url);
+const baileys = dirname(resolve('@whiskeysockets/baileys'));
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength });
 const hash = fc.uint8Array({ minLength: 128, maxLength: 128 });
@@ -19,6 +21,16 @@ const parts = fc.array(fc.uint8Array({ minLength: 32, maxLength: 32 }), { maxLen
 const copies = (arrays: readonly Uint8Array[]) => arrays.map((array) => Uint8Array.from(array));
 
 describe('the functions in the place of whatsapp-rust-bridge', () => {
+  it('are what Baileys loads, in the version that it asks for', () => {
+    expect(createRequire(join(baileys, 'index.js')).resolve('whatsapp-rust-bridge')).toBe(
+      join(repositoryRoot, 'packages/whatsapp-rust-bridge/index.js'),
+    );
+    const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+    expect(read(join(repositoryRoot, 'packages/whatsapp-rust-bridge/package.json')).version).toBe(
+      read(join(baileys, '../package.json')).dependencies['whatsapp-rust-bridge'],
+    );
+  });
+
   it('derive the same bytes', () => {
     const options = fc.record(
       { salt: fc.option(bytes(64)), info: fc.option(fc.string({ maxLength: 100 })) },
