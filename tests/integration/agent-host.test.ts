@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { expect, it, vi } from 'vitest';
+import type { AgentSpec } from '../../router/src/core/hosting/agent-spec.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { DockerRuntime } from '../../router/src/infra/hosting/docker/docker-runtime.ts';
 import { ProcessRuntime } from '../../router/src/infra/hosting/process/process-runtime.ts';
@@ -39,4 +41,19 @@ agentHostSuite('the double of a container engine', async (_, hostId) => {
     crash: async () => engine.crash(),
     hasNewPorts: true,
   };
+});
+
+it('makes the network of an agent again when it is removed before the container is created', async () => {
+  const engine = new MemoryContainerEngine();
+  engine.images.set(CHAT_IMAGE, { id: 'image-1', program: chatProgram });
+  const runtime = new DockerRuntime({ engine, hostId: 'host-1', user: '1000:1000' });
+  // there when it is looked for, and removed at once
+  vi.spyOn(engine, 'ensureNetwork').mockResolvedValueOnce();
+  const spec: AgentSpec = {
+    ...{ runtime: 'docker', profile: 'chat', image: CHAT_IMAGE, port: 8080, env: {}, memoryMb: 256 },
+    ...{ cpus: 1, pids: 64, network: 'internet', pull: 'missing' },
+  };
+  vi.spyOn(engine, 'hasPath').mockResolvedValue(true);
+  await runtime.create({ agentId: 'agent-1', spec, idleMs: 1_000 }, { folder: '/a', tokenFile: '/t' });
+  await expect(runtime.inspect('agent-1')).resolves.toMatchObject({ state: 'created' });
 });

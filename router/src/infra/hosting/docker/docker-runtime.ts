@@ -112,9 +112,16 @@ export class DockerRuntime implements AgentRuntime {
     const { agentId } = agent;
     const name = this.#nameOf(agentId);
     const labels = { [HOST_LABEL]: this.#options.hostId, [AGENT_LABEL]: agentId };
-    await engine.ensureNetwork(name, { labels });
     const container = this.#containerOf(agent, place, { ...labels, [SPEC_LABEL]: this.#hashOf(agent) });
-    const { id, warnings } = await this.#createOrReplace(container);
+    const create = async () => {
+      await engine.ensureNetwork(name, { labels });
+      return await this.#createOrReplace(container);
+    };
+    const { id, warnings } = await create().catch(async (error: unknown) => {
+      // The network was there and is gone: by `docker network prune`, or a removal that took longer than its request.
+      if (error instanceof EngineRefusedError) return await create();
+      throw error;
+    });
     if (!(await engine.hasPath(id, `${DATA_DIR}/workspace`))) {
       await engine.remove(id);
       throw new AgentUnusableError(
