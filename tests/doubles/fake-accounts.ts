@@ -1,5 +1,6 @@
 import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus, PasskeyInput } from '../../router/src/core/ports/chat-provider.ts';
+import type { NewAccount } from '../../router/src/core/ports/cluster.ts';
 
 /** Accounts whose state a test sets. */
 export class FakeAccounts implements AccountControl {
@@ -26,8 +27,9 @@ export class FakeAccounts implements AccountControl {
     return this.statuses.get(accountId);
   }
 
-  async create(accountId: string): Promise<'added' | 'known'> {
+  async create(accountId: string, as?: NewAccount): Promise<'added' | 'known'> {
     if (this.statuses.has(accountId)) return 'known';
+    this.calls.push(['create', accountId, as]);
     this.set({ accountId, state: 'starting' });
     return 'added';
   }

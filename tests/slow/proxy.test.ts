@@ -125,6 +125,30 @@ describe.each(['http', 'https', 'socks5'] as const)('An account with a proxy (%s
   });
 });
 
+describe('An account that is added with its proxy', () => {
+  it('shows its first QR code and links a phone through the proxy only, and its password nowhere', async () => {
+    const { bed, proxy, env } = await setup('socks5');
+    // Directly, nobody can connect to the address of WhatsApp here.
+    const service = await bed.startService(env);
+    const { status } = await service.api('POST', '/api/accounts', {
+      accountId: 'sales',
+      proxy: { url: proxy.url() },
+    });
+    expect(status).toBe(201);
+    const sales = async () => (await service.api('GET', '/api/accounts/sales')).body.data as { qr?: string };
+    await expect.poll(sales, { timeout: 60_000 }).toMatchObject({ state: 'pairing', qr: expect.any(String) });
+    const live = bed.emulator.waitFor('live', undefined, 60_000);
+    await Promise.all([bed.phone.scan((await sales()).qr ?? ''), live]);
+    await expect.poll(sales, { timeout: 60_000 }).toMatchObject({
+      state: 'open',
+      proxy: { url: `socks5://***@${new URL(proxy.url()).host}` },
+    });
+    expect(new Set(proxy.targets)).toEqual(new Set([SOCKET]));
+    const { body } = await service.api('GET', '/api/audit');
+    expect(JSON.stringify(body) + service.output).not.toContain(LOGIN.password);
+  });
+});
+
 describe.each(['http', 'socks5'] as const)('A proxy that does not work (%s)', (scheme) => {
   it('is a state of the account, which recovers: with a wrong password, ended in the middle, down at the start', async () => {
     const { bed, proxy, env } = await paired(scheme);

@@ -23,8 +23,8 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
   'must begin with http://, https:// or socks5://': 'debe empezar por http://, https:// o socks5://',
   'must end after the host and port': 'debe terminar después del host y el puerto',
   'must have a port above 0': 'debe tener un puerto mayor que 0',
-  'must have its user name and password, because the address has changed':
-    'debe tener su usuario y su contraseña, porque la dirección ha cambiado',
+  'must have its user name and password; none are stored for this address':
+    'debe tener su usuario y su contraseña; no hay ninguno guardado para esta dirección',
   'must name a host': 'debe nombrar un host',
   'has a name that is not allowed': 'tiene un nombre que no se permite',
   'has no quote and no mention': 'no tiene ni cita ni mención',

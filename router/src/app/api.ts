@@ -188,7 +188,7 @@ export async function openApi(
     addPlayground: async () => {
       if (accounts.get(PLAYGROUND)?.provider) return true;
       // One at a time: the others would find the row before this node knows the account.
-      adding ??= accounts.create(PLAYGROUND, 'playground').finally(() => {
+      adding ??= accounts.create(PLAYGROUND, { provider: 'playground' }).finally(() => {
         adding = undefined;
       });
       await adding;

@@ -12,7 +12,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'wa2ai pair': ['wa2ai pair', 'wa2ai pair sales --code +5493777239922'],
   'wa2ai accounts list': ['wa2ai accounts list'],
-  'wa2ai accounts add': ['wa2ai accounts add sales'],
+  'wa2ai accounts add': ['wa2ai accounts add sales', 'wa2ai accounts add sales --proxy proxy-url'],
   'wa2ai accounts remove': ['wa2ai accounts remove sales', 'wa2ai accounts remove sales --yes'],
   'wa2ai accounts proxy': ['wa2ai accounts proxy sales proxy-url', 'wa2ai accounts proxy sales --remove'],
   'wa2ai accounts restart': ['wa2ai accounts restart sales'],

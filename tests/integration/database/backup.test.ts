@@ -19,6 +19,9 @@ import { backupTables } from '../../../router/src/infra/storage/backup/backup-ta
 import { createBackup } from '../../../router/src/infra/storage/backup/create-backup.ts';
 import { drillBackup } from '../../../router/src/infra/storage/backup/drill-backup.ts';
 import { restoreBackup } from '../../../router/src/infra/storage/backup/restore-backup.ts';
+import { parseDataKeys, readDataKeys } from '../../../router/src/infra/storage/encryption/data-keys.ts';
+import { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
+import { PostgresAccountProxies } from '../../../router/src/infra/storage/stores/postgres-account-proxies.ts';
 import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
@@ -383,6 +386,23 @@ describe('A backup', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
+  it('has the proxy of an account, encrypted, which the restored service uses', async () => {
+    const cipher = new SecretCipher(parseDataKeys(KEY, 'the test'));
+    const url = 'socks5://router:a-password@proxy.test:1080';
+    const before = await connect(source);
+    await fill(before);
+    await addKey(before);
+    await new PostgresAccountProxies(source.open({ secrets: cipher })).set('default', url);
+    await writeFile(join(folder, 'key'), KEY);
+    await createWithKey();
+    const dataKeyFile = join(folder, 'restored-key');
+    await restore({ config: { dataDir: join(folder, 'new'), databaseUrl: target.url, dataKeyFile } });
+    const { keys } = await readDataKeys(dataKeyFile);
+    const proxies = new PostgresAccountProxies(target.open({ secrets: new SecretCipher(keys) }));
+    expect(await proxies.urlOf('default')).toBe(url);
+    expect((await rowsOf(await connect(target), 'account')).join()).not.toContain('a-password');
+  });
+
   it('is not made without the data key', async () => {
     await addKey(await connect(source));
     await expect(backUp()).rejects.toMatchObject({ code: 'BACKUP_SOURCE', message: /data key/ });
@@ -449,7 +469,6 @@ describe('A backup', () => {
 });
 
 async function addKey(client: pg.Client): Promise<void> {
-  const { parseDataKeys } = await import('../../../router/src/infra/storage/encryption/data-keys.ts');
   const [key] = parseDataKeys(KEY, 'the test');
   await client.query(`INSERT INTO data_key_use (node_id, key_id) VALUES ('node-old', $1)`, [key?.id]);
 }

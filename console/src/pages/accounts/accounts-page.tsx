@@ -50,8 +50,10 @@ export function AccountsPage() {
 function AddAccount({ onClose, reload }: { onClose: () => void; reload: () => void }) {
   const text = useText();
   const [accountId, setAccountId] = useState('');
+  const [proxy, setProxy] = useState('');
   const add = useAction(async () => {
-    await call('POST /api/accounts', { body: { accountId } });
+    const url = proxy.trim();
+    await call('POST /api/accounts', { body: { accountId, ...(url !== '' && { proxy: { url } }) } });
     reload();
     onClose();
   }, text.added);
@@ -72,6 +74,12 @@ function AddAccount({ onClose, reload }: { onClose: () => void; reload: () => vo
           value={accountId}
           onInput={setAccountId}
           isRequired
+        />
+        <TextField
+          label={text.proxy.url}
+          hint={`${text.proxy.optional} ${text.proxy.hint}`}
+          value={proxy}
+          onInput={setProxy}
         />
       </Form>
     </Dialog>

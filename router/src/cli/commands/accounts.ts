@@ -33,7 +33,13 @@ export function addAccounts(parent: Command, cli: Cli): void {
     .command('add')
     .description('add an account; pair it next')
     .argument('<account>', 'a name such as sales')
-    .action((accountId: string) => change(cli, 'POST', '/api/accounts', { accountId }));
+    .option('--proxy <file>', 'file with the URL of its proxy, as in accounts proxy; - for standard input')
+    .action((accountId: string, { proxy }: { proxy?: string }) =>
+      change(cli, 'POST', '/api/accounts', {
+        accountId,
+        ...(proxy !== undefined && { proxy: proxyIn(proxy) }),
+      }),
+    );
   asking(accounts.command('remove'))
     .description('unlink an account and delete everything stored for it')
     .argument('<account>', 'id of the account')
@@ -55,7 +61,7 @@ export function addAccounts(parent: Command, cli: Cli): void {
         throw new CliUsageError('name either a file with the URL of the proxy, or --remove');
       }
       if (remove) await cli.confirm(`Account "${id}" will connect from the address of this machine.`);
-      const proxy = file === undefined ? null : { url: textOfFile(file).trim() };
+      const proxy = file === undefined ? null : proxyIn(file);
       await change(cli, 'PUT', `/api/accounts/${part(id)}`, { proxy });
     });
   accounts
@@ -70,4 +76,9 @@ export function addAccounts(parent: Command, cli: Cli): void {
       await cli.confirm(`Account "${id}" will be unlinked; nobody gets answers until it is paired again.`);
       await change(cli, 'POST', `/api/accounts/${part(id)}/logout`);
     });
+}
+
+/** From a file, so that the password is not in the arguments, which other users of the machine can read. */
+function proxyIn(file: string): { url: string } {
+  return { url: textOfFile(file).trim() };
 }

@@ -3,7 +3,7 @@ import { AccountNotHeldError, PasskeyNotAskedError } from '../errors.ts';
 import type { AccountControl, PairBy } from '../ports/account-control.ts';
 import type { AccountStatus, PasskeyInput } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
+import type { AccountView, Cluster, ClusterView, NewAccount } from '../ports/cluster.ts';
 import { within } from '../time-limit.ts';
 import type { AccountRegistry } from './account-registry.ts';
 import { nextActionOf } from './account-state.ts';
@@ -116,11 +116,11 @@ export class ClusterAccounts implements AccountControl {
     return this.#statusOf(account, node);
   }
 
-  async create(accountId: string, provider?: 'playground'): Promise<'added' | 'known'> {
-    const outcome = await this.#deps.cluster.addAccount(accountId, provider);
+  async create(accountId: string, as: NewAccount = {}): Promise<'added' | 'known'> {
+    const outcome = await this.#deps.cluster.addAccount(accountId, as);
     const account: AccountView = {
       accountId,
-      ...(provider && { provider }),
+      ...(as.provider && { provider: as.provider }),
       record: { state: 'starting' },
       changedAtMs: this.#deps.clock.now(),
       availability: 'free',

@@ -1,4 +1,5 @@
 import type { AccountStatus, PasskeyInput } from './chat-provider.ts';
+import type { NewAccount } from './cluster.ts';
 
 /** How an account is to be paired; the phone number in digits. */
 export type PairBy = { method: 'qr' } | { method: 'code'; phone: string };
@@ -8,11 +9,8 @@ export interface AccountControl {
   /** By id, including accounts of other nodes. */
   list(): AccountStatus[];
   get(accountId: string): AccountStatus | undefined;
-  /**
-   * Adds an account, which a node then starts; `known` when there is one with this id.
-   * @param provider absent: WhatsApp
-   */
-  create(accountId: string, provider?: 'playground'): Promise<'added' | 'known'>;
+  /** Adds an account, which a node then starts; `known` when there is one with this id. */
+  create(accountId: string, as?: NewAccount): Promise<'added' | 'known'>;
   /** @throws {AccountNotHeldError} from this and the next four: no node that answers runs the account */
   pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined>;
   /** As ChatProvider.usePasskey. */

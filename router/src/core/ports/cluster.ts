@@ -41,6 +41,14 @@ export interface ClusterView {
   accounts: AccountView[];
 }
 
+/** What an account has from its beginning. */
+export interface NewAccount {
+  /** Absent: WhatsApp. */
+  provider?: 'playground';
+  /** Of the proxy through which it connects from the first time on; absent: directly. */
+  proxyUrl?: string;
+}
+
 /**
  * The nodes on one database and the accounts they share.
  * @throws {StorageUnavailableError} from every method
@@ -52,6 +60,6 @@ export interface Cluster {
   beat(own: { turns: number; isDraining: boolean }): Promise<ClusterView>;
   /** Removes this node from the list: the others take over its work. */
   leave(): Promise<void>;
-  /** Adds an account for a node to take. `known` also while it is being deleted. `provider` absent: WhatsApp. */
-  addAccount(accountId: string, provider?: 'playground'): Promise<'added' | 'known'>;
+  /** Adds an account for a node to take. `known` also while it is being deleted. */
+  addAccount(accountId: string, as?: NewAccount): Promise<'added' | 'known'>;
 }

@@ -70,6 +70,10 @@ describe('the commands of wa2ai', () => {
       'Proxy removed.\n',
     );
     expect(api.proxyUrls.size).toBe(0);
+    expect((await wa2ai('accounts', 'add', 'sales', '--proxy', file)).code).toBe(0);
+    const proxyUrl = 'socks5://user:a-password@proxy.example:1080';
+    expect(api.accounts.calls.at(-1)).toEqual(['create', 'sales', { proxyUrl }]);
+    api.accounts.statuses.delete('sales');
   });
 
   it('shows what was sent to agents for a message, and what came back, without control characters', async () => {

@@ -1,5 +1,6 @@
 import sql from 'sql-template-tag';
-import type { AccountView, Cluster, ClusterView, NodeView } from '../../../core/ports/cluster.ts';
+import type { AccountView, Cluster, ClusterView, NewAccount, NodeView } from '../../../core/ports/cluster.ts';
+import { accountProxyContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { withStorage } from './storage-errors.ts';
@@ -98,10 +99,16 @@ export class PostgresCluster implements Cluster {
     );
   }
 
-  async addAccount(accountId: string, provider?: 'playground'): Promise<'added' | 'known'> {
+  async addAccount(accountId: string, { provider, proxyUrl }: NewAccount = {}): Promise<'added' | 'known'> {
+    // In one statement: a node may start the account as soon as it exists.
+    const proxy =
+      proxyUrl === undefined
+        ? null
+        : this.#postgres.secrets.sealText(proxyUrl, accountProxyContext(accountId));
     const added = await withStorage('adding a WhatsApp account', () =>
       this.#postgres.execute(sql`
-        INSERT INTO account (id, provider, updated_at) VALUES (${accountId}, ${provider ?? 'baileys'}, now()) ON CONFLICT (id) DO NOTHING`),
+        INSERT INTO account (id, provider, proxy, updated_at) VALUES (${accountId}, ${provider ?? 'baileys'}, ${proxy}, now())
+        ON CONFLICT (id) DO NOTHING`),
     );
     return added > 0 ? 'added' : 'known';
   }

@@ -36,9 +36,36 @@ export interface AccountsApiDeps {
   log: Logger;
 }
 
+const proxyField = z.strictObject({
+  url: z
+    .string()
+    .max(2_048)
+    .superRefine((url, context) => {
+      const read = readProxyUrl(url);
+      if ('refusal' in read) context.addIssue({ code: 'custom', message: read.refusal });
+    })
+    .meta({ format: 'password' })
+    .describe(
+      '`http://`, `https://` or `socks5://`, with user name and password if the proxy asks for them (special characters percent-encoded), host and port. Responses show user name and password as `***`; with these, the stored ones stay.',
+    ),
+});
+
 const newAccountBody = z
-  .strictObject({ accountId: accountIdField.describe('A name for the account, such as `sales`.') })
-  .meta({ id: 'NewAccount', examples: [{ accountId: 'sales' }] });
+  .strictObject({
+    accountId: accountIdField.describe('A name for the account, such as `sales`.'),
+    proxy: proxyField
+      .optional()
+      .describe(
+        'All connections of the account to WhatsApp go through it, from the first one on. Absent: it connects directly.',
+      ),
+  })
+  .meta({
+    id: 'NewAccount',
+    examples: [
+      { accountId: 'sales' },
+      { accountId: 'sales', proxy: { url: 'http://user:password@proxy.example:3128' } },
+    ],
+  });
 
 const pairBody = z
   .strictObject({
@@ -72,20 +99,7 @@ const passkeyBody = z
 
 const accountBody = z
   .strictObject({
-    proxy: z
-      .strictObject({
-        url: z
-          .string()
-          .max(2_048)
-          .superRefine((url, context) => {
-            const read = readProxyUrl(url);
-            if ('refusal' in read) context.addIssue({ code: 'custom', message: read.refusal });
-          })
-          .meta({ format: 'password' })
-          .describe(
-            '`http://`, `https://` or `socks5://`, with user name and password if the proxy asks for them (special characters percent-encoded), host and port. Responses show user name and password as `***`; with these, the stored ones stay.',
-          ),
-      })
+    proxy: proxyField
       .nullable()
       .describe('All connections of the account to WhatsApp go through it. Null: it connects directly.'),
   })
@@ -150,7 +164,7 @@ export function accountsApi({
           schema: problemSchema,
         },
       },
-      handle: async ({ body: { accountId } }) => {
+      handle: async ({ body: { accountId, proxy } }) => {
         if (accountId === PLAYGROUND) {
           throw new HttpProblem(
             409,
@@ -158,7 +172,9 @@ export function accountsApi({
             'This id belongs to the playground. Choose another one.',
           );
         }
-        if ((await accounts.create(accountId)) === 'known') {
+        if (proxy?.url.includes(MASK)) throw withoutLogin();
+        const as = proxy && { proxyUrl: proxy.url };
+        if ((await accounts.create(accountId, as)) === 'known') {
           const isThere = accounts.get(accountId) !== undefined;
           throw new HttpProblem(
             409,
@@ -327,8 +343,7 @@ export function accountsApi({
     if (!url.includes(MASK)) return url;
     const before = await proxies.urlOf(accountId);
     if (before !== undefined && url === maskedProxyUrl(before)) return before;
-    const message = 'must have its user name and password, because the address has changed';
-    throw invalid('body', [{ field: 'proxy.url', message }]);
+    throw withoutLogin();
   }
 
   /** @throws {HttpProblem} 403 not for this caller, 404 none */
@@ -342,6 +357,12 @@ export function accountsApi({
     log.info({ accountId: account.accountId, action, state: account.state }, 'account changed by an admin');
     return { status: 200, json: { success: true, message, data: accountViewOf(account) } };
   }
+}
+
+/** The mask in place of a user name and password that are not stored. */
+function withoutLogin(): HttpProblem {
+  const message = 'must have its user name and password; none are stored for this address';
+  return invalid('body', [{ field: 'proxy.url', message }]);
 }
 
 function viewFor(caller: Caller, status: AccountStatus): z.input<typeof accountView> {

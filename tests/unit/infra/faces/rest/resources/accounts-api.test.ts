@@ -162,7 +162,7 @@ describe('the proxy of an account', () => {
     expect(api.proxyUrls.get('default')).toBe(url);
     const moved = await put({ url: 'socks5://***@other.example:1080' });
     expect(moved.body.error).toBe(
-      'proxy.url must have its user name and password, because the address has changed.',
+      'proxy.url must have its user name and password; none are stored for this address.',
     );
     expect(api.proxyUrls.get('default')).toBe(url);
   });
@@ -175,6 +175,34 @@ describe('the proxy of an account', () => {
     expect(text).toContain('proxy.url must begin with http://, https:// or socks5://.');
     expect(text).not.toContain('a-password');
     expect(api.accounts.calls).toEqual([]);
+  });
+
+  it('is that of a new account from the beginning, with the same rules', async () => {
+    const add = (proxy: unknown) => api.call('POST', '/api/accounts', { accountId: 'sales', proxy });
+    for (const [wrong, error] of [
+      ['ftp://router:a-password@proxy.example', 'must begin with http://, https:// or socks5://.'],
+      ['http://***@proxy.example', 'must have its user name and password; none are stored for this address.'],
+    ]) {
+      const { status, body, text } = await add({ url: wrong });
+      expect([status, body.error]).toEqual([400, `proxy.url ${error}`]);
+      expect(text).not.toContain('a-password');
+    }
+    expect(api.accounts.calls).toEqual([]);
+    expect((await add({ url })).status).toBe(201);
+    expect(api.accounts.calls).toEqual([['create', 'sales', { proxyUrl: url }]]);
+    expect(JSON.stringify(await api.call('GET', '/api/audit'))).not.toMatch(/a-password|router:/);
+  });
+
+  it('is shown to callers who may change it only', async () => {
+    api.accounts.set({ proxy: 'socks5://***@proxy.example:1080' });
+    for (const path of ['/api/accounts', '/api/accounts/default', '/health', '/api/nodes']) {
+      const seenBy = async (scope: 'accounts:read' | 'accounts:manage') => {
+        const headers = { 'x-api-key': await api.addKey({ scopes: [scope] }) };
+        return (await api.call('GET', path, undefined, headers)).text.includes('proxy');
+      };
+      expect(await seenBy('accounts:read'), path).toBe(false);
+      expect(await seenBy('accounts:manage'), path).toBe(path.startsWith('/api/accounts'));
+    }
   });
 
   it('cannot be set for the playground, nor for an account that does not exist', async () => {
