@@ -86,7 +86,8 @@ const TRUNK_ZERO =
 
 /** Whether this is the number of a person with the 0 of national calls behind its country code, which no number has. */
 export function hasTrunkZero(channelId: string): boolean {
-  return TRUNK_ZERO.test(channelId);
+  // Digits of LIDs and of groups are no numbers.
+  return !channelId.includes('@') && TRUNK_ZERO.test(channelId);
 }
 
 /**

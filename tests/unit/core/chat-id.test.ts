@@ -192,6 +192,9 @@ describe('canonicalChannelId', () => {
     }
     expect(canonicalChannelId('+39 06 6982 1234')).toBe('390669821234');
     expect(hasTrunkZero('4901712345678')).toBe(true);
+    for (const other of ['701709967208682@lid', '100363000000000001@g.us', '*', '@10a']) {
+      expect(hasTrunkZero(other)).toBe(false);
+    }
   });
 
   it('keeps LIDs, groups and the wildcard apart from numbers', () => {
