@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
+import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import { encryptedEdit } from '../whatsapp-emulator/message-content.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
@@ -105,14 +106,46 @@ describe('an edit that the phone encrypted', () => {
     },
   );
 
-  it('is answered in the chat of the owner with themselves', async () => {
-    const id = await bed.phone.say('note tomorow', { to: bed.phone });
-    await untilStored(id);
-    const secret = bed.phone.secretOf(id);
-    const edit = encryptedEdit({ id, secret, author: bed.phone.lid }, bed.phone.lid, 'note tomorrow');
-    const editId = await bed.phone.say(edit, { to: bed.phone });
-    await untilStored(editId);
-    expect(await bed.message(editId)).toMatchObject({ editOf: id });
+  it.each([
+    ['in the message', 'message'],
+    ['beside it only', 'outside'],
+    ['in both', undefined],
+  ] as const)(
+    'counts in the chat of the owner with themselves when the secret is %s, also after a kill -9',
+    async (_, secretIn) => {
+      const id = await bed.phone.say('note tomorow', { to: bed.phone, secretIn });
+      await untilStored(id);
+      await bed.service.end('SIGKILL');
+      await bed.restartService();
+      const secret = bed.phone.secretOf(id);
+      const edit = encryptedEdit({ id, secret, author: bed.phone.lid }, bed.phone.lid, 'note tomorrow');
+      const editId = await bed.phone.say(edit, { to: bed.phone });
+      await untilStored(editId);
+      expect(await bed.message(editId)).toMatchObject({ editOf: id });
+    },
+  );
+
+  it('is an event of webhooks with the new text and the id of the message, and a forged one has no text', async () => {
+    const receiver = await WebhookReceiver.start();
+    const webhook = { url: receiver.url, events: ['message'], secret: WebhookReceiver.SECRET };
+    const added = (await bed.service.api('POST', '/api/webhooks', webhook)).body.data as { id: string };
+    try {
+      const [gil, hana] = [bed.person(), bed.person()];
+      const group = createGroup(bed.emulator, { subject: 'Hooks', members: [gil, hana, bed.phone] });
+      const id = await gil.say('at nine', { to: group });
+      const original = { id, secret: gil.secretOf(id), author: gil.lid };
+      const forged = await hana.say(encryptedEdit(original, hana.lid, 'at noon'), { to: group });
+      const edit = await gil.edit(id, 'at ten', { to: group, encrypted: { author: 'lid', editor: 'lid' } });
+      const bodies = () => receiver.taken.map(({ body }) => body);
+      await expect.poll(() => bodies().map(({ messageId }) => messageId)).toContain(edit);
+      const bodyOf = (messageId: string) => bodies().find((body) => body.messageId === messageId);
+      expect(bodyOf(id)).toMatchObject({ text: 'at nine', editOf: null });
+      expect(bodyOf(edit)).toMatchObject({ text: 'at ten', editOf: id, from: expect.any(String) });
+      expect(bodyOf(forged)).toMatchObject({ text: '', editOf: null, reason: 'encrypted-edit' });
+    } finally {
+      await bed.service.api('DELETE', `/api/webhooks/${added.id}`);
+      await receiver.stop();
+    }
   });
 
   it('keeps its reason when the message was stored by an earlier version, and the trace says why', async () => {

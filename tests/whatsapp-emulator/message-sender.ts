@@ -18,6 +18,8 @@ export interface OutgoingMessage {
   attrs?: Record<string, string>;
   /** in a direct chat: the session of this address form */
   session?: Addressing;
+  /** in messages of the owner: where linked devices find the secret; default: in both places, as Baileys sends it */
+  secretIn?: 'message' | 'outside';
   /** corrupts the bytes of the first delivery, so that the client must request the message again */
   isCorrupt?: boolean;
 }
@@ -165,10 +167,12 @@ export class MessageSender {
 }
 
 // Messages of the owner reach the other devices of the account inside a deviceSentMessage; those to the devices themselves do not.
-function wrapOwn({ chat, message, attrs }: OutgoingMessage): proto.IMessage {
-  return chat.kind === 'own' && attrs?.category !== 'peer'
-    ? { deviceSentMessage: { destinationJid: chat.recipient, message } }
-    : message;
+function wrapOwn({ chat, message, attrs, secretIn }: OutgoingMessage): proto.IMessage {
+  if (chat.kind !== 'own' || attrs?.category === 'peer') return message;
+  const { messageContextInfo, ...content } = message;
+  const inner = secretIn === 'outside' ? content : message;
+  const outer = secretIn === 'message' ? {} : { messageContextInfo };
+  return { deviceSentMessage: { destinationJid: chat.recipient, message: inner }, ...outer };
 }
 
 function senderKeyMessage(groupId: string, distribution: Uint8Array): proto.IMessage {

@@ -133,7 +133,11 @@ export class Phone implements PhoneActor {
   /** The owner writes to a person on the phone; linked devices see it as their own message. */
   async say(
     content: string | proto.IMessage,
-    options: { to: string | { readonly pn: string } | { readonly jid: string }; id?: string },
+    options: {
+      to: string | { readonly pn: string } | { readonly jid: string };
+      id?: string;
+      secretIn?: 'message' | 'outside';
+    },
   ): Promise<string> {
     const id = options.id ?? newMessageId();
     const { to } = options;
@@ -141,7 +145,9 @@ export class Phone implements PhoneActor {
     const message = typeof content === 'string' ? plainText(content) : content;
     const devices = this.#server.linkedDevices(this.pn).map(({ pn }) => pn);
     if (devices.length === 0) throw new EmulatorError(`the account ${this.pn} has no linked device`);
-    await this.#sender.send({ id, chat: { kind: 'own', recipient }, message, sentAtMs: Date.now() }, devices);
+    const { secretIn } = options;
+    const chat = { kind: 'own' as const, recipient };
+    await this.#sender.send({ id, chat, message, sentAtMs: Date.now(), secretIn }, devices);
     return id;
   }
 

@@ -12,6 +12,7 @@ import {
   MISSING_KEYS_ERROR_TEXT,
   proto,
   type SignalRepositoryWithLIDStore,
+  unpadRandomMax16,
   type WAMessage,
 } from '@whiskeysockets/baileys';
 import { z } from 'zod';
@@ -245,7 +246,16 @@ export async function readStanza(
   own: OwnJids,
   repository: SignalRepositoryWithLIDStore,
 ): Promise<StanzaReading> {
-  const { fullMessage: message, decrypt } = decryptMessageNode(node, own.id, own.lid, repository, SILENT);
+  const plaintexts: Uint8Array[] = [];
+  const noting: SignalRepositoryWithLIDStore = {
+    ...repository,
+    decryptMessage: async (options) => {
+      const plaintext = await repository.decryptMessage(options);
+      plaintexts.push(plaintext);
+      return plaintext;
+    },
+  };
+  const { fullMessage: message, decrypt } = decryptMessageNode(node, own.id, own.lid, noting, SILENT);
   await decrypt();
   const isFailed = message.messageStubType === proto.WebMessageInfo.StubType.CIPHERTEXT;
   const fields = Object.keys(message.message ?? {}).filter((name) => name !== 'messageContextInfo');
@@ -260,7 +270,30 @@ export async function readStanza(
   message.messageStubParameters = undefined;
   cleanMessage(message, own.id, own.lid);
   nameAuthor(message, node.attrs);
+  if (message.key.fromMe) addOuterSecret(message.message, plaintexts);
   return { kind: 'message', message };
+}
+
+/**
+ * A message that the account sent from another device is inside of a `deviceSentMessage`. Its secret may be in the
+ * `messageContextInfo` beside that, which Baileys drops; Baileys itself writes it into both. Workaround:
+ * refs/baileys-workarounds.md.
+ */
+function addOuterSecret(message: proto.IMessage, plaintexts: readonly Uint8Array[]): void {
+  if (message.messageContextInfo?.messageSecret?.length) return;
+  for (const plaintext of plaintexts) {
+    let whole: proto.Message;
+    try {
+      whole = proto.Message.decode(unpadRandomMax16(plaintext));
+    } catch {
+      // Baileys could not read this part either, and has the message from another one.
+      continue;
+    }
+    const messageSecret = whole.messageContextInfo?.messageSecret;
+    if (!whole.deviceSentMessage || !messageSecret?.length) continue;
+    message.messageContextInfo = { ...message.messageContextInfo, messageSecret };
+    return;
+  }
 }
 
 /**

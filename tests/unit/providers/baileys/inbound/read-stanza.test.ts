@@ -152,6 +152,32 @@ describe('the user name of an author', () => {
   });
 });
 
+describe('the secret of a message that the owner sent from the phone', () => {
+  const inner = { conversation: 'hi' };
+  const read = async (from: string, content: proto.IMessage) => {
+    const bytes = Buffer.concat([proto.Message.encode(content).finish(), Buffer.from([1])]);
+    const repository = {
+      lidMapping: { getLIDForPN: async () => null },
+      decryptMessage: async () => bytes,
+    } as unknown as Parameters<typeof readStanza>[2];
+    const node = stanza(from === OWN.id ? { from, recipient: ANA } : { from });
+    const reading = await readStanza(node, OWN, repository);
+    const message = reading.kind === 'message' ? reading.message.message : undefined;
+    return message?.messageContextInfo?.messageSecret?.[0];
+  };
+  const context = (byte: number) => ({ messageContextInfo: { messageSecret: Buffer.alloc(32, byte) } });
+
+  it('is read in the message and beside it', async () => {
+    const deviceSentMessage = { destinationJid: ANA, message: inner };
+    const both = { deviceSentMessage: { destinationJid: ANA, message: { ...inner, ...context(1) } } };
+    expect(await read(OWN.id, both)).toBe(1);
+    expect(await read(OWN.id, { ...both, ...context(2) })).toBe(1);
+    expect(await read(OWN.id, { deviceSentMessage, ...context(2) })).toBe(2);
+    expect(await read(OWN.id, { deviceSentMessage })).toBeUndefined();
+    expect(await read(ANA, { deviceSentMessage, ...context(2) })).toBeUndefined();
+  });
+});
+
 describe('the chat of a stanza', () => {
   it.each([
     [
