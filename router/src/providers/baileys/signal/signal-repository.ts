@@ -12,7 +12,7 @@ import {
 import { lidMappingsOver, type NumbersWithoutLid } from './lid-mappings.ts';
 import { copyIdentity, moveSenderKeys, moveSessions } from './move-keys.ts';
 import type { SignalSteps } from './signal-steps.ts';
-import { trySignalSessions } from './try-signal-sessions.ts';
+import { decryptFirstMessage, trySignalSessions } from './try-signal-sessions.ts';
 import type { Unit } from './unit.ts';
 
 type MakeRepository = SocketConfig['makeSignalRepository'];
@@ -208,8 +208,9 @@ export function createAccountSignal(
           part(async () => {
             const decrypt = () => inner.decryptMessage(options);
             const address = inner.jidToSignalProtocolAddress(options.jid);
-            // A `pkmsg` names its session.
-            if (options.type === 'pkmsg') return noteIdentity(address, decrypt);
+            if (options.type === 'pkmsg') {
+              return noteIdentity(address, () => decryptFirstMessage(keys, address, decrypt, moved));
+            }
             return trySignalSessions(keys, address, decrypt, moved);
           }),
       },

@@ -47,3 +47,35 @@ export async function trySignalSessions(
   await write(record);
   throw firstError;
 }
+
+/**
+ * Decrypts a first message (`pkmsg`), which names its session. libsignal opens a session that is new. One that it knows already, because
+ * the sender has had no answer yet, is opened here when it comes from the other address of the person: Signal makes the
+ * session of the last message that was decrypted the current one. Run in a Signal step. Workaround: refs/baileys-workarounds.md.
+ * @param moved as in `trySignalSessions`
+ * @throws the error of `decrypt`
+ */
+export async function decryptFirstMessage(
+  keys: Pick<SignalKeyStore, 'get' | 'set'>,
+  address: string,
+  decrypt: () => Promise<Uint8Array>,
+  moved: readonly string[],
+): Promise<Uint8Array> {
+  if (moved.length === 0) return decrypt();
+  const read = async (): Promise<StoredRecord | undefined> => (await keys.get('session', [address]))[address];
+  const write = (record: StoredRecord) => keys.set({ session: { [address]: record } });
+  // Without `indexInfo`, which changes when another session is opened.
+  const ratchetOf = (record: StoredRecord | undefined, name: string) => {
+    const { indexInfo: _, ...ratchet } = record?._sessions?.[name] ?? {};
+    return JSON.stringify(ratchet);
+  };
+  const before = await read();
+  const ratchets = new Map(moved.map((name) => [name, ratchetOf(before, name)]));
+  const plaintext = await decrypt();
+  const record = await read();
+  const name = moved.find((each) => ratchetOf(record, each) !== ratchets.get(each));
+  if (record?._sessions && name !== undefined) {
+    await write({ ...record, _sessions: withOpenSession(record._sessions, name) });
+  }
+  return plaintext;
+}

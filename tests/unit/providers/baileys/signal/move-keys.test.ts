@@ -201,7 +201,7 @@ describe('a message that is encrypted with the session of the other address', ()
     });
   }
 
-  it('is decrypted when it still has the form of a first message', async () => {
+  it('is decrypted when it still has the form of a first message, and is used for the answer', async () => {
     const account = await openAccount();
     const underNumber = new SignalPeer(ANA.number);
     const underLid = new SignalPeer(ANA.number, underNumber.identity);
@@ -210,6 +210,16 @@ describe('a message that is encrypted with the session of the other address', ()
     const again = await account.write(underNumber);
     expect(again.type).toBe('pkmsg');
     await account.readDirect({ from: ANA.lid, pair: ANA.pair }, again);
+    await account.answer(ANA.lid, underNumber);
+  });
+
+  it('is used no more when its first message is of a new session', async () => {
+    const account = await openAccount();
+    const old = new SignalPeer(ANA.number);
+    const fresh = new SignalPeer(ANA.number, old.identity);
+    await account.readDirect({ from: ANA.pn }, await account.write(old));
+    await account.readDirect({ from: ANA.lid, pair: ANA.pair }, await account.write(fresh));
+    await account.answer(ANA.lid, fresh);
   });
 
   it('is decrypted when its device is in no list, and the pair is known', async () => {
