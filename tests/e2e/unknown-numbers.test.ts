@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startNodeCluster } from '../support/node-cluster.ts';
 import { newNumber, TestBed } from '../support/test-bed.ts';
 import { createPerson } from '../whatsapp-emulator/person.ts';
 
@@ -94,5 +95,30 @@ describe('the first message to a number', () => {
     await bed.restartService();
     expect(stranger.received.map(({ text, repeats }) => [text, repeats])).toEqual([['hello', 0]]);
     expect(new Set(sentTo(phone).map(({ attrs }) => attrs.id)).size).toBe(1);
+  });
+});
+
+describe('the first message to a number that a node sends for an account of another node', () => {
+  it('is refused with 422 before it is stored, and sent when the number has an account', async () => {
+    const { bed: shared, nodes } = await startNodeCluster(['a', 'b']);
+    try {
+      await nodes.pair(shared.phone);
+      const owner = await nodes.untilOwned();
+      const other = nodes.any(owner);
+      const [phone, stranger] = [newNumber('347'), shared.person()];
+      const { status, body } = await other.api('POST', '/api/messages', { to: phone, text: 'hello' });
+      expect([status, body.code]).toEqual([422, 'NOT_ON_WHATSAPP']);
+      const stored = await other.api('GET', `/api/messages?direction=outgoing&channelId=${phone}`);
+      expect(stored.body.data).toEqual([]);
+      expect(shared.emulator.lookUps()).toEqual([phone]);
+      const sent = await other.api('POST', '/api/messages', { to: stranger.phone, text: 'hello' });
+      expect(sent.status).toBe(202);
+      expect((await stranger.nextReply()).text).toBe('hello');
+      expect(shared.emulator.lookUps()).toEqual([phone, stranger.phone]);
+      expect(await nodes.ownersOf()).toEqual([owner]);
+    } finally {
+      await nodes.endAll('SIGTERM');
+      await shared.close();
+    }
   });
 });

@@ -105,6 +105,37 @@ describe('a lock of messages to new contacts', () => {
     await expect.poll(account, { timeout: 60_000 }).toMatchObject({ state: 'restricted' });
   });
 
+  it('that began while the account was offline delays what waited for the connection, and each arrives once when it ends', async () => {
+    const strangers = [bed.person(), bed.person(), bed.person()];
+    const { faults } = bed.emulator;
+    faults.refusedUpgrades = 1_000;
+    bed.emulator.drop();
+    await expect.poll(account, { timeout: 60_000 }).toMatchObject({ state: 'waiting' });
+    const ids: string[] = [];
+    for (const { phone } of strangers) ids.push(await send(phone));
+    faults.reachOutLock = { endsAtMs: Date.now() + HOUR_MS, type: 'RESTRICT_ALL_COMPANIONS' };
+    faults.refusedUpgrades = 0;
+    await bed.service.api('POST', '/api/accounts/default/restart');
+    await expect.poll(account, { timeout: 60_000 }).toMatchObject({ state: 'restricted' });
+    for (const id of ids) {
+      await expect
+        .poll(() => row(id), { timeout: 60_000 })
+        .toMatchObject({ state: 'queued', delayedUntil: expect.any(String) });
+    }
+    // The first may be sent before the lock is known. It is refused, and not sent again while the lock lasts.
+    const stanzasTo = (phone: string) =>
+      bed.emulator.stanzas().filter(({ tag, attrs }) => tag === 'message' && attrs.to?.startsWith(phone));
+    expect(strangers.flatMap(({ phone }) => stanzasTo(phone)).length).toBeLessThanOrEqual(1);
+    expect(strangers.flatMap(({ received }) => received)).toEqual([]);
+    bed.emulator.lockNewContacts(4_000);
+    for (const person of strangers) expect((await person.nextReply(60_000)).text).toBe('hello');
+    for (const { received, phone } of strangers) {
+      expect(received).toHaveLength(1);
+      expect(new Set(stanzasTo(phone).map(({ attrs }) => attrs.id)).size).toBe(1);
+    }
+    expect((await bed.service.api('GET', '/api/dead-letters')).body.data).toEqual([]);
+  });
+
   it('never follows from a number without an account: nothing is sent to it', async () => {
     const phone = newNumber('347');
     expect((await bed.service.api('POST', '/api/messages', { to: phone, text: 'hello' })).status).toBe(422);
