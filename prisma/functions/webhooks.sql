@@ -34,9 +34,9 @@ BEGIN
   END IF;
 END $$;
 
--- The address of a chat.
+-- The addresses of a chat.
 CREATE OR REPLACE FUNCTION webhook_chat(p_chat bigint) RETURNS jsonb LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id) FROM chat c WHERE c.id = p_chat
+  SELECT jsonb_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id, 'username', c.username) FROM chat c WHERE c.id = p_chat
 $$;
 
 -- A message was stored. One that cannot be decrypted is reported when a readable copy comes.

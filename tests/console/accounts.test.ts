@@ -72,6 +72,28 @@ describe('the page Accounts', () => {
     await card.waitFor({ state: 'detached' });
   });
 
+  it('adds an account that never connects without its proxy', async () => {
+    mayComplain(/400 \(Bad Request\)/);
+    const { page, goTo } = await open();
+    await goTo('accounts');
+    await page.getByRole('button', { name: 'Add account' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('proxied');
+    await dialog.getByLabel('Address of the proxy').fill('ftp://user:a-password@127.0.0.1');
+    await dialog.getByRole('button', { name: 'Add account' }).click();
+    await dialog.getByText('must begin with http://').first().waitFor();
+    // Nobody listens on the discard port.
+    await dialog.getByLabel('Address of the proxy').fill('socks5://user:a-password@127.0.0.1:9');
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Add account' }).click();
+    const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'proxied' }) });
+    await card.getByText('Proxy does not work').waitFor();
+    await card.getByText('socks5://***@127.0.0.1:9').waitFor();
+    await card.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await card.waitFor({ state: 'detached' });
+  });
+
   it.each(['light', 'dark'] as const)('has no violation of axe in %s colours', async (theme) => {
     const { page, goTo } = await open({ theme });
     await goTo('accounts');

@@ -111,6 +111,24 @@ describe('the page Chats', () => {
     expect(body.data).toMatchObject([{ tags: ['madrid', 'vip'] }]);
   });
 
+  it('shows a person with a user name and no number by the name, also when the message failed', async () => {
+    const eva = bed.person({ hidden: 'pn', via: 'lid', username: 'Eva_2' });
+    await bed.service.addRoute('@eva_2', `${bed.agent.url}/missing`);
+    await bed.untilTurnEnded(await eva.say('to nobody', { to: bed.phone, attrs: { notify: '' } }));
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await openChat(page, '@eva_2');
+    expect(await page.locator('.chat-name').filter({ hasText: '@eva_2' }).count()).toBe(1);
+    await page.getByRole('heading', { name: '@eva_2' }).waitFor();
+    const head = await page.locator('.conversation-head').textContent();
+    expect(head).not.toMatch(/@lid|undefined/);
+    await goTo('dead-letters');
+    const letter = page.locator('.letter').filter({ hasText: 'to nobody' });
+    expect(await letter.first().locator('strong').first().textContent()).toBe('@eva_2');
+    const id = await letter.first().getAttribute('data-id');
+    await bed.service.api('POST', `/api/dead-letters/${id}/close`);
+  });
+
   it('is two views on a phone, in Spanish', async () => {
     const { page, goTo } = await open({ widthPx: 390, language: 'es-ES' });
     await goTo('chats');

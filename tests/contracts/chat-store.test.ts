@@ -60,6 +60,17 @@ describeStores('chats in $name', (stores) => {
     expect(await stores.chats.get('nonsense')).toBeUndefined();
   });
 
+  it('names a person without messages by the user name, and finds them by it', async () => {
+    const { lid } = aPerson();
+    const chat = { kind: 'person' as const, lid, username: 'ana.b' };
+    const given = { chat, sender: { phone: '4915550000001' }, ...byHand };
+    const { chatId } = await add(aPerson(), given);
+    await add();
+    expect(await stores.chats.get(chatId)).toMatchObject({ name: '@ana.b', username: 'ana.b' });
+    for (const text of ['Ana.B', '@ana']) expect(await ids({ text })).toEqual([chatId]);
+    expect(await ids({ channelId: '@ana.b' })).toEqual([chatId]);
+  });
+
   it('shows a group without the name of a person', async () => {
     const groupId = '120363000000000077';
     const { chatId } = await add(aPerson(), { chat: { kind: 'group', groupId } });

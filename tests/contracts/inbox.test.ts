@@ -202,6 +202,25 @@ describeStores('inbox in $name', (stores) => {
       });
     });
 
+    it('returns the user name of the person, which another person may have later', async () => {
+      const [ana, bo] = [1, 2].map(() => ({ lid: aPerson().lid }));
+      const write = async (person: { lid: string } = { lid: '' }, username?: string) => {
+        const chat = { kind: 'person' as const, ...person, ...(username && { username }) };
+        const { turn, worker } = await stores.inbox.add(aMessage(accountId, person, { chat }), NODE);
+        if (!worker || !turn) throw new Error('the chat has one unanswered message');
+        expect(turn).toEqual(await stores.inbox.nextTurn(worker));
+        await stores.inbox.finishTurn(turn.messageId, answered([aReply(accountId, turn.replyTo)]));
+        return turn.channelIds;
+      };
+      expect(await write(ana, 'wanted')).toEqual([`${ana?.lid}@lid`, '@wanted']);
+      expect(await write(ana)).toEqual([`${ana?.lid}@lid`, '@wanted']);
+      expect(await write(bo, 'wanted')).toEqual([`${bo?.lid}@lid`, '@wanted']);
+      expect(await write(ana)).toEqual([`${ana?.lid}@lid`]);
+      const shown = { username: 'wanted', channelId: `${bo?.lid}@lid` };
+      const [received, other] = await stores.log.messages({ accountId, channelId: '@wanted', limit: 9 });
+      expect([received, received?.replies[0], other]).toMatchObject([shown, shown, undefined]);
+    });
+
     it('returns the kind of a view-once file, at once and when it is read again', async () => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson(), { viewOnce: 'image' }), NODE);
       const turn = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });

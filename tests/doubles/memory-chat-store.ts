@@ -1,4 +1,4 @@
-import { canonicalChannelId, lidJid } from '../../router/src/core/chat-id.ts';
+import { canonicalRouteChannelId, lidJid } from '../../router/src/core/chat-id.ts';
 import { channelIdsOf, replyToOf } from '../../router/src/core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import {
@@ -36,7 +36,7 @@ export class MemoryChatStore implements ChatStore {
   async list(query: ChatQuery): Promise<ChatRow[]> {
     const isOf = (chat: MemoryChat, channelIds: readonly string[] | undefined) => {
       if (channelIds === undefined) return true;
-      const wanted = channelIds.map((channelId) => canonicalChannelId(channelId));
+      const wanted = channelIds.map((channelId) => canonicalRouteChannelId(channelId));
       return channelIdsOf(chat).some((channelId) => wanted.includes(channelId));
     };
     const { after, upTo } = query;
@@ -221,7 +221,8 @@ export class MemoryChatStore implements ChatStore {
       isGroup: chat.groupId !== undefined,
       phone: chat.phone,
       lid: chat.lid && lidJid(chat.lid),
-      name: this.#nameOf(chat),
+      name: this.#nameOf(chat) ?? (chat.username && `@${chat.username}`),
+      ...(chat.username && { username: chat.username }),
       activeAt: new Date(chat.activeAtMs),
       lastReceivedAt: messages[0]?.receivedAt,
       unanswered: this.#state.received(chat.id).length,
@@ -251,10 +252,11 @@ export class MemoryChatStore implements ChatStore {
 
   #isNamed(chat: MemoryChat, text: string): boolean {
     const digits = /^[+\d\s()./-]+$/.test(text) ? text.replaceAll(/\D/g, '') : '';
-    return (
+    return Boolean(
       (digits !== '' && [chat.phone, chat.lid].some((number) => number?.includes(digits))) ||
-      (chat.tags ?? []).join(' ').includes(text) ||
-      this.#nameOf(chat)?.toLowerCase().includes(text) === true
+        (chat.username && `@${chat.username}`.includes(text)) ||
+        (chat.tags ?? []).join(' ').includes(text) ||
+        this.#nameOf(chat)?.toLowerCase().includes(text),
     );
   }
 

@@ -132,6 +132,7 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
   for (const question of state.questions) if (question.chatId === gone.id) question.chatId = kept.id;
   state.chats.delete(gone.id);
   kept.isLocked = kept.isLocked || gone.isLocked;
+  kept.username = gone.username ?? kept.username;
   kept.timerSeconds = Math.max(kept.timerSeconds ?? 0, gone.timerSeconds ?? 0);
   if (gone.access) {
     const states = [kept.access?.state, gone.access.state];

@@ -63,6 +63,14 @@ export class MemoryInbox implements Inbox {
     const sender = this.#writerInGroup(message);
     const replyTo = replyToOf(message);
     const chat = chatOf(state, message.accountId, message.chat, replyTo);
+    const { username } = { username: undefined, ...message.chat };
+    if (username !== undefined && username !== chat.username) {
+      const former = [...state.chats.values()].find(
+        (other) => other.accountId === chat.accountId && other.username === username,
+      );
+      if (former) former.username = undefined;
+      chat.username = username;
+    }
     if (!chat.groupId && isSamePerson(sender, { phone: chat.phone, lid: chat.lid })) {
       sender.phone = chat.phone ?? sender.phone;
       sender.lid = chat.lid ?? sender.lid;
@@ -224,7 +232,7 @@ export class MemoryInbox implements Inbox {
       repliedAtMs: replies.at(-1)?.queuedAt.getTime(),
       messageId: String(message.id),
       chatId,
-      chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId },
+      chat: { phone: chat.phone, lid: chat.lid, groupId: chat.groupId, username: chat.username },
       replyTo: chat.replyTo,
       chatState: chat.policyState,
       isPaused: pauseModeOf(chat, this.#state.now()) === 'listen-only',

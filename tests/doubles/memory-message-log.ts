@@ -1,5 +1,5 @@
 import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
-import { canonicalChannelId, lidJid, parseJid } from '../../router/src/core/chat-id.ts';
+import { canonicalRouteChannelId, lidJid, parseJid } from '../../router/src/core/chat-id.ts';
 import { specialView } from '../../router/src/core/delivery/special-message.ts';
 import { channelIdsOf, personJid } from '../../router/src/core/messages/chat-identity.ts';
 import type { MessageKind } from '../../router/src/core/models.ts';
@@ -215,7 +215,7 @@ export class MemoryMessageLog implements MessageLog {
     const isOf = (channelIds: readonly string[] | undefined) => {
       if (channelIds === undefined) return true;
       const chat = this.#state.chats.get(Number(row.chatId));
-      const wanted = channelIds.map((channelId) => canonicalChannelId(channelId));
+      const wanted = channelIds.map((channelId) => canonicalRouteChannelId(channelId));
       return chat !== undefined && channelIdsOf(chat).some((channelId) => wanted.includes(channelId));
     };
     return (
@@ -234,9 +234,10 @@ export class MemoryMessageLog implements MessageLog {
     return row.senderPhone === from || phone === from;
   }
 
-  #channelIdOf(chatId: number): string {
+  #chatOf(chatId: number): { channelId: string; username?: string } {
     const chat = this.#state.chats.get(chatId);
-    return (chat && channelIdsOf(chat)[0]) ?? '';
+    const { username } = chat ?? {};
+    return { channelId: (chat && channelIdsOf(chat)[0]) ?? '', ...(username && { username }) };
   }
 
   #writerOf(row: MemoryMessage): string {
@@ -265,7 +266,7 @@ export class MemoryMessageLog implements MessageLog {
       direction: 'incoming',
       id: String(row.id),
       chatId: String(row.chatId),
-      channelId: this.#channelIdOf(row.chatId),
+      ...this.#chatOf(row.chatId),
       from: this.#writerOf(row),
       fromLid: senderLid && lidJid(senderLid),
       sentAt: new Date(sentAtMs),
@@ -281,7 +282,7 @@ export class MemoryMessageLog implements MessageLog {
     return {
       ...asRow(row),
       direction: 'outgoing',
-      channelId: this.#channelIdOf(Number(row.chatId)),
+      ...this.#chatOf(Number(row.chatId)),
       messageId: row.messageId,
       reason: letter?.reason,
       deadLetterId: letter && String(letter.id),
@@ -299,7 +300,7 @@ export class MemoryMessageLog implements MessageLog {
       ...row,
       id: String(row.id),
       chatId: String(row.chatId),
-      channelId: this.#channelIdOf(row.chatId),
+      ...this.#chatOf(row.chatId),
       state: stateOf(row),
       from: message && this.#writerOf(message),
       pushName: message?.pushName,

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCli } from '../../router/src/cli/run-cli.ts';
+import { hostOf, runWa2ai } from '../support/cli.ts';
+import { mcpOverHttp, toolData } from '../support/mcp-client.ts';
 import { pairByQr } from '../support/pairing.ts';
 import { TestBed } from '../support/test-bed.ts';
+import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
@@ -92,6 +96,69 @@ describe('a person with a user name and no number', () => {
     expect(await list('/api/messages?channelId=%40ana.b')).not.toHaveLength(0);
     expect(JSON.stringify([row, chats])).not.toContain('undefined');
     expect(await list(`/api/routes/%40ana.b`)).toMatchObject({ channelId: '@ana.b' });
+  });
+
+  it('is shown by the name by the command line, webhooks, MCP and exports, also in what was sent and in dead letters', async () => {
+    const receiver = await WebhookReceiver.start();
+    const events = ['message', 'reply', 'delivery', 'dead-letter'];
+    const webhook = { url: receiver.url, events, secret: WebhookReceiver.SECRET };
+    const added = (await bed.service.api('POST', '/api/webhooks', webhook)).body.data as { id: string };
+    const mcp = await mcpOverHttp(bed.service.url, { version: '2025-11-25' });
+    try {
+      const eva = bed.person({ hidden: 'pn', via: 'lid', username: 'Eva_2' });
+      await bed.service.addRoute('@eva_2', `${bed.agent.url}/missing`);
+      const id = await eva.say('to nobody', { to: bed.phone, attrs: { notify: '' } });
+      const { chatId } = await bed.untilTurnEnded(id);
+      await bed.service.api('POST', '/api/messages', { to: eva.lid, text: 'news' });
+      await expect.poll(() => eva.received.map(({ text }) => text)).toContain('news');
+
+      // Receipts of other chats may come late.
+      const taken = () => receiver.taken.filter(({ body }) => body.channelId === eva.lid);
+      const bodiesOf = (name: string) => taken().filter(({ body }) => body.event === name);
+      await expect
+        .poll(() => events.filter((name) => bodiesOf(name).length === 0), { timeout: 30_000 })
+        .toEqual([]);
+      for (const { body } of taken()) expect(body).toMatchObject({ username: 'eva_2' });
+      expect(bodiesOf('message')).toMatchObject([{ body: { name: '@eva_2' } }]);
+
+      const wa2ai = async (...args: string[]) =>
+        (await runWa2ai(['--url', bed.service.url, ...args])).output.split('\n');
+      const lineWith = async (text: string, ...args: string[]) =>
+        (await wa2ai(...args)).find((line) => line.includes(text));
+      expect(await lineWith('@eva_2', 'chats', 'list')).toMatch(/@eva_2 +@eva_2/);
+      for (const text of ['to nobody', 'news']) {
+        expect(await lineWith(text, 'messages', '--chat', '@eva_2')).toContain(' @eva_2 ');
+      }
+      expect(await lineWith('to nobody', 'dead-letters', 'list')).toContain(' @eva_2 ');
+      const [chat, ...messages] = (await wa2ai('chats', 'export', '@eva_2'))
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line));
+      expect(chat).toMatchObject({ type: 'chat', name: '@eva_2', username: 'eva_2' });
+      for (const each of messages.slice(0, -1)) expect(each).toMatchObject({ username: 'eva_2' });
+
+      const end = new AbortController();
+      const { host, written } = hostOf({ signal: end.signal });
+      const following = runCli(['--url', bed.service.url, 'messages', '--follow', '--chat', '@eva_2'], host);
+      await expect.poll(() => written.output, { timeout: 30_000 }).toContain('news');
+      end.abort();
+      await following;
+      expect(written.output).toMatch(/ @eva_2 {2}< to nobody\n[\s\S]* @eva_2 {2}> news\n/);
+
+      const named = { username: 'eva_2' };
+      expect((await toolData(mcp, 'list_chats', { channel: '@eva_2' })).chats).toMatchObject([
+        { ...named, name: '@eva_2' },
+      ]);
+      const read = await toolData(mcp, 'get_chat_messages', { chat: chatId });
+      for (const message of read.messages) expect(message).toMatchObject(named);
+      const dead = await toolData(mcp, 'list_dead_letters', { channel: '@eva_2' });
+      expect(dead.deadLetters).toMatchObject([{ ...named, pushName: '@eva_2' }]);
+      const { resources } = await mcp.listResources();
+      expect(resources).toContainEqual(expect.objectContaining({ title: 'Chat @eva_2' }));
+      expect(JSON.stringify([receiver.taken, written, read, dead])).not.toContain('undefined');
+    } finally {
+      await bed.service.api('DELETE', `/api/webhooks/${added.id}`);
+      await receiver.stop();
+    }
   });
 
   it('gets messages of programs', async () => {

@@ -6,6 +6,7 @@ export interface Chat {
   channelId: string;
   isGroup: boolean;
   phone?: string;
+  username?: string;
   name?: string;
   activeAt: string;
   unanswered: number;

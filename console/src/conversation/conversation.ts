@@ -172,3 +172,9 @@ export function numberOf(jid: string): string {
   const [user = jid, server] = jid.split('@');
   return server === undefined || server === 's.whatsapp.net' ? `+${user}` : user;
 }
+
+/** The address of a chat as people know it: the number, of a person without one the user name, else as it is. */
+export function addressOf({ channelId, username }: { channelId: string; username?: string }): string {
+  if (!channelId.includes('@')) return `+${channelId}`;
+  return username !== undefined && channelId.endsWith('@lid') ? `@${username}` : channelId;
+}

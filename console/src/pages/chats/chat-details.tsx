@@ -23,7 +23,9 @@ export function ChatDetails({ chat, onChanged }: { chat: Chat; onChanged(): void
   return (
     <div class="chat-details">
       <p class="hint">
-        {chat.channelId} · {t(chat.isGroup ? 'group' : 'person')} · {chat.accountId}
+        {chat.channelId}
+        {chat.username === undefined ? '' : ` · @${chat.username}`} · {t(chat.isGroup ? 'group' : 'person')} ·{' '}
+        {chat.accountId}
       </p>
       <Allowed scope="messages:send">
         <PauseForm

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Chat } from '../../conversation/chat-types.ts';
+import { addressOf } from '../../conversation/conversation.ts';
 import { kindKey, useText as useShared } from '../../conversation/texts.ts';
 import { useTimes } from '../../conversation/times.ts';
 import { OptionList } from './option-list.tsx';
@@ -119,7 +120,7 @@ function ChatRow({ chat }: { chat: Chat }) {
   );
 }
 
-/** The name of a chat: of the person or group, else the number. */
-export function nameOf({ name, phone, channelId, isGroup }: Chat): string {
-  return name ?? (phone !== undefined && !isGroup ? `+${phone}` : channelId);
+/** The name of a chat: of the person or group, else the address. */
+export function nameOf(chat: Chat): string {
+  return chat.name ?? addressOf(chat);
 }

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Allowed } from '../../app/caller.tsx';
 import type { Received } from '../../conversation/chat-types.ts';
-import { bubblesOf } from '../../conversation/conversation.ts';
+import { addressOf, bubblesOf } from '../../conversation/conversation.ts';
 import { ConversationLog } from '../../conversation/conversation-log.tsx';
 import { useText as useShared } from '../../conversation/texts.ts';
 import { TurnTrace } from '../../conversation/turn-trace.tsx';
@@ -43,7 +43,7 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
           </button>
           <div>
             <h2>{name}</h2>
-            <p class="hint">{chat.phone === undefined || chat.isGroup ? chat.channelId : `+${chat.phone}`}</p>
+            <p class="hint">{addressOf(chat)}</p>
           </div>
           <button
             type="button"

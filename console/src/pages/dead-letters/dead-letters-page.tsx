@@ -7,6 +7,7 @@ import { hrefOf } from '../../app/location.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loading } from '../../components/states.tsx';
+import { addressOf } from '../../conversation/conversation.ts';
 import { Exchanges } from '../../conversation/exchanges.tsx';
 import { useTimes } from '../../conversation/times.ts';
 import { traceSteps } from '../../conversation/trace-steps.ts';
@@ -151,23 +152,11 @@ function LetterCard({
 }) {
   const t = useText();
   const { full } = useTimes();
-  const {
-    id,
-    chatId,
-    channelId,
-    pushName,
-    text,
-    reason,
-    error,
-    attempts,
-    outboxId,
-    messageId,
-    failedAt,
-    state,
-  } = letter;
+  const { id, chatId, pushName, text, reason, error, attempts, outboxId, messageId, failedAt, state } =
+    letter;
   const maySend = useMay()('messages:send');
   const steps = traceSteps(letter.trace);
-  const who = pushName ?? (channelId.includes('@') ? channelId : `+${channelId}`);
+  const who = pushName ?? addressOf(letter);
   return (
     <li class="letter" data-id={id}>
       <p>

@@ -7,6 +7,7 @@ import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { addressOf } from '../../conversation/conversation.ts';
 import { Reason } from '../../translation/service-text.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
@@ -73,8 +74,10 @@ export function PreviewView({ preview }: { preview: Schemas['RoutePreview'] }) {
             columns={[
               {
                 title: text.chat,
-                cell: ({ chatId, channelId }) => (
-                  <a href={hrefOf(`/chats/${chatId}`)}>{channelId ?? chatId}</a>
+                cell: ({ chatId, channelId, username }) => (
+                  <a href={hrefOf(`/chats/${chatId}`)}>
+                    {channelId === undefined ? chatId : addressOf({ channelId, username })}
+                  </a>
                 ),
               },
               { title: text.when, cell: ({ receivedAt }) => <Time at={receivedAt} /> },

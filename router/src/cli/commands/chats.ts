@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Cli } from '../cli.ts';
 import { relativeTime } from '../output/times.ts';
-import { change, paged, part, showList, showOne, textOf, type View } from './show-list.ts';
+import { change, chatOf, paged, part, showList, showOne, textOf, type View } from './show-list.ts';
 
 interface ListOptions {
   search?: string;
@@ -42,7 +42,7 @@ export function addChats(parent: Command, cli: Cli): void {
         { text: search, accountId: account, tag, unanswered, paused, locked, failed, access },
         {
           ID: ({ id }) => textOf(id),
-          CHAT: ({ channelId }) => textOf(channelId),
+          CHAT: (chat) => chatOf(chat),
           NAME: ({ name }) => textOf(name),
           ACTIVE: ({ activeAt }) => relativeTime(String(activeAt), cli.host.now()),
           UNANSWERED: ({ unanswered }) => textOf(unanswered),

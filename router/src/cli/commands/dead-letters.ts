@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { CliUsageError } from '../exit-code.ts';
 import { relativeTime } from '../output/times.ts';
-import { asking, change, paged, part, showList, textOf } from './show-list.ts';
+import { asking, change, chatOf, paged, part, showList, textOf } from './show-list.ts';
 
 /** `wa2ai dead-letters`: messages and replies that were given up. */
 export function addDeadLetters(parent: Command, cli: Cli): void {
@@ -17,7 +17,7 @@ export function addDeadLetters(parent: Command, cli: Cli): void {
         {
           ID: ({ id }) => textOf(id),
           FAILED: ({ failedAt }) => relativeTime(String(failedAt), cli.host.now()),
-          CHAT: ({ channelId }) => textOf(channelId),
+          CHAT: (letter) => chatOf(letter),
           REASON: ({ reason }) => textOf(reason),
           TEXT: ({ text }) => textOf(text),
         },

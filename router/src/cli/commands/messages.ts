@@ -3,7 +3,7 @@ import type { Cli } from '../cli.ts';
 import { CliUsageError } from '../exit-code.ts';
 import { absoluteTime } from '../output/times.ts';
 import type { FeedMessage } from '../service/message-feed.ts';
-import { paged, showList, textOf, type View } from './show-list.ts';
+import { chatOf, paged, showList, textOf, type View } from './show-list.ts';
 
 /** Messages with which `--follow` begins. */
 const BEFORE = 10;
@@ -34,7 +34,7 @@ export function addMessages(parent: Command, cli: Cli): void {
       await showList(cli, '/api/messages', filter, {
         ID: ({ id }) => textOf(id),
         TIME: (item) => timeOf(item),
-        CHAT: ({ channelId }) => textOf(channelId),
+        CHAT: (item) => chatOf(item),
         STATE: ({ direction, state }) => `${direction === 'outgoing' ? 'sent' : 'received'}: ${state}`,
         TEXT: (item) => contentOf(item),
       });
@@ -75,7 +75,7 @@ function lineOf({ colours }: Cli, message: FeedMessage): string {
   const isSent = message.direction === 'outgoing';
   const arrow = colours.paint(isSent ? 'green' : 'bold', isSent ? '>' : '<');
   const time = colours.paint('dim', timeOf(message) ?? '');
-  return `${time}  ${textOf(message.channelId)}  ${arrow} ${contentOf(message)}`;
+  return `${time}  ${chatOf(message)}  ${arrow} ${contentOf(message)}`;
 }
 
 function timeOf({ receivedAt, queuedAt }: View): string | undefined {

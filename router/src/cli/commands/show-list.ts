@@ -106,6 +106,12 @@ export function textOf(value: unknown): string | undefined {
   return value === undefined || value === null ? undefined : oneLine(String(value));
 }
 
+/** The chat of a row: its address, or `@name` of a person without a number. Options that name a chat accept both. */
+export function chatOf({ channelId, username }: View): string | undefined {
+  const isWithoutNumber = String(channelId).endsWith('@lid');
+  return textOf(username !== undefined && isWithoutNumber ? `@${String(username)}` : channelId);
+}
+
 /** A part of a path. */
 export function part(text: string): string {
   return encodeURIComponent(text);

@@ -47,7 +47,7 @@ export interface ChatRow {
   lid?: string;
   /** User name of the person, without `@`. */
   username?: string;
-  /** The name that the person gave themselves on WhatsApp, or that of the group, once a message said it. */
+  /** The name that the person chose, else `@` and the user name, or the name of the group, once a message said it. */
   name?: string;
   /** When a message was last worked on or sent. */
   activeAt: Date;

@@ -15,6 +15,8 @@ export interface ReceivedMessage {
   chatId: string;
   /** Address of the chat, as in routes and filters. */
   channelId: string;
+  /** User name of the chat's person, without `@`. */
+  username?: string;
   waMessageId: string;
   /** JID of the person who wrote it. */
   from: string;
@@ -54,6 +56,7 @@ export interface ReceivedMessage {
 export interface SentMessageRow extends OutboxRow {
   direction: 'outgoing';
   channelId: string;
+  username?: string;
   /** The message that it replies to. */
   messageId?: string;
   /** Why it is dead. */
@@ -95,6 +98,7 @@ export interface DeadLetterRow {
   accountId: string;
   chatId: string;
   channelId: string;
+  username?: string;
   /** The message without an answer, or the one whose reply was not sent. */
   messageId?: string;
   /** The reply, or the message of an admin, that was not sent. */

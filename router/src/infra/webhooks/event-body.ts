@@ -49,7 +49,7 @@ export function eventBody({ eventId, event, accountId, at, facts }: EventToSend)
   }
   if (event === 'test') return { ...common, text: 'A test event of wa2ai.' };
   const { chat, ...known } = facts as unknown as OtherFacts;
-  const ids = { id: known.id, channelId: channelIdOfChat(chat), isGroup: Boolean(chat.groupId) };
+  const ids = { id: known.id, ...chatOf(chat), isGroup: Boolean(chat.groupId) };
   switch (event) {
     case 'reply': {
       const { waMessageId: messageId, replyToId, text, kind, media, byHand } = known;
@@ -73,7 +73,11 @@ function messageFields(accountId: string, { id, reason, ...facts }: MessageFacts
   const { message } = pendingTurn(row as unknown as StoredTurn);
   const body = bodyOf(undefined, { message }) as Record<string, unknown>;
   const { event: _, replyToken: __, context: ___, media, ...fields } = body;
-  return { id, ...fields, media: fileOf(media as ReplyMedia | null), reason };
+  return { id, ...fields, ...chatOf(facts.chat), media: fileOf(media as ReplyMedia | null), reason };
+}
+
+function chatOf(chat: ChatIdentity): Record<string, unknown> {
+  return { channelId: channelIdOfChat(chat), username: chat.username ?? null };
 }
 
 /** What a file is, without its bytes. */

@@ -37,6 +37,7 @@ describe('the body of an event', () => {
       chatInput: 'hello',
       sessionId: '5493777239922_5493777239922',
       channelId: '5493777239922',
+      username: null,
       from: '5493777239922@s.whatsapp.net',
       name: 'Ana',
       text: 'hello',
@@ -87,15 +88,18 @@ describe('the body of an event', () => {
       ...message,
       senderPhone: null,
       senderLid: null,
-      chat: { phone: null, lid: '7', groupId: null },
+      chat: { phone: null, lid: '7', groupId: null, username: 'ana.b' },
     };
-    expect(bodyOf('message', unknown)).toMatchObject({ from: '7@lid', channelId: '7@lid', number: null });
+    expect(bodyOf('message', unknown)).toMatchObject({
+      ...{ from: '7@lid', channelId: '7@lid', username: 'ana.b', number: null },
+    });
   });
 
   const sent = { id: '4712', waMessageId: '3EB0B2', replyToId: '4711', chat };
   const ids = {
     id: '4712',
     channelId: '5493777239922',
+    username: null,
     isGroup: false,
     messageId: '3EB0B2',
     replyToId: '4711',
@@ -133,6 +137,7 @@ describe('the body of an event', () => {
       event: 'dead-letter',
       id: '4711',
       channelId: '5493777239922',
+      username: null,
       isGroup: false,
       ...dead,
     });

@@ -72,10 +72,12 @@ export function mcpResources(rest: RestCalls): McpResources {
       const first = isFirst && may('listRoutes') ? [routes] : [];
       if (!may('listChats')) return { resources: first };
       const { json } = await rest.call('listChats', caller, { query: { cursor, limit: CHATS_OF_A_PAGE } });
-      const chats = (json.data as Array<{ id: string; channelId: string }>).map(({ id, channelId }) => ({
+      type Chat = { id: string; channelId: string; username?: string };
+      // A user name has letters, digits, dots and lines only. Other names of people could be instructions to a model.
+      const chats = (json.data as Chat[]).map(({ id, channelId, username }) => ({
         uri: `wa2ai://chats/${id}/messages`,
         name: `chat-${id}`,
-        title: `Chat ${channelId}`,
+        title: `Chat ${username === undefined ? channelId : `@${username}`}`,
         mimeType: MARKED_TYPE,
       }));
       return {

@@ -27,7 +27,10 @@ import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 interface StoredChat
   extends Columns<
-    Pick<ChatRow, 'id' | 'accountId' | 'phone' | 'lid' | 'activeAt' | 'lastReceivedAt' | 'access' | 'notes'>
+    Pick<
+      ChatRow,
+      'id' | 'accountId' | 'phone' | 'lid' | 'username' | 'activeAt' | 'lastReceivedAt' | 'access' | 'notes'
+    >
   > {
   tags: string[];
   isLocked: boolean;
@@ -428,7 +431,7 @@ function positionIs(comparison: Sql, position: ChatPosition | undefined): Condit
   ];
 }
 
-/** Chats with this text in their name, number or tags. */
+/** Chats with this text in their name, user name, number or tags. */
 function named(text: string | undefined): Conditions {
   if (text === undefined) return [];
   const pattern = patternOf(text);
@@ -437,7 +440,7 @@ function named(text: string | undefined): Conditions {
   const number =
     digits === '' ? sql`false` : sql`(c.phone LIKE ${`%${digits}%`} OR c.lid LIKE ${`%${digits}%`})`;
   return [
-    sql`(${number} OR array_to_string(c.tags, ' ') ILIKE ${pattern}
+    sql`(${number} OR '@' || c.username ILIKE ${pattern} OR array_to_string(c.tags, ' ') ILIKE ${pattern}
       OR EXISTS (SELECT 1 FROM ${lastOfEachState(NAMING)} WHERE ${NAME} ILIKE ${pattern}))`,
   ];
 }
@@ -447,7 +450,10 @@ function chatRow(
   words: Words = {},
 ): ChatRow {
   const { phone, lid, ...columns } = row;
+  // The owner may have written to a person who wrote nothing yet, or whose messages are no longer stored.
+  const name = row.username === null ? {} : { name: `@${row.username}` };
   return {
+    ...name,
     ...withoutNulls(columns),
     ...words,
     ...withoutNulls({ phone, lid: lid === null ? null : lidJid(lid) }),

@@ -56,7 +56,7 @@ const SEARCHED_IDS = 50_000;
 const DAMAGED_TEXT = 'The database cannot read the text of this row: it is damaged.';
 
 /** Columns of `chat c`: the chat's address. */
-const CHAT = sql`c.phone, c.lid, c.group_id AS "groupId"`;
+const CHAT = sql`c.phone, c.lid, c.group_id AS "groupId", c.username`;
 
 /** Everything of a message but its texts. */
 const MESSAGES = sql`
@@ -183,7 +183,7 @@ export class PostgresMessageLog implements MessageLog {
     const rows = await withStorage('reading messages', () =>
       this.#postgres.query<ToRouteRow>(sql`
         SELECT m.id::text AS "messageId", m.chat_id::text AS "chatId", m.account_id AS "accountId", m.kind, m.media,
-          m.view_once AS "viewOnce", m.to_us AS "toUs", ${CHAT}, c.username,
+          m.view_once AS "viewOnce", m.to_us AS "toUs", ${CHAT},
           (extract(epoch FROM m.received_at) * 1000)::bigint::float8 AS "receivedAtMs"
         FROM message m JOIN chat c ON c.id = m.chat_id
         WHERE ${allOf([

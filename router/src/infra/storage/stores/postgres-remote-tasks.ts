@@ -125,7 +125,7 @@ export class PostgresRemoteTasks implements RemoteTasks {
                m.wa_message_id AS "waMessageId", m.sender_phone AS "senderPhone", m.sender_lid AS "senderLid",
                m.push_name AS "pushName", m.kind, m.text, m.quoted_text AS "quotedText", m.media,
                c.reply_to AS "replyTo", m.edit_of AS "editOf", m.mentions,
-               json_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id) AS chat,
+               json_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id, 'username', c.username) AS chat,
                (extract(epoch FROM m.sent_at) * 1000)::bigint::float8 AS "sentAtMs",
                (extract(epoch FROM m.received_at) * 1000)::bigint::float8 AS "receivedAtMs"
         FROM remote_task t JOIN message m ON m.id = t.message_id JOIN chat c ON c.id = m.chat_id

@@ -190,7 +190,10 @@ export const chatView = z
     phone: z.string().optional().describe('Number of the person.'),
     lid: z.string().optional().describe('LID of the person, a JID.'),
     username: z.string().optional().describe('User name of the person on WhatsApp, without `@`.'),
-    name: z.string().optional().describe('The name that the person chose, or that of the group.'),
+    name: z
+      .string()
+      .optional()
+      .describe('The name that the person chose, else `@` and the user name, or the name of the group.'),
     activeAt: timeView.describe('When a message was last worked on or sent. UTC, ISO 8601.'),
     lastReceivedAt: timeView.optional().describe('When the last message was received. UTC, ISO 8601.'),
     unanswered: z.int().describe('Messages whose turn has not ended.'),

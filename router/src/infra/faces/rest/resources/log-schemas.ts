@@ -35,6 +35,7 @@ const ids = {
   id: z.string().describe('Id of a message received or sent: both share one sequence.'),
   accountId: z.string(),
   channelId: z.string().describe('Address of the chat, as in routes and filters.'),
+  username: z.string().optional().describe("User name of the chat's person on WhatsApp, without `@`."),
   chatId: z.string().describe('Id of the stored chat.'),
 };
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../../../../config/config.ts';
 import { type Caller, mayDo } from '../../../../core/access/caller.ts';
+import { isUsername } from '../../../../core/chat-id.ts';
 import type { Route } from '../../../../core/models.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
 import type { NewRoute, RouteStore } from '../../../../core/ports/route-store.ts';
@@ -60,6 +61,7 @@ const previewView = z
           accountId: z.string(),
           receivedAt: timeView,
           channelId: z.string().optional().describe('Only for callers that may read messages.'),
+          username: z.string().optional().describe("User name of the chat's person, without `@`."),
           text: z.string().optional().describe('Its beginning; only for callers that may read messages.'),
           before: choiceView,
           after: choiceView,
@@ -197,6 +199,7 @@ function viewOf(
       receivedAt: new Date(message.receivedAtMs).toISOString(),
       ...(readsMessages && {
         channelId: message.channelIds[0] ?? '',
+        username: message.channelIds.find(isUsername)?.slice(1),
         text: message.message.text.slice(0, MAX_TEXT_CHARS),
       }),
       before: choice(before),
