@@ -35,8 +35,10 @@ export const EXPORTS: Readonly<Record<string, 'function' | 'number' | 'object' |
   jidDecode: 'function',
   jidNormalizedUser: 'function',
   normalizeMessageContent: 'function',
+  'proto.Message.decode': 'function',
   'proto.Message.encode': 'function',
   'proto.WebMessageInfo.StubType.CIPHERTEXT': 'number',
+  unpadRandomMax16: 'function',
 };
 
 /** Functions of the Signal repository that wa2ai wraps or calls. */
