@@ -19,6 +19,22 @@ const preloadStart = {
   },
 };
 
+/**
+ * The styles of a page apply inside of it only: they stay loaded when another page opens. `:where` adds no specificity, so that
+ * rules have the order in which they are written. shell.tsx sets the class.
+ */
+const stylesOfPages = {
+  postcssPlugin: 'styles-of-pages',
+  Once(file) {
+    const page = /[\\/]pages[\\/]([\w-]+)[\\/][^\\/]+\.css$/.exec(file.source?.input.file ?? '')?.[1];
+    if (page === undefined) return;
+    file.walkRules((rule) => {
+      if (rule.parent?.type === 'atrule' && /keyframes$/.test(rule.parent.name)) return;
+      rule.selectors = rule.selectors.map((selector) => `:where(.page-${page}) ${selector}`);
+    });
+  },
+};
+
 /** The console: relative URLs, so that it works behind any path prefix, and no inline script or style. */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
@@ -26,6 +42,7 @@ export default defineConfig({
   publicDir: false,
   logLevel: 'error',
   plugins: [preloadStart],
+  css: { postcss: { plugins: [stylesOfPages] } },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../dist/console',

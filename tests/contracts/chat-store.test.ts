@@ -136,6 +136,20 @@ describeStores('chats in $name', (stores) => {
     expect(await stores.chats.searchEnd(query, 4)).toBeUndefined();
   });
 
+  it('lists chats of which a draft or a stranger waits for the owner', async () => {
+    const person = aPerson();
+    const drafted = await add(person);
+    const stranger = await add();
+    const other = await add();
+    expect(await ids({ isWaiting: true })).toEqual([]);
+    const replies = [aReply(accountId, `${person.phone}@s.whatsapp.net`, 'At nine.')];
+    const draft = { state: 'answered' as const, reason: 'draft', isDraft: true as const, replies };
+    await stores.inbox.finishTurn(drafted.messageId, draft);
+    await stores.chats.askAccess(stranger.chatId);
+    expect((await ids({ isWaiting: true })).sort()).toEqual([drafted.chatId, stranger.chatId].sort());
+    expect(await ids({ isWaiting: false })).toEqual([other.chatId]);
+  });
+
   it('lists chats with unanswered messages, and those with open dead letters', async () => {
     const waiting = await add();
     const failed = await add();

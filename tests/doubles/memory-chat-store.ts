@@ -50,6 +50,7 @@ export class MemoryChatStore implements ChatStore {
           isPaused(chat, this.#state.now()) === (query.isPaused ?? isPaused(chat, this.#state.now())) &&
           (query.isLocked === undefined || (chat.isLocked ?? false) === query.isLocked) &&
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
+          (query.isWaiting === undefined || this.#isWaiting(chat) === query.isWaiting) &&
           (query.tag === undefined || chat.tags?.includes(query.tag) === true) &&
           (query.hasUnanswered === undefined ||
             this.#state.received(chat.id).length > 0 === query.hasUnanswered) &&
@@ -61,6 +62,13 @@ export class MemoryChatStore implements ChatStore {
       .sort((a, b) => b.activeAtMs - a.activeAtMs || b.id - a.id)
       .slice(0, query.limit)
       .map((chat) => this.#row(chat));
+  }
+
+  #isWaiting(chat: MemoryChat): boolean {
+    const hasDraft = [...this.#state.outbox.values()].some(
+      (reply) => reply.chatId === String(chat.id) && reply.state === 'draft',
+    );
+    return hasDraft || accessOf(chat, this.#state.now()) === 'pending';
   }
 
   async searchEnd(query: Omit<ChatQuery, 'limit'>, chats: number): Promise<ChatPosition | undefined> {

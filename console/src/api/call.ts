@@ -1,6 +1,7 @@
 import { problemInWords } from '../translation/use-translation.ts';
 import { baseUrl } from './base-url.ts';
 import type { Operations, Schemas } from './generated/api.ts';
+import { setReached } from './live.ts';
 import { Problem } from './problem.ts';
 
 export type { Schemas };
@@ -50,7 +51,7 @@ export async function callAny(operation: string, args: Args = {}): Promise<unkno
   const { yaml, form, signal } = args;
   const body = form ?? yaml ?? (args.body === undefined ? undefined : JSON.stringify(args.body));
   const type = yaml === undefined ? 'application/json' : 'application/yaml';
-  const response = await fetch(urlOf(operation, args), {
+  const response = await reached(urlOf(operation, args), {
     method: operation.slice(0, operation.indexOf(' ')),
     credentials: 'same-origin',
     // The service refuses changes with a session that do not have the header.
@@ -67,6 +68,18 @@ export async function callAny(operation: string, args: Args = {}): Promise<unkno
   const english = answer?.error ?? `The service answered ${response.status}.`;
   const { message, details } = await problemInWords(code, english, answer?.details);
   throw new Problem(response.status, code, message, details);
+}
+
+/** A proxy answers for a service that does not, without JSON. */
+async function reached(url: string, request: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(url, request);
+    setReached(![502, 503, 504].includes(response.status) || isJson(response));
+    return response;
+  } catch (error) {
+    if (!request.signal?.aborted) setReached(false);
+    throw error;
+  }
 }
 
 function isJson(response: Response): boolean {

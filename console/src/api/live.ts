@@ -53,10 +53,27 @@ export function onLiveState(listener: StateListener): () => void {
   return () => stateListeners.delete(listener);
 }
 
-/** Opens the one stream of events of this page. Without it, a `reset` event comes every five seconds. */
+const reachedListeners = new Set<StateListener>();
+let isReached = true;
+
+/** Whether the service answered the last call or has opened the stream. */
+export function setReached(next: boolean): void {
+  if (next === isReached) return;
+  isReached = next;
+  for (const listener of [...reachedListeners]) listener(next);
+}
+
+/** Calls `listener` with whether the service answers, now and after each change. */
+export function onReached(listener: StateListener): () => void {
+  reachedListeners.add(listener);
+  listener(isReached);
+  return () => reachedListeners.delete(listener);
+}
+
+/** Opens the one stream of events of this page. Without it, and while the service does not answer, a `reset` event comes every five seconds. */
 export function startLiveEvents(): void {
   setInterval(() => {
-    if (!isLive && !document.hidden) emit({ type: 'reset' });
+    if ((!isLive || !isReached) && !document.hidden) emit({ type: 'reset' });
   }, POLL_MS);
   connect();
 }
@@ -65,6 +82,7 @@ function connect(): void {
   const source = new EventSource(new URL('api/events', baseUrl));
   let wasOpen = false;
   source.onopen = () => {
+    setReached(true);
     setLive(true);
     // what changed between two streams without a common id
     if (wasOpen) emit({ type: 'reset' });

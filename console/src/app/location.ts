@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** Where the console is: `#/chats/12?search=hello` has the parts `chats` and `12`. */
 export interface Place {
@@ -33,6 +33,45 @@ export function usePlace(): Place {
     return () => removeEventListener('hashchange', changed);
   }, []);
   return placeOf(hash);
+}
+
+/** Whether a form that is open has something that is not saved. */
+const unsaved = new Set<() => boolean>();
+
+/** Asks before another page opens while `isUnsaved` says so. */
+export function useUnsaved(isUnsaved: () => boolean): void {
+  const latest = useRef(isUnsaved);
+  latest.current = isUnsaved;
+  useEffect(() => {
+    const form = () => latest.current();
+    unsaved.add(form);
+    return () => void unsaved.delete(form);
+  }, []);
+}
+
+/**
+ * Begins to ask before a page with unsaved changes is left. Call it before anything else listens to changes of the address.
+ * @param question in the language of now
+ */
+export function guardUnsaved(question: () => string): void {
+  const isUnsaved = () => [...unsaved].some((form) => form());
+  let shown = location.hash;
+  addEventListener('hashchange', (event) => {
+    const isOtherPlace = pathOf(location.hash) !== pathOf(shown);
+    if (isOtherPlace && isUnsaved() && !confirm(question())) {
+      event.stopImmediatePropagation();
+      history.replaceState(null, '', shown || '#/');
+      return;
+    }
+    shown = location.hash;
+  });
+  addEventListener('beforeunload', (event) => {
+    if (isUnsaved()) event.preventDefault();
+  });
+}
+
+function pathOf(hash: string): string {
+  return placeOf(hash).parts.join('/');
 }
 
 function placeOf(hash: string): Place {

@@ -2,8 +2,9 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { baseUrl } from '../api/base-url.ts';
 import { call } from '../api/call.ts';
-import { onLiveState } from '../api/live.ts';
-import { type Problem, problemOf } from '../api/problem.ts';
+import { onLiveEvent, onLiveState, onReached } from '../api/live.ts';
+import { Problem } from '../api/problem.ts';
+import { useQuery } from '../api/use-query.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { PageFrame } from '../components/page.tsx';
@@ -28,6 +29,10 @@ const useText = texts(
     theme: 'Colours',
     themes: { system: 'As the device', light: 'Light', dark: 'Dark' },
     logOut: 'Log out',
+    away: 'wa2ai does not answer. The console tries again by itself; what it shows may be old.',
+    pageAway: 'This page could not be loaded. It opens by itself as soon as wa2ai answers.',
+    pageGone: 'This page could not be loaded. wa2ai may have been updated: load the console again.',
+    waiting: 'wait for approval',
     live: 'Live',
     polling: 'Every 5 s',
     groups: { work: 'Work', connect: 'Connect', system: 'System' },
@@ -43,11 +48,18 @@ const useText = texts(
     theme: 'Colores',
     themes: { system: 'Como el dispositivo', light: 'Claro', dark: 'Oscuro' },
     logOut: 'Cerrar sesión',
+    away: 'wa2ai no responde. La consola lo intenta de nuevo sola; lo que muestra puede ser antiguo.',
+    pageAway: 'Esta página no se pudo cargar. Se abrirá sola en cuanto wa2ai responda.',
+    pageGone: 'Esta página no se pudo cargar. Quizá wa2ai se ha actualizado: cargue la consola de nuevo.',
+    waiting: 'esperan aprobación',
     live: 'En vivo',
     polling: 'Cada 5 s',
     groups: { work: 'Trabajo', connect: 'Conexión', system: 'Sistema' },
   },
 );
+
+/** More chats are shown as `99+`. */
+const MAX_COUNT = 99;
 
 const GROUPS = ['work', 'connect', 'system'] as const;
 
@@ -65,6 +77,8 @@ function Frame() {
   const text = useText();
   const chosen = useStored(language);
   const [isMenuOpen, setMenuOpen] = useState(false);
+  const [isAway, setAway] = useState(false);
+  useEffect(() => onReached((isReached) => setAway(!isReached)), []);
   const page = PAGES.find(({ path }) => path === (place.parts[0] ?? ''));
   const path = place.parts.join('/');
   useEffect(() => setMenuOpen(false), [path]);
@@ -108,7 +122,12 @@ function Frame() {
         </nav>
         <Foot />
       </div>
-      <main class="content">
+      <main class={`content page-${page?.path || 'start'}`}>
+        {isAway && (
+          <div class="notice bad" role="alert">
+            {text.away}
+          </div>
+        )}
         {page ? (
           <Opened key={page.path} page={page} place={place} />
         ) : (
@@ -136,11 +155,30 @@ function Group({ title, pages, open }: { title: string; pages: readonly Page[]; 
             <a href={hrefOf(`/${each.path}`)} aria-current={each === open ? 'page' : undefined}>
               <Icon name={each.icon} />
               {each.title[chosen]}
+              {each.path === 'chats' && <WaitingCount />}
             </a>
           </li>
         ))}
       </ul>
     </section>
+  );
+}
+
+/** How many chats wait for the owner: drafts and strangers. */
+function WaitingCount() {
+  const text = useText();
+  const { data } = useQuery('GET /api/chats', { query: { waiting: 'true', limit: MAX_COUNT + 1 } }, [
+    'draft',
+    'chat',
+  ]);
+  const count = data?.data.length ?? 0;
+  if (count === 0) return null;
+  const shown = count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
+  return (
+    <span class="badge busy">
+      {shown}
+      <span class="hidden"> {text.waiting}</span>
+    </span>
   );
 }
 
@@ -185,18 +223,41 @@ function Foot() {
   );
 }
 
+/** The code of a page was not loaded. Browsers remember that, so only loading the console again helps. */
+function NotLoaded() {
+  const text = useText();
+  const [wasAway, setWasAway] = useState(false);
+  useEffect(() => {
+    let isFirst = true;
+    let isAway = false;
+    return onReached((isReached) => {
+      if (isReached && isAway) location.reload();
+      isAway = !isReached;
+      if (isFirst || isAway) setWasAway(isAway);
+      isFirst = false;
+    });
+  }, []);
+  // Asks until the service answers: no query of a page does.
+  useEffect(() => {
+    call('GET /api/session').catch(() => undefined);
+    return onLiveEvent(() => void call('GET /api/session').catch(() => undefined));
+  }, []);
+  const sentence = wasAway ? text.pageAway : text.pageGone;
+  return <ErrorState problem={new Problem(0, 'UNREACHABLE', sentence)} retry={() => location.reload()} />;
+}
+
 /** The browser itself reads the first page; the focus stays before the content. */
 let isFirstPage = true;
 
 function Opened({ page, place }: { page: Page; place: Place }) {
-  const [state, setState] = useState<{ Component?: ComponentType<PageProps>; problem?: Problem }>({});
+  const [state, setState] = useState<{ Component?: ComponentType<PageProps>; isFailed?: true }>({});
   useEffect(() => {
     page.load().then(
       (Component) => setState({ Component }),
-      (error: unknown) => setState({ problem: problemOf(error) }),
+      () => setState({ isFailed: true }),
     );
   }, [page]);
-  const { Component, problem } = state;
+  const { Component, isFailed } = state;
   const text = useText();
   const caller = useCaller();
   const isAllowed = useMay()(page.scope);
@@ -215,7 +276,7 @@ function Opened({ page, place }: { page: Page; place: Place }) {
       </PageFrame>
     );
   }
-  if (problem) return <ErrorState problem={problem} retry={() => location.reload()} />;
+  if (isFailed) return <NotLoaded />;
   if (!Component) return <Loading />;
   return <Component parts={place.parts.slice(page.path === '' ? 0 : 1)} query={place.query} />;
 }

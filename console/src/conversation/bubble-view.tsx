@@ -4,6 +4,7 @@ import { urlOf } from '../api/call.ts';
 import type { Bubble, Tick } from './conversation.ts';
 import { kindKey, useText } from './texts.ts';
 import { useTimes } from './times.ts';
+import { type Span, spansOf } from './whatsapp-marks.ts';
 
 const TICKS: Record<Tick, string> = {
   draft: '✎',
@@ -14,7 +15,15 @@ const TICKS: Record<Tick, string> = {
   failed: '⚠',
 };
 
-const WRITERS = { agent: 'answeredBy', program: 'program', operator: 'operator', owner: 'owner' } as const;
+const WRITERS = {
+  notice: 'noticeBy',
+  agent: 'answeredBy',
+  program: 'program',
+  operator: 'operator',
+  owner: 'owner',
+} as const;
+
+const TAGS = { bold: 'strong', italic: 'em', strike: 's' } as const;
 
 /** One message of a conversation. */
 export function BubbleView({
@@ -42,7 +51,11 @@ export function BubbleView({
       ) : (
         bubble.content !== 'text' && <span class="bubble-kind">{t(kindKey(bubble.content))}</span>
       )}
-      {bubble.text && <span class="bubble-text">{bubble.text}</span>}
+      {bubble.text && (
+        <span class="bubble-text">
+          <Marked spans={spansOf(bubble.text)} />
+        </span>
+      )}
       {error && <span class="bubble-error">{error}</span>}
       <span class="bubble-meta">
         {writer !== 'person' && <span>{t(WRITERS[writer])}</span>}
@@ -69,6 +82,25 @@ export function BubbleView({
         </span>
       )}
     </div>
+  );
+}
+
+/** A text as the phone shows it. */
+function Marked({ spans }: { spans: readonly Span[] }) {
+  return (
+    <>
+      {spans.map((span, index) => {
+        if (span.kind === 'text') return span.text;
+        if (span.kind === 'code') return <code key={index}>{span.text}</code>;
+        if (span.kind === 'block') return <pre key={index}>{span.text}</pre>;
+        const Tag = TAGS[span.kind];
+        return (
+          <Tag key={index}>
+            <Marked spans={span.spans} />
+          </Tag>
+        );
+      })}
+    </>
   );
 }
 

@@ -68,6 +68,7 @@ export interface Sent extends AnyMessage {
   messageId?: string;
   deadLetterId?: string;
   byHand?: true;
+  isNotice?: true;
   special?: { kind: string; of?: string; emoji?: string };
   quote?: { text: string };
   queuedAt: string;

@@ -10,8 +10,8 @@ export interface Bubble {
   waMessageId: string;
   kind: 'message' | 'notice';
   side: 'person' | 'account';
-  /** Who wrote it: a person of the chat, the agent, a program or a person through the API, or the owner on the phone. */
-  writer: 'person' | 'agent' | 'program' | 'operator' | 'owner';
+  /** Who wrote it: a person of the chat, wa2ai itself, the agent, a program or a person through the API, or the owner on the phone. */
+  writer: 'person' | 'notice' | 'agent' | 'program' | 'operator' | 'owner';
   /** The name of a member of a group. */
   name?: string;
   text: string;
@@ -80,7 +80,9 @@ export function bubblesOf(messages: Iterable<Message>, isGroup: boolean): Bubble
     byWaId.set(bubble.waMessageId, bubble);
     if (editOf !== undefined) edits.set(editOf, [...(edits.get(editOf) ?? []), bubble]);
   };
-  for (const message of [...messages].sort(byId)) {
+  const sorted = [...messages].sort(byId);
+  const turns = new Map(sorted.map((message) => [message.id, message]));
+  for (const message of sorted) {
     if (message.direction === 'incoming') {
       if (message.kind === 'reaction') react(message.about, message.from, message.text);
       else if (message.reason === 'deleted') {
@@ -94,7 +96,7 @@ export function bubblesOf(messages: Iterable<Message>, isGroup: boolean): Bubble
     if (special?.kind === 'reaction') react(special.of, 'account', special.emoji ?? '');
     else if (special?.kind === 'deletion') markDeleted(byWaId.get(special.of ?? ''));
     else if (special?.kind === 'edit') markEdited(byWaId.get(special.of ?? ''), message.text);
-    else add(sent(message));
+    else add(sent(message, turns.get(message.messageId ?? '')));
   }
   for (const [bubble, given] of reactions) bubble.reactions = [...given.values()];
   return bubbles;
@@ -142,14 +144,14 @@ function received(message: Received, isGroup: boolean): Bubble {
   };
 }
 
-function sent(message: Sent): Bubble {
+function sent(message: Sent, turn: Message | undefined): Bubble {
   const { id, waMessageId, text, media, special, quote, reason, error, deadLetterId } = message;
   const tick = tickOf(message.state);
   return {
     ...{ id, waMessageId, text, at: message.queuedAt, tick },
     kind: 'message',
     side: 'account',
-    writer: writerOf(message),
+    writer: writerOf(message, turn),
     content: special?.kind ?? media?.kind ?? 'text',
     ...(media && { file: media }),
     hasFile: message.hasFile === true,
@@ -162,9 +164,15 @@ function sent(message: Sent): Bubble {
   };
 }
 
-function writerOf({ byHand, messageId }: Sent): Bubble['writer'] {
+/** How turns end whose replies are the agent's; any other end with a reason has a text of wa2ai or of the settings. */
+const AGENT_ENDS = new Set(['draft', 'agent-later', 'task-started', 'stopped-by-person']);
+
+function writerOf({ byHand, messageId, isNotice }: Sent, turn: Message | undefined): Bubble['writer'] {
   if (byHand) return 'operator';
-  return messageId === undefined ? 'program' : 'agent';
+  if (isNotice) return 'notice';
+  if (messageId === undefined) return 'program';
+  const isEnded = turn !== undefined && turn.state !== 'received';
+  return isEnded && turn.reason !== undefined && !AGENT_ENDS.has(turn.reason) ? 'notice' : 'agent';
 }
 
 /** `5493777239922@s.whatsapp.net` as people write it. */

@@ -1,3 +1,4 @@
+import './conversation.css';
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';

@@ -1,3 +1,4 @@
+import './conversation.css';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { call, type ResponseOf, type Schemas } from '../api/call.ts';
@@ -91,7 +92,7 @@ function Fact({ name, value }: { name: string; value?: ComponentChildren }) {
 export function Steps({ steps }: { steps: readonly TraceStep[] }) {
   const { word } = useTranslation();
   return (
-    <ol class="steps">
+    <ol class="trace-steps">
       {steps.map((step, index) => (
         <li key={index}>
           <strong>{step.isWord ? word(step.title) : step.title}</strong>{' '}

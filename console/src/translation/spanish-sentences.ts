@@ -26,6 +26,8 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'It is for another chat.': 'Es para otro chat.',
   'It is for another WhatsApp account.': 'Es para otra cuenta de WhatsApp.',
   'The chat of the playground names this route.': 'El chat del área de pruebas indica esta ruta.',
+  'The chat is paused until {}.': 'El chat está en pausa hasta {1}.',
+  'The chat is paused until it is resumed.': 'El chat está en pausa hasta que se reanude.',
   'Route {} takes the message to {}.': 'La ruta {1} lleva el mensaje a {2}.',
   'Route {} takes the message, but its stored config cannot be used: {}. Write its config again.':
     'La ruta {1} toma el mensaje, pero su configuración guardada no se puede usar: {2}. Escríbala otra vez.',

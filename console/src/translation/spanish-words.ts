@@ -4,6 +4,8 @@ export const SPANISH_WORDS: Readonly<Record<string, string>> = {
   ended: 'terminado',
   process: 'proceso',
   agent: 'agente',
+  answer: 'respuesta',
+  'no-answer': 'sin respuesta',
   'auto-reply-loop': 'bucle de respuestas automáticas',
   command: 'comando',
   'egress-filter': 'filtro de salida',

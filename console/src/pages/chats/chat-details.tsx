@@ -2,6 +2,7 @@ import { useEffect, useId, useState } from 'preact/hooks';
 import { call, urlOf } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import { Allowed } from '../../app/caller.tsx';
+import { useUnsaved } from '../../app/location.ts';
 import type { Chat } from '../../conversation/chat-types.ts';
 import { useText } from './texts.ts';
 
@@ -136,6 +137,7 @@ function TextForm({ label, hint, value, isLong = false, onSave }: TextFormProps)
   const id = useId();
   const [text, setText] = useState(value);
   const [isTyping, setIsTyping] = useState(false);
+  useUnsaved(() => isTyping && text !== value);
   // Another operator's change is shown unless this one is typing.
   useEffect(() => {
     if (!isTyping) setText(value);

@@ -18,7 +18,7 @@ const FILTERS = {
   failed: { failed: 'true' },
   paused: { paused: 'true' },
   locked: { locked: 'true' },
-  pending: { access: 'pending' },
+  pending: { waiting: 'true' },
 } satisfies Record<string, ChatFilter>;
 
 type Filter = keyof typeof FILTERS;
@@ -97,24 +97,28 @@ function ChatRow({ chat }: { chat: Chat }) {
   const words = last && (isLocked ? t('lockedHint') : last.text || shared(kindKey(last.kind)));
   return (
     <>
-      <span class="chat-name">{nameOf(chat)}</span>
-      <span class="chat-time">{short(last?.at ?? chat.activeAt)}</span>
-      <span class="chat-last">
-        {last?.direction === 'outgoing' && !isLocked
-          ? `${t('outgoing')}: ${words}`
-          : (words ?? shared('noMessages'))}
+      <span class="chat-row-line">
+        <span class="chat-name">{nameOf(chat)}</span>
+        <span class="chat-time">{short(last?.at ?? chat.activeAt)}</span>
       </span>
-      <span class="chat-badges">
-        {tags.slice(0, 2).map((tag) => (
-          <span key={tag} class="badge">
-            {tag}
-          </span>
-        ))}
-        {access === 'pending' && <span class="badge busy">{t('pending')}</span>}
-        {isLocked && <span class="badge">{t('locked')}</span>}
-        {pause && <span class="badge">{t('paused')}</span>}
-        {failed > 0 && <span class="badge bad">{t('failedCount', { count: failed })}</span>}
-        {unanswered > 0 && <span class="badge good">{t('unansweredCount', { count: unanswered })}</span>}
+      <span class="chat-row-line">
+        <span class="chat-last">
+          {last?.direction === 'outgoing' && !isLocked
+            ? `${t('outgoing')}: ${words}`
+            : (words ?? shared('noMessages'))}
+        </span>
+        <span class="chat-badges">
+          {tags.slice(0, 2).map((tag) => (
+            <span key={tag} class="badge">
+              {tag}
+            </span>
+          ))}
+          {access === 'pending' && <span class="badge busy">{t('pending')}</span>}
+          {isLocked && <span class="badge">{t('locked')}</span>}
+          {pause && <span class="badge">{t('paused')}</span>}
+          {failed > 0 && <span class="badge bad">{t('failedCount', { count: failed })}</span>}
+          {unanswered > 0 && <span class="badge good">{t('unansweredCount', { count: unanswered })}</span>}
+        </span>
       </span>
     </>
   );

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
-import { hrefOf } from '../../app/location.ts';
+import { hrefOf, useUnsaved } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Form } from '../../components/form.tsx';
 import { PageFrame } from '../../components/page.tsx';
@@ -68,6 +68,10 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
   const [draft, setDraft] = useState<RouteDraft>(() =>
     before ? draftOf(before) : newDraft(known.kinds[0]?.name ?? '', 0),
   );
+  // As the form began.
+  const [first, setFirst] = useState(draft);
+  const isSaved = useRef(false);
+  useUnsaved(() => !isSaved.current && JSON.stringify(draft) !== JSON.stringify(first));
   const [isRaw, setRaw] = useState(false);
   const [isBroken, setBroken] = useState(false);
   // Fields remember what is written in them; another round begins with the values of the route.
@@ -80,13 +84,16 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
           body: patchBody(before, draft),
         })
       : await call('POST /api/routes', { body: createBody(draft) });
+    isSaved.current = true;
     onSaved({ route: data, warnings });
   }, text.saved);
   const reload = () => {
     setRound(round + 1);
     setBroken(false);
     setBefore(props.route);
-    if (props.route) setDraft(draftOf(props.route));
+    if (!props.route) return;
+    setDraft(draftOf(props.route));
+    setFirst(draftOf(props.route));
   };
   const mistakes = useMemo(() => mistakesOf(save.problem), [save.problem]);
   const form = useRef<HTMLDivElement>(null);

@@ -3,6 +3,7 @@ import { callAny } from '../../api/call.ts';
 import { onLiveEvent } from '../../api/live.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useUnsaved } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Card } from '../../components/page.tsx';
@@ -33,6 +34,7 @@ export function SettingsForm({ name }: { name: FormName }) {
   const [problem, setProblem] = useState<Problem>();
   const [draft, setDraft] = useState<Record<string, unknown>>();
   const [isAsked, setAsked] = useState(false);
+  useUnsaved(() => draft !== undefined);
   const load = async () => {
     try {
       const [schema, answer] = await Promise.all([

@@ -36,6 +36,7 @@ function valueText(value: unknown): string {
 /** An explanation as the API shows it. */
 export interface Explanation {
   decision: 'route' | 'none';
+  outcome: 'answer' | 'no-answer';
   sentence: string;
   trace: ReadonlyArray<{
     routeId: string;
@@ -50,7 +51,14 @@ export interface Explanation {
 }
 
 /** An explanation for people: the decision, then rule by rule, then policy by policy. */
-export function explanationText({ sentence, trace, policies = [], call }: Explanation): string {
+export function explanationText({
+  decision,
+  outcome,
+  sentence,
+  trace,
+  policies = [],
+  call,
+}: Explanation): string {
   const rules = trace.flatMap(({ routeId, name, priority, outcome, sentence: why, conditions = [] }) => [
     `${outcome === 'chosen' ? '*' : ' '} ${textOf(name ?? routeId)} (priority ${priority}): ${textOf(why)}`,
     ...conditions.map(
@@ -65,7 +73,7 @@ export function explanationText({ sentence, trace, policies = [], call }: Explan
       return `  ${policy}: ${textOf(why)}${end}`;
     });
   return [
-    textOf(sentence),
+    `${decision === 'route' && outcome === 'no-answer' ? 'No answer: ' : ''}${textOf(sentence)}`,
     ...(rules.length > 0 ? ['', 'Rules, in the order in which they are checked:', ...rules] : []),
     ...(decided.length > 0 ? ['', 'Policies:', ...decided] : []),
     ...(call ? ['', 'Request to the agent:', JSON.stringify(call, null, 2)] : []),

@@ -22,7 +22,7 @@ export interface ExplainPoliciesDeps {
   policies: readonly ChatPolicy[];
   /** The stored defaults of all routes. */
   conversation(): Promise<ConversationSettings>;
-  chatStore: Pick<ChatStore, 'turnFacts'>;
+  chatStore: Pick<ChatStore, 'turnFacts' | 'get'>;
   clock: Pick<Clock, 'now'>;
   log: Logger;
 }
@@ -85,6 +85,13 @@ export async function explainPolicies(
       ...(decision.kind === 'end' && { reason: decision.reason }),
       sentence: decision.step?.sentence ?? 'It has nothing against the message.',
     });
+    if (decision.kind === 'end' && decision.reason === 'chat-paused') {
+      const until = (await chatStore.get(turn.chatId))?.pause?.until;
+      const sentence = until
+        ? `The chat is paused until ${until.toISOString()}.`
+        : 'The chat is paused until it is resumed.';
+      lines.push({ ...(lines.pop() as PolicyLine), sentence });
+    }
   }
   return lines;
 }

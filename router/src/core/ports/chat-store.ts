@@ -88,6 +88,8 @@ export interface ChatQuery {
   isPaused?: boolean;
   isLocked?: boolean;
   access?: Access;
+  /** A draft, or the chat itself, waits for the owner; or neither does. */
+  isWaiting?: boolean;
   /** Chats that have this tag. */
   tag?: string;
   /** It has messages whose turn has not ended, or it has none. */

@@ -65,6 +65,8 @@ export interface SentMessageRow extends OutboxRow {
   deadLetterId?: string;
   /** A person wrote it by hand, through the API. */
   byHand?: true;
+  /** wa2ai itself wrote it: a notice of a slow answer, or a text for the owner. */
+  isNotice?: true;
   /** What it is when it is neither text nor file, without secrets. */
   special?: SpecialView;
   /** The message that it quotes. */

@@ -40,6 +40,8 @@ export interface ExplainInput {
 /** The decision about such a message, rule by rule. */
 export interface RouteExplanation {
   decision: 'route' | 'none';
+  /** Whether an agent would be asked: a route takes the message, and no policy ends its turn. */
+  outcome: 'answer' | 'no-answer';
   /** Ready to show: which agent answers, or why none does. */
   sentence: string;
   /** `agentEndpoint` is absent when wa2ai runs the agent. */
@@ -126,7 +128,7 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     const { reason } = choice;
     return {
       kind: 'explanation',
-      explanation: { decision: 'none', sentence: WHY_NONE[reason], reason, ...common },
+      explanation: { decision: 'none', outcome: 'no-answer', sentence: WHY_NONE[reason], reason, ...common },
     };
   }
   const { route } = choice;
@@ -146,9 +148,11 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     message,
     ...(toUs && { toUs }),
   });
+  const end = policies?.find(({ outcome }) => outcome === 'ends');
   const explanation: RouteExplanation = {
     decision: 'route',
-    sentence: takenBy(route),
+    outcome: end || route.damage !== undefined ? 'no-answer' : 'answer',
+    sentence: end ? end.sentence : takenBy(route),
     route: summary(route),
     ...(call && { call }),
     ...common,

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RouteProbe } from '../../../../router/src/infra/agents/route-probe.ts';
+import { aMessage } from '../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { runWa2ai } from '../../../support/cli.ts';
 import { goodAgents, type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 
@@ -168,5 +170,28 @@ describe('wa2ai routes explain', () => {
     expect(output).not.toContain('"trace"');
     const json = await wa2ai('routes', 'explain', '+5493777239922', 'hola', '--json');
     expect(JSON.parse(json.output).data.decision).toBe('route');
+  });
+});
+
+describe('wa2ai routes explain in a paused chat', () => {
+  it('says first that nobody answers while the chat is paused, and until when', async () => {
+    const id = await added();
+    const explained = async () =>
+      (await wa2ai('routes', 'explain', '+5493777239922', 'hola')).output.split('\n');
+    const outcome = async () =>
+      JSON.parse((await wa2ai('routes', 'explain', '+5493777239922', 'hola', '--json')).output).data;
+    expect((await explained())[0]).toBe('Route "support" takes the message to http://localhost:8000.');
+    expect(await outcome()).toMatchObject({ decision: 'route', outcome: 'answer' });
+    const message = aMessage('default', { phone: '5493777239922' });
+    const { chatId } = await new MemoryInbox(api.state).add(message, 'n1');
+    await api.deps.chatStore.pause(chatId, {});
+    expect((await explained())[0]).toBe('No answer: The chat is paused until it is resumed.');
+    await api.deps.chatStore.pause(chatId, { forMs: 60_000 });
+    expect((await explained())[0]).toMatch(
+      /^No answer: The chat is paused until \d{4}-\d\d-\d\dT[\d:.]+Z\.$/,
+    );
+    expect(await outcome()).toMatchObject({ decision: 'route', outcome: 'no-answer', route: { id } });
+    await wa2ai('routes', 'remove', id, '--yes');
+    expect(await outcome()).toMatchObject({ decision: 'none', outcome: 'no-answer' });
   });
 });

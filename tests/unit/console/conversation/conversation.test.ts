@@ -165,3 +165,38 @@ it.each([
 ])('numberOf %s is %s', (jid, number) => {
   expect(numberOf(jid)).toBe(number);
 });
+
+it('says that wa2ai wrote a notice, not the agent', () => {
+  const common = { accountId: 'a', channelId: '1', chatId: '1', attempts: 0, text: 'x' };
+  const turn = (id: string, state: string, reason?: string) => ({
+    ...{
+      ...common,
+      id,
+      state,
+      waMessageId: `w${id}`,
+      direction: 'incoming' as const,
+      from: '1@s.whatsapp.net',
+    },
+    ...{ kind: 'text', receivedAt: '2026-01-01T00:00:00Z' },
+    ...(reason && { reason }),
+  });
+  const reply = (id: string, more: { messageId?: string; isNotice?: true }) => ({
+    ...{ ...common, id, state: 'read', waMessageId: `w${id}`, direction: 'outgoing' as const },
+    ...{ queuedAt: '2026-01-01T00:00:01Z', ...more },
+  });
+  const written = bubblesOf(
+    [
+      turn('1', 'answered'),
+      reply('2', { messageId: '1' }),
+      turn('3', 'ignored', 'unsupported-kind:voice'),
+      reply('4', { messageId: '3' }),
+      turn('5', 'answered', 'draft'),
+      reply('6', { messageId: '5' }),
+      reply('7', { isNotice: true }),
+      reply('8', {}),
+    ],
+    false,
+  );
+  const writers = written.filter(({ side }) => side === 'account').map(({ writer }) => writer);
+  expect(writers).toEqual(['agent', 'notice', 'agent', 'notice', 'program']);
+});

@@ -25,7 +25,7 @@ it('evaluates policies up to the one that ends the turn, with what is stored of 
     {
       policies,
       conversation: async () => ({ quota: { messages: 3 } }),
-      chatStore: { turnFacts: async () => ({ chatId: '7', isPaused: true }) },
+      chatStore: { turnFacts: async () => ({ chatId: '7', isPaused: true }), get: async () => undefined },
       clock: new FakeClock(),
       log: quietLog,
     },

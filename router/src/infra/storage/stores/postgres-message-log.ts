@@ -71,6 +71,7 @@ const MESSAGES = sql`
 const SENT = sql`
   SELECT ${OUTBOX_COLUMNS}, o.message_id::text AS "messageId", d.id::text AS "deadLetterId", d.reason,
     CASE WHEN o.by_hand THEN true END AS "byHand",
+    CASE WHEN o.message_id IS NULL AND o.idempotency_key ~ '^(slow|access|draft|owner-command)-' THEN true END AS "isNotice",
     CASE WHEN EXISTS (SELECT 1 FROM outbox_file f WHERE f.outbox_id = o.id AND (f.bytes IS NOT NULL OR f.location IS NOT NULL)) THEN true END AS "hasFile", ${CHAT}
   FROM outbox o JOIN chat c ON c.id = o.chat_id
   LEFT JOIN dead_letter d ON o.state = 'dead' AND coalesce(d.outbox_id, d.message_id) = o.id`;

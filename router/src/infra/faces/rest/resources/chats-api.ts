@@ -70,6 +70,9 @@ const listQuery = z.strictObject({
     .enum(['pending', 'approved', 'refused'])
     .optional()
     .describe('Only chats that wait for the owner, or that the owner approved or refused.'),
+  waiting: claimField
+    .optional()
+    .describe('Only chats of which a draft or a stranger waits for the owner, or only the others.'),
   tag: tagField.optional().describe('Only chats with this tag.'),
   unanswered: claimField
     .optional()
@@ -288,13 +291,17 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       description: 'A key that is restricted to some chats gets those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of chats.', schema: pageResponse(chatView) } },
-      handle: async ({ query: { cursor, paused, locked, unanswered, failed, ...query }, caller }) => {
+      handle: async ({
+        query: { cursor, paused, locked, waiting, unanswered, failed, ...query },
+        caller,
+      }) => {
         const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
         const page = await chatPage(chatStore, {
           ...query,
           ...part,
           isPaused: paused,
           isLocked: locked,
+          isWaiting: waiting,
           hasUnanswered: unanswered,
           hasFailed: failed,
           after: cursor,

@@ -56,8 +56,11 @@ const explainBody = z
 
 export const explanationView = z
   .looseObject({
-    decision: z.enum(['route', 'none']),
-    sentence: z.string(),
+    decision: z.enum(['route', 'none']).describe('Whether a route takes the message.'),
+    outcome: z
+      .enum(['answer', 'no-answer'])
+      .describe('`no-answer`: no route takes it, its route cannot be used, or a policy ends its turn.'),
+    sentence: z.string().describe('Which agent answers, or why none does.'),
     route: z
       .object({
         id: z.string(),

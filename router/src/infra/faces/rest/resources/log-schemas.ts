@@ -76,6 +76,10 @@ export const sentMessageView = z
     text: z.string().describe('With a file, its caption.'),
     media: mediaView.optional(),
     hasFile,
+    isNotice: z
+      .literal(true)
+      .optional()
+      .describe('wa2ai itself wrote it: a notice of a slow answer, or a text for the owner.'),
     byHand: z.literal(true).optional().describe('A person wrote it, through the API.'),
     special: z
       .looseObject({ kind: z.enum(['location', 'contacts', 'poll', 'reaction', 'edit', 'deletion']) })
