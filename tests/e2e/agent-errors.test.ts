@@ -52,8 +52,8 @@ describe('the chat of a person whose NPC agent answers a call with an error', ()
   it.each([
     [-32602, { field: 'wager', reason: 'must be less than 10' }, 'wager: must be less than 10.'],
     [-32602, { reason: 'The arena is closed' }, 'The arena is closed.'],
-    [-32010, { reason: 'Balance is 3 wei' }, 'There are not enough funds for this. Balance is 3 wei.'],
-    [-32011, { reason: 'Arena: paused' }, 'The contract did not accept this. Arena: paused.'],
+    [-32010, { reason: 'Balance is 3 wei' }, 'There are not enough funds for this.'],
+    [-32011, { reason: 'Arena: paused' }, 'The contract did not accept this.'],
   ])('gets a sentence for %i with %j', async (code, data, sentence) => {
     const ana = await setup();
     errors.push({ code, data });

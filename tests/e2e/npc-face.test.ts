@@ -44,7 +44,7 @@ describe('another agent that calls wa2ai as an NPC', () => {
       event: 'task.completed',
       data: { result: { mood: 'gift' } },
     });
-    await performed('memory', { memoryType: 'event', content: 'we met at the gate' });
+    await performed('memory', { memoryType: 'event', content: { text: 'we met at the gate' } });
     const { data } = await performed('social', { action: 'greet', message: 'the gate?' });
     expect(data.result).toMatchObject({ message: expect.stringContaining('the gate?') });
     const heard = String(agent.opened('social').at(-1)?.params.message);

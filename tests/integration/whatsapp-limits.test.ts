@@ -81,7 +81,7 @@ describe('a limit on writing to new contacts', () => {
     for (const ms of [5 * HOUR_MS, -5 * HOUR_MS]) {
       jumpedMs = ms;
       const left = account.provider.status().limitLeftMs ?? 0;
-      expect(left).toBeLessThanOrEqual(HOUR_MS + 5_000);
+      expect(left).toBeLessThan(HOUR_MS + 60_000);
       expect(left).toBeGreaterThan(HOUR_MS - 60_000);
     }
   });
