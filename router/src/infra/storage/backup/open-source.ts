@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
+import { PostgresClient } from '../connections/postgres-client.ts';
 import type { DatabaseConfig } from '../database.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import { readPidFile, serverFolder } from '../embedded/postgres-folder.ts';
@@ -42,7 +42,7 @@ async function urlOfRunning(folder: ReturnType<typeof serverFolder>): Promise<st
   const pidFile = await readPidFile(folder);
   if (pidFile?.port === undefined) return undefined;
   const url = await urlOfFolder(folder, pidFile.port);
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new PostgresClient({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   const isRunning = await client.connect().then(
     () => true,

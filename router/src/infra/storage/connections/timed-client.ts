@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { PostgresClient } from './postgres-client.ts';
 
 /**
  * Longest wait for a response of PostgreSQL, in milliseconds. Longer than any statement of wa2ai takes, including the wait
@@ -16,7 +17,7 @@ export interface TimedClientConfig extends pg.ClientConfig {
  * if the connection broke. A host that disappears without closing its connections (a fail-over, a power cut) would
  * otherwise leave them waiting until TCP's keepalive gives up, which takes minutes to hours.
  */
-export class TimedClient extends pg.Client {
+export class TimedClient extends PostgresClient {
   readonly #timeoutMs: number;
   #timer: NodeJS.Timeout | undefined;
 

@@ -1,8 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { troubleOf } from '../upkeep/storage-faults.ts';
 import { addressOf, explainConnectError } from './connect-errors.ts';
+import { PostgresClient } from './postgres-client.ts';
 
 /**
  * Runs a step of the start on one connection, which ends with it. A statement may take as long as it needs: a migration of a
@@ -16,7 +17,7 @@ export async function withConnection<T>(
   step: string,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({
+  const client = new PostgresClient({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
     application_name: `wa2ai ${process.pid} ${step}`,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chown, readFile, rm } from 'node:fs/promises';
-import pg from 'pg';
+import type pg from 'pg';
+import { PostgresClient } from '../connections/postgres-client.ts';
 import { createFile, readIfThere } from '../files.ts';
 import type { ServerFolder } from './postgres-folder.ts';
 import { DATABASE_NAME } from './postgres-server.ts';
@@ -117,7 +118,7 @@ async function createPassword(folder: ServerFolder, user: ServerUser | undefined
 }
 
 async function accepts(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new PostgresClient({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   const isAccepted = await client.connect().then(
     () => true,
