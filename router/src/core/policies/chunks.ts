@@ -21,8 +21,9 @@ export function chunksOf(text: string, maxChars: number): string[] {
   const chunks: string[] = [];
   let start = 0;
   let opening = '';
-  /** Of the spans that end before `start`. */
-  let past = 0;
+  /** The spans that begin before `next` and end after `start`. One may contain all others, so they are carried along. */
+  let open: Span[] = [];
+  let next = 0;
   while (text.length - start + opening.length > maxChars) {
     const fence = lastBefore(fences, start + 1);
     if (fence && start < fence.to && fence.to - start > maxChars) {
@@ -33,8 +34,9 @@ export function chunksOf(text: string, maxChars: number): string[] {
     }
     const limit = start + maxChars - opening.length - room;
     const cut = cutBetween(text, start, limit, fences);
-    while ((spans[past]?.to ?? text.length) <= start) past += 1;
-    const near = spansBefore(spans, past, cut);
+    open = open.filter(({ to }) => to > start);
+    for (let span = spans[next]; span && span.from < cut; span = spans[++next]) open.push(span);
+    const near = open.filter(({ from, to }) => from < cut && to > cut - MAX_MARKS_CHARS);
     const end = outsideMark(near, cut, start);
     const split = near.filter(({ from, to }) => from < end && end < to);
     const chunk = text.slice(start, end);
@@ -88,12 +90,6 @@ function spansOf(text: string): Span[] {
     start += line.length + 1;
   }
   return spans.sort((one, other) => one.from - other.from);
-}
-
-function spansBefore(spans: readonly Span[], first: number, cut: number): Span[] {
-  let last = first;
-  while ((spans[last]?.from ?? cut) < cut) last += 1;
-  return spans.slice(first, last).filter(({ to }) => to > cut - MAX_MARKS_CHARS);
 }
 
 /** A run of one mark. */

@@ -71,6 +71,24 @@ describe('chunksOf', () => {
     expect(chunksOf(text, 100).length).toBeGreaterThan(2_000);
   });
 
+  it.each([
+    ['a quote', (length: number) => `> ${'*bo* '.repeat(length / 5)}`],
+    ['italics', (length: number) => `_${'*b* '.repeat(length / 4)}x_`],
+  ])('splits a long line of marks inside %s in a time in proportion to its length', (_what, textOf) => {
+    const fastest = (length: number) => {
+      const text = textOf(length);
+      const times = [1, 2, 3].map(() => {
+        const startedMs = performance.now();
+        chunksOf(text, 100);
+        return performance.now() - startedMs;
+      });
+      return Math.min(...times);
+    };
+    fastest(20_000); // compiles
+    // Eight times the length; in proportion to its square it is more than 30 times.
+    expect(fastest(640_000) / fastest(80_000)).toBeLessThan(24);
+  });
+
   it('concatenates to the text, never exceeds the limit and splits no grapheme', () => {
     const grapheme = fc.constantFrom(
       'a',
