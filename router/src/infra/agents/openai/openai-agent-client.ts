@@ -63,11 +63,11 @@ export class OpenAiAgentClient implements AgentClient {
 
   /**
    * Asks the model once. `metadata.openai` contains model, finishReason, usage and id as far as the server sends them.
-   * @returns the model's text without reasoning, or its refusal; without `response` when it wrote nothing
+   * @returns the model's text without reasoning, or its refusal
    * @throws {AgentUnavailableError} no connection or a lost one, 408, 409, 425, 429, 500, 502, 503, 529
    * @throws {AgentTimeoutError} no answer in time, 504
-   * @throws {AgentProtocolError} any other status, an error in the answer, an answer of another form, an answer whose
-   *   limit of tokens or filter left no text, a call of a tool without text
+   * @throws {AgentProtocolError} any other status, an error in the answer, an answer of another form, an answer
+   *   without text and refusal (AGENT_NO_TEXT)
    * @throws {MediaError} the picture could not be loaded
    * @throws {StorageUnavailableError} the conversation could not be read
    * @throws the signal's reason when `options.signal` aborts
@@ -278,7 +278,8 @@ function responseOf(answer: ModelAnswer, configured: string): AgentResponse {
   return { success: true, ...(response && { response }), metadata: { openai }, detail: { openai } };
 }
 
-function refuseSilence({ finishReason, tools, text, hasReasoning }: ModelAnswer): void {
+/** The protocol demands an answer to each request. */
+function refuseSilence({ finishReason, tools, text, hasReasoning }: ModelAnswer): never {
   const problem = () => {
     if (tools.length > 0) {
       return `The model wants to use a tool (${tools.join(', ').slice(0, 200)}) and wrote no text. wa2ai offers no tools: use an endpoint that runs them itself.`;
@@ -290,8 +291,7 @@ function refuseSilence({ finishReason, tools, text, hasReasoning }: ModelAnswer)
     if (hasReasoning || text.trim() !== '') {
       return 'The model wrote only reasoning and no answer. Let it reason less, or use a server that separates reasoning from the answer.';
     }
-    return undefined;
+    return 'The model wrote nothing: no text, no tool call and no refusal. Look at the log of the model server, and at the instructions of the route.';
   };
-  const sentence = problem();
-  if (sentence) throw new AgentProtocolError(sentence, { code: 'AGENT_NO_TEXT' });
+  throw new AgentProtocolError(problem(), { code: 'AGENT_NO_TEXT' });
 }

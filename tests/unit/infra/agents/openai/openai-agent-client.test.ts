@@ -136,12 +136,6 @@ describe('OpenAiAgentClient', () => {
     });
   });
 
-  it('is silent when the model wrote nothing', async () => {
-    const { response } = await ask([[200, completion('  ')]]);
-    expect(response.success).toBe(true);
-    expect(response).not.toHaveProperty('response');
-  });
-
   it.each([
     [
       'used all tokens',
@@ -159,6 +153,8 @@ describe('OpenAiAgentClient', () => {
       /only reasoning/,
     ],
     ['wrote reasoning only', completion('<think>rude</think>'), /only reasoning/],
+    ['wrote nothing', completion('  '), /wrote nothing: no text, no tool call and no refusal/],
+    ['had no content', completion(null), /wrote nothing/],
     ['was filtered', completion('', { finish_reason: 'content_filter' }), /content filter removed/],
   ])('fails with AGENT_NO_TEXT when the model %s before it wrote a text', async (_case, body, sentence) => {
     const failed = expect(ask([[200, body]])).rejects;
