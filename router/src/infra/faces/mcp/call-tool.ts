@@ -29,7 +29,7 @@ export async function callTool(
   try {
     return await recorded(deps, by, what, async () => {
       admit(by.caller, tool);
-      const { data, object } = await tool.run(validate(tool.input, given, 'body'), {
+      const { data, object } = await tool.run(validate(tool.input, asMeant(tool, given), 'body'), {
         caller: by.caller,
         owner: by.owner,
         signal: AbortSignal.any([by.signal, context.mcpReq.signal]),
@@ -47,6 +47,29 @@ export async function callTool(
       : `${inNamesOfTools(sentence)} (${code})`;
     return { isError: true, content: [{ type: 'text', text }] };
   }
+}
+
+/**
+ * Arguments as models write them: null for one that is left out, and numbers and booleans as text. Changes only arguments
+ * that the tool would refuse.
+ */
+function asMeant({ input }: McpTool, given: Record<string, unknown>): Record<string, unknown> {
+  const { error } = input.safeParse(given);
+  const meant = { ...given };
+  for (const issue of error?.issues ?? []) {
+    const name = String(issue.path[0]);
+    const value = given[name];
+    const expected = issue.code === 'invalid_type' ? issue.expected : undefined;
+    if (issue.path.length !== 1 || !Object.hasOwn(given, name)) continue;
+    if (value === null) delete meant[name];
+    else if (typeof value !== 'string') continue;
+    else if (expected === 'boolean' && (value === 'true' || value === 'false'))
+      meant[name] = value === 'true';
+    else if ((expected === 'number' || expected === 'int') && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)) {
+      meant[name] = Number(value);
+    }
+  }
+  return meant;
 }
 
 function resultOf({ untrusted }: McpTool, data: object): CallToolResult {

@@ -3,6 +3,7 @@ import { MemoryNodeHub } from '../../../../doubles/memory-node-hub.ts';
 import { ADMIN_KEY } from '../../../../support/http-api.ts';
 import { mcpOverHttp } from '../../../../support/mcp-client.ts';
 import { JSON_HEADERS, PING, postMcp, startMcpFace, untilAsleep } from '../../../../support/mcp-face.ts';
+import { rawRequest } from '../../../../support/raw-request.ts';
 
 describe('POST /mcp', () => {
   it('refuses a foreign Origin, also with a key, and a foreign Host without one', async () => {
@@ -18,7 +19,7 @@ describe('POST /mcp', () => {
       status: 403,
     });
     expect((await postMcp(closed.url, { origin: closed.url, 'x-api-key': ADMIN_KEY })).status).toBe(200);
-    expect((await rawPost(open.url, 'evil.example')).status).toBe(403);
+    expect((await rawMcp(open.url, PING, { host: 'evil.example' })).status).toBe(403);
   });
 
   it('does not exist while it is off', async () => {
@@ -47,6 +48,51 @@ describe('POST /mcp', () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       expect((await fetch(`${url}/mcp`, { method })).status).toBe(405);
     }
+  });
+
+  it.each([
+    ['application/json', 'application/json'],
+    ['application/json;q=0.9', 'application/json'],
+    ['text/event-stream', 'text/event-stream'],
+    ['*/*', 'application/json'],
+    [undefined, 'application/json'],
+    ['application/json, text/event-stream', 'text/event-stream'],
+  ])('answers a client with Accept %s with %s', async (accept, type) => {
+    const { url } = await startMcpFace();
+    const { status, headers, text } = await rawMcp(url, PING, accept === undefined ? {} : { accept });
+    expect([status, headers['content-type']]).toEqual([200, type]);
+    const json = type === 'application/json' ? text : /^event: message\ndata: (.*)\n/m.exec(text)?.[1];
+    expect(JSON.parse(json ?? '')).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+  });
+
+  it.each([undefined, '2099-01-01'])(
+    'negotiates its own version with a client of the future whose header says %s',
+    async (version) => {
+      const { url } = await startMcpFace();
+      const clientInfo = { name: 'future', version: '1' };
+      const params = { protocolVersion: '2099-01-01', capabilities: {}, clientInfo };
+      const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
+      const header: Record<string, string> = version === undefined ? {} : { 'mcp-protocol-version': version };
+      const { status, text } = await rawMcp(url, message, { accept: 'application/json', ...header });
+      expect(status).toBe(200);
+      expect(JSON.parse(text).result.protocolVersion).toBe('2025-11-25');
+      const known = { accept: 'application/json', 'mcp-protocol-version': '2025-11-25' };
+      expect((await rawMcp(url, PING, known)).status).toBe(200);
+    },
+  );
+
+  it.each([
+    ['null for an optional argument', { limit: null, account_id: null }, undefined],
+    ['a number as text', { limit: '5' }, undefined],
+    ['a number that is too large, as text', { limit: '5000' }, /limit must be at most/],
+    ['a word as a number', { limit: 'five' }, /limit must be a number/],
+  ])('reads %s as what is meant', async (_what, args, refusal) => {
+    const { url } = await startMcpFace();
+    const params = { name: 'list_chats', arguments: args };
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const { result } = JSON.parse((await rawMcp(url, message, {})).text);
+    if (refusal) expect(result.content[0].text).toMatch(refusal);
+    else expect(result.isError).not.toBe(true);
   });
 
   it('ends the waits of a key that is revoked, and of no other', async () => {
@@ -123,19 +169,8 @@ describe('POST /mcp', () => {
   });
 });
 
-/** With a Host that `fetch` would not send. */
-async function rawPost(url: string, host: string): Promise<{ status: number }> {
-  const { request } = await import('node:http');
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      `${url}/mcp`,
-      { method: 'POST', headers: { ...JSON_HEADERS, host } },
-      (response) => {
-        response.resume();
-        resolve({ status: response.statusCode ?? 0 });
-      },
-    );
-    outgoing.once('error', reject);
-    outgoing.end(PING);
-  });
+/** With headers that `fetch` would not send, or would add. */
+function rawMcp(url: string, body: string, headers: Record<string, string>) {
+  const all = { 'content-type': 'application/json', ...headers };
+  return rawRequest(`${url}/mcp`, { method: 'POST', headers: all, body });
 }
