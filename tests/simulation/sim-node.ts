@@ -302,6 +302,7 @@ export class SimNode {
       outbox,
       provider: {
         accountId,
+        untilLimitsKnown: () => undefined,
         send: (message, content) =>
           isPoison('reply', textAnsweredBy(message.text))
             ? end()

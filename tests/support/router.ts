@@ -75,9 +75,10 @@ export class TestRouter {
     this.deadLetters = new PostgresDeadLetters(postgres);
     const provider: Pick<
       ChatProvider,
-      'accountId' | 'status' | 'send' | 'upload' | 'setTyping' | 'markRead' | 'react'
+      'accountId' | 'status' | 'untilLimitsKnown' | 'send' | 'upload' | 'setTyping' | 'markRead' | 'react'
     > = {
       accountId: 'default',
+      untilLimitsKnown: () => undefined,
       status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0 }),
       send: async (message) => {
         this.sent.push(message);

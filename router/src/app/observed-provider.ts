@@ -1,6 +1,6 @@
 import type { ChatProvider } from '../core/ports/chat-provider.ts';
 
-type Sender = Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'>;
+type Sender = Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status' | 'untilLimitsKnown'>;
 
 /** The sending side of a provider; calls `onSent` after each message that was written to the socket. */
 export function observedProvider(provider: Sender, onSent: (accountId: string) => void): Sender {
@@ -13,5 +13,6 @@ export function observedProvider(provider: Sender, onSent: (accountId: string) =
     },
     upload: (...file) => provider.upload(...file),
     status: () => provider.status(),
+    untilLimitsKnown: () => provider.untilLimitsKnown(),
   };
 }

@@ -15,6 +15,7 @@ function setup(send: () => Promise<void>) {
         return send();
       },
       upload: async (_message, bytes) => bytes,
+      untilLimitsKnown: () => undefined,
       status: () => ({ accountId: 'a', state: 'open', nextAction: '', sinceMs: 0 }),
     },
     (accountId) => sent.push(accountId),

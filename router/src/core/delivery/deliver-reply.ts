@@ -63,7 +63,7 @@ export function deliverReplies(
 
 export interface DeliverDeps {
   outbox: Outbox;
-  provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status'>;
+  provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status' | 'untilLimitsKnown'>;
   /** Absent: messages to people who never wrote are sent at once. */
   governor?: Pick<ContactGovernor, 'maySend'>;
   /** Absent: every message leaves at once. */

@@ -27,7 +27,7 @@ const STORAGE_WAIT_MS = 1_000;
 
 export interface SendReplyDeps {
   outbox: Outbox;
-  provider: Pick<ChatProvider, 'send' | 'upload' | 'status'>;
+  provider: Pick<ChatProvider, 'send' | 'upload' | 'status' | 'untilLimitsKnown'>;
   marker: SentMarker;
   /** Messages can be sent: the account is open, perhaps limited. */
   isConnected(): boolean;
@@ -216,8 +216,13 @@ export class ReplySender {
   /** While WhatsApp limits the account, messages to people who never wrote to it are delayed until the limit ends. */
   async #isDelayed({ outboxId }: QueuedReply, log: Logger): Promise<boolean> {
     const { outbox, provider } = this.#deps;
+    // After a login a limit may not be known yet.
+    const limitsKnown = provider.untilLimitsKnown();
+    if (limitsKnown === undefined && provider.status().limitLeftMs === undefined) return false;
+    if (!(await outbox.isCold(outboxId))) return false;
+    await limitsKnown;
     const { reason, limitLeftMs } = provider.status();
-    if (limitLeftMs === undefined || !(await outbox.isCold(outboxId))) return false;
+    if (limitLeftMs === undefined) return false;
     await outbox.delay(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
     log.warn({ limitLeftMs }, 'message to a new contact delayed: WhatsApp limits this account');
     return true;

@@ -131,6 +131,8 @@ export interface ChatProvider {
    * @throws {NotConnectedError} · {LookUpFailedError} WhatsApp gave no answer
    */
   isOnWhatsApp?(phone: string): Promise<boolean>;
+  /** While WhatsApp is asked which limits the account has, as after a login: resolves with the answer, or after 10 s. Else undefined. */
+  untilLimitsKnown(): Promise<void> | undefined;
   /** Shows or hides "typing..." in a chat; failures are ignored. */
   setTyping(to: string, isTyping: boolean): Promise<void>;
   /** Shows the person that their message was read, as the account's privacy settings allow; failures are ignored. */

@@ -110,6 +110,10 @@ class BaileysProvider implements ChatProvider {
     return { ...status, limits, ...(limit && { limitLeftMs: limit.leftMs }) };
   }
 
+  untilLimitsKnown(): Promise<void> | undefined {
+    return this.#connection.limitsAsked;
+  }
+
   async start(): Promise<void> {
     this.#releaseConsole ??= guardConsole(this.#options.log);
     this.#status.set({ state: 'starting' });

@@ -54,6 +54,10 @@ export class PlaygroundProvider implements ChatProvider {
     this.#sinceMs = options.clock.now();
   }
 
+  untilLimitsKnown(): undefined {
+    return undefined;
+  }
+
   status(): AccountStatus {
     const state = this.#state;
     return {

@@ -33,6 +33,7 @@ beforeEach(async () => {
     ackTimeoutMs: ACK_TIMEOUT_MS,
     provider: {
       accountId: 'default',
+      untilLimitsKnown: () => undefined,
       status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0, ...status }),
       send: async ({ waMessageId }) => {
         sent.push(waMessageId);

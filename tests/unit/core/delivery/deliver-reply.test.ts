@@ -66,6 +66,7 @@ function setup(
   const lease = { isHeld: true };
   const provider = {
     accountId: 'default',
+    untilLimitsKnown: () => undefined,
     status: () => ({ accountId: 'default', ...connection, nextAction: '', sinceMs: 0 }),
     send: async (message: OutgoingMessage) => {
       await send(message);

@@ -38,6 +38,7 @@ describe('ReplyFiles', () => {
       log: recordingLog(),
       provider: {
         accountId: 'default',
+        untilLimitsKnown: () => undefined,
         status: () => ({ accountId: 'default', state: 'open', nextAction: '', sinceMs: 0 }),
         upload: async () => {
           uploads += 1;

@@ -22,11 +22,13 @@ async function setup(failures: Error[] = []) {
   const sent: string[] = [];
   const status: Partial<AccountStatus> = {};
   let polls = 0;
+  let limitsKnown: () => Promise<void> | undefined = () => undefined;
   let isConnected = true;
   const finishing = new AbortController();
   const sender = new ReplySender({
     outbox,
     provider: {
+      untilLimitsKnown: () => limitsKnown(),
       status: () => ({ accountId: 'a', state: 'open', nextAction: '', sinceMs: 0, ...status }),
       send: async ({ waMessageId }) => {
         const failure = failures.shift();
@@ -57,6 +59,9 @@ async function setup(failures: Error[] = []) {
     sender,
     reply,
     polls: () => polls,
+    askForLimits: (answer: Promise<void>) => {
+      limitsKnown = () => answer;
+    },
     row: () => state.outbox.get(row.id),
     disconnect: () => {
       isConnected = false;
@@ -140,6 +145,19 @@ describe('ReplySender', () => {
     const { sender, reply, sent, status, row } = await setup();
     Object.assign(status, { limitLeftMs: 60_000, reason: 'Limited.' });
     await sender.send(reply);
+    expect(sent).toEqual([]);
+    expect(row()).toMatchObject({ state: 'queued', error: 'Limited.' });
+  });
+
+  it('waits after a login until the limits are known before it writes to a stranger', async () => {
+    const { sender, reply, sent, status, row, askForLimits } = await setup();
+    let answer = () => {};
+    askForLimits(new Promise((resolve) => (answer = resolve)));
+    const sending = sender.send(reply);
+    await settle();
+    Object.assign(status, { limitLeftMs: 60_000, reason: 'Limited.' });
+    answer();
+    await sending;
     expect(sent).toEqual([]);
     expect(row()).toMatchObject({ state: 'queued', error: 'Limited.' });
   });

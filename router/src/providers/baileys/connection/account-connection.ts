@@ -405,6 +405,7 @@ export class AccountConnection {
   async #closed(): Promise<void> {
     this.#opened = undefined;
     this.#endedForStorage = undefined;
+    this.#asking = undefined;
     this.#sender.connectionClosed();
     // The next connection sends again what is not acknowledged.
     await Promise.all([this.#receipts.flush(), this.#parts.account.auth?.flush()]);
@@ -419,8 +420,9 @@ export class AccountConnection {
       this.#wasOpen = true;
       if (this.#version) void this.#options.versions.accepted(this.#version);
       inbound.loggedIn();
-      this.showOpen();
+      // Before the messages that wait are sent.
       void this.#untilLimitsKnown();
+      this.showOpen();
       if (this.#opened && account.auth) void this.#locks.opened(this.#opened.socket, account.auth);
       return;
     }
@@ -468,14 +470,19 @@ export class AccountConnection {
     await within(clock, LIMITS_WAIT_MS, Promise.all([lock, cap]));
   }
 
+  /** Resolves with the answer of WhatsApp when it is asked which limits the account has. */
+  get limitsAsked(): Promise<void> | undefined {
+    return this.#asking;
+  }
+
   /** Refusals at the same time share a question. */
   async #untilLimitsKnown(): Promise<void> {
     const { socket } = this;
     if (!socket) return;
-    this.#asking ??= this.#askLimits(socket).finally(() => {
-      this.#asking = undefined;
-    });
-    await this.#asking;
+    this.#asking ??= this.#askLimits(socket);
+    const asking = this.#asking;
+    await asking;
+    if (this.#asking === asking) this.#asking = undefined;
   }
 
   async #onReceipt(node: BinaryNode): Promise<void> {
