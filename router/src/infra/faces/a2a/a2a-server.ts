@@ -44,7 +44,8 @@ const refuseOtherThanJson: RequestHandler = (request, _response, next) => {
   const type = request.get('content-type');
   const hasBody =
     Number(request.get('content-length') ?? 0) > 0 || request.get('transfer-encoding') !== undefined;
-  if (type === undefined ? !hasBody : /^application\/(a2a\+)?json *(;|$)/i.test(type)) return next();
+  if (type === undefined ? !hasBody : /^application\/(?:a2a\+json|json|json-rpc) *(;|$)/i.test(type))
+    return next();
   const sentence = 'The body must be JSON: send Content-Type: application/json.';
   throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', sentence);
 };

@@ -305,6 +305,29 @@ describe('A2aAgentClient', () => {
     expect(await errorOf(a2aClient().sendMessage(agent.url, npcMessage('hi')))).toMatchObject({ code });
   });
 
+  const reply = { messageId: 'm', role: 'agent', parts: [{ text: 'hi there' }] };
+  it.each([
+    ['a message and a part without kind', '0.3', false, { id: 1, result: reply }],
+    ['an event without kind', '0.3', true, { id: 1, result: reply }],
+    ['an id as text', '0.3', false, { id: '1', result: { ...reply, kind: 'message' } }],
+    ['an id of null', '0.3', true, { id: null, result: { ...reply, kind: 'message' } }],
+    ['an id as text', '1.0', false, { id: '1', result: { message: { ...reply, role: 'ROLE_AGENT' } } }],
+    ['an id of null', '1.0', true, { id: null, result: { message: { ...reply, role: 'ROLE_AGENT' } } }],
+  ] as const)('reads %s of version %s, streaming: %s', async (_what, version, streaming, answer) => {
+    const agent = await a2aDouble({
+      version,
+      streaming,
+      misbehave: ({ path }, response) => {
+        if (!path.startsWith('/a2a')) return false;
+        const json = JSON.stringify({ jsonrpc: '2.0', ...answer });
+        if (streaming) response.type('text/event-stream').end(`data: ${json}\n\n`);
+        else response.type('application/json').end(json);
+        return true;
+      },
+    });
+    expect((await a2aClient().sendMessage(agent.url, npcMessage('hi'))).response).toBe('hi there');
+  });
+
   it('is away when its card cannot be loaded', async () => {
     const error = await errorOf(a2aClient().sendMessage('http://127.0.0.1:1', npcMessage('hi')));
     expect(error).toMatchObject({ code: 'AGENT_UNAVAILABLE', isAway: true });

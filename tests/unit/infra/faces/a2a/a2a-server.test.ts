@@ -372,6 +372,15 @@ describe('the A2A face', () => {
     });
   });
 
+  it('takes the older media type of JSON-RPC', async () => {
+    const { url } = await setup();
+    const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json-rpc', 'a2a-version': '1.0' };
+    const body = '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}';
+    const response = await fetch(`${url}/a2a`, { method: 'POST', headers, body });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ error: { code: -32_001 } });
+  });
+
   it('answers calls that are not of the protocol', async () => {
     const { url } = await setup();
     const call = async (body: string, version = '1.0') => {

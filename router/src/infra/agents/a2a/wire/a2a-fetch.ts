@@ -1,6 +1,7 @@
 import type { OwnHeaders } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import type { Fetched } from '../../transport/bounded-fetch.ts';
+import { lenientAnswers } from './lenient-answers.ts';
 
 /** An answer with files in base64. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -52,7 +53,12 @@ export function a2aFetch(
     }
     const limited = response.body?.pipeThrough(byteLimit(limit, tooLarge));
     const copy = { status, statusText: response.statusText, headers: response.headers };
-    if (response.ok) return new Response(limited ?? null, copy);
+    if (response.ok) {
+      const lenient = lenientAnswers(body);
+      if (!lenient || !limited) return new Response(limited ?? null, copy);
+      if (isEvents(response)) return new Response(limited.pipeThrough(lenient.events()), copy);
+      return new Response(lenient.answer(await new Response(limited).text()), copy);
+    }
     const text = limited ? Buffer.from(await new Response(limited).arrayBuffer()) : Buffer.alloc(0);
     failure = { kind: 'answer', status, headers: response.headers, body: text };
     const hasBody = status >= 200 && status !== 204 && status !== 205 && status !== 304;
@@ -61,8 +67,12 @@ export function a2aFetch(
   return { fetch: call, failure: () => failure };
 }
 
-function limitOf({ headers }: Response): number {
-  return headers.get('content-type')?.includes('text/event-stream') ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
+function limitOf(response: Response): number {
+  return isEvents(response) ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
+}
+
+function isEvents({ headers }: Response): boolean {
+  return headers.get('content-type')?.includes('text/event-stream') ?? false;
 }
 
 /** What an answer that is not compressed says about its length, in bytes; 0: nothing. */
