@@ -36,7 +36,7 @@ const texts = (person: Person) => person.received.map(({ text }) => text);
 
 /** What the person got, when everything that was written before has its answer or gets none. */
 async function untilAnswered(person: Person): Promise<Array<string | undefined>> {
-  const isMark = (text: string | undefined) => text?.startsWith('Esta es la conversación') ?? false;
+  const isMark = (text: string | undefined) => text?.startsWith('Estoy aquí') ?? false;
   await write(person, '/status');
   while (!texts(person).some(isMark)) await person.waitForReceived(person.received.length + 1);
   return texts(person).filter((text) => !isMark(text));
