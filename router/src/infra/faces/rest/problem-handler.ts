@@ -42,7 +42,7 @@ function writePage(request: Request, response: Response, { error, docs }: Proble
     home,
     title: 'This did not work',
     main: html`<h1>This did not work</h1><p>${error}</p>
-<p><a href="${docs}">What this means</a> · <a href="${home}">Overview</a></p>`,
+<p><a href="${home}${docs.slice(1)}">What this means</a> · <a href="${home}">Overview</a></p>`,
   });
   response
     .set(headers ?? {})
