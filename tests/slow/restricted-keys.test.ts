@@ -57,7 +57,10 @@ beforeAll(async () => {
   const asked = await client.sendMessage(a2aRequest({ data }, { returnImmediately: true }));
   await bravo.person.nextReply();
   const content = 'bravo memory';
-  const npc = await new NpcCaller(service.url).open('memory', { memoryType: 'event', content: { text: content } });
+  const npc = await new NpcCaller(service.url).open('memory', {
+    memoryType: 'event',
+    content: { text: content },
+  });
   tasks = { a2a: seen(asked).id, npc };
 }, 180_000);
 
