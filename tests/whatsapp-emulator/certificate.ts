@@ -16,16 +16,19 @@ const SUBJECT_ALT_NAME = oid('551d11');
 const BASIC_CONSTRAINTS = oid('551d13');
 
 /** Writes X.509 by hand (RFC 5280), because Node makes keys and signatures and no certificates. */
-export function makeTestCertificate(commonName = 'wa2ai emulated media host, test only'): TestCertificate {
+export function makeTestCertificate(
+  commonName = 'wa2ai emulated media host, test only',
+  hostName = MEDIA_NAME,
+): TestCertificate {
   const nowMs = Date.now();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(set(sequence(COMMON_NAME, tagged(0x0c, Buffer.from(commonName)))));
   const serial = tagged(0x02, Buffer.concat([Buffer.from([0x01]), randomBytes(8)]));
   const address = tagged(0x87, Buffer.from([127, 0, 0, 1]));
-  const hostName = tagged(0x82, Buffer.from(MEDIA_NAME));
+  const host = tagged(0x82, Buffer.from(hostName));
   const extensions = sequence(
     sequence(BASIC_CONSTRAINTS, tagged(0x04, sequence(tagged(0x01, Buffer.from([0xff]))))),
-    sequence(SUBJECT_ALT_NAME, tagged(0x04, sequence(address, hostName))),
+    sequence(SUBJECT_ALT_NAME, tagged(0x04, sequence(address, host))),
   );
   const body = sequence(
     tagged(0xa0, tagged(0x02, Buffer.from([2]))),

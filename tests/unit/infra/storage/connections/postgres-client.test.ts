@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createPostgresPool } from '../../../../../router/src/infra/storage/connections/postgres-pool.ts';
 import { TimedClient } from '../../../../../router/src/infra/storage/connections/timed-client.ts';
 import { withConnection } from '../../../../../router/src/infra/storage/connections/with-connection.ts';
+import { makeTestCertificate } from '../../../../whatsapp-emulator/certificate.ts';
 
 let folder: string;
 let server: Server | undefined;
@@ -15,15 +15,10 @@ const sockets = new Set<Socket>();
 
 /** A certificate that signs itself, for the host `name`. */
 function certificate(name: string) {
-  const [key, cert] = [join(folder, `${name}.key`), join(folder, `${name}.crt`)];
-  const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-  execFileSync(
-    'openssl',
-    ['req', '-x509', '-nodes', '-days', '2', ...curve, ...subject, '-keyout', key, '-out', cert],
-    { stdio: 'ignore' },
-  );
-  return { path: cert, key: readFileSync(key), cert: readFileSync(cert) };
+  const path = join(folder, `${name}.crt`);
+  const made = makeTestCertificate(name, name);
+  writeFileSync(path, made.cert);
+  return { path, ...made };
 }
 
 let own: ReturnType<typeof certificate>;
@@ -49,7 +44,7 @@ const WELCOME = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
 const EMPTY = Buffer.from('I\0\0\0\x04Z\0\0\0\x05I', 'latin1');
 
 /** The start of PostgreSQL's protocol. @param tls absent: the server offers no TLS */
-async function listen(tls?: { key: Buffer; cert: Buffer }) {
+async function listen(tls?: { key: string; cert: string }) {
   const seen: string[] = [];
   const talk = (socket: Socket, kind: string) => {
     socket.once('data', () => {
