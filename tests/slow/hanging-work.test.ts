@@ -50,7 +50,7 @@ async function setup() {
 }
 
 it('a message over which wa2ai hangs becomes a dead letter after three processes, and everybody else is answered', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const { postgres, rows, start } = await setup();
   for (const texts of [['hello', 'poison', 'hi'], [], ['one more']]) {
@@ -87,7 +87,7 @@ it('a message over which wa2ai hangs becomes a dead letter after three processes
 });
 
 it('a reply over which wa2ai hangs becomes a dead letter after three processes, and all others are sent', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const { postgres, rows, start, hang } = await setup();
   const replies = async () =>
@@ -127,7 +127,7 @@ it('a reply over which wa2ai hangs becomes a dead letter after three processes, 
 });
 
 it('a decrypted message over which wa2ai hangs is recorded as undecryptable after four processes', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const { postgres, rows, start, hang } = await setup();
   for (const texts of [['journal:unstorable', 'journal:hello'], ['journal:'], ['journal:'], ['journal:']]) {
