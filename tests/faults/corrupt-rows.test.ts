@@ -45,6 +45,10 @@ describe('A row that was corrupted by hand', () => {
   });
 
   it('of a chat, with an invalid address, turns its replies into dead letters', async () => {
+    // What WhatsApp still says of the reply would make it delivered again.
+    await expect
+      .poll(() => sql(`SELECT FROM outbox WHERE text = 'Echo: before' AND state = 'delivered'`))
+      .toBe(2);
     await sql(`UPDATE chat SET reply_to = 'nowhere' WHERE phone = $1`, [ana.phone]);
     const { status } = await bed.service.api('POST', '/api/messages', { to: bo.phone, text: 'News.' });
     expect(status).toBe(202);
