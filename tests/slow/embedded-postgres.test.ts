@@ -35,7 +35,7 @@ describe('startEmbeddedPostgres', () => {
   let made: string;
 
   beforeAll(async () => {
-    if (!existsSync(childProgram)) throw new Error('run "npm run build" first: a built program is started');
+    if (!existsSync(childProgram)) throw new Error('run "npm run check" first: a built program is started');
     made = await mkdtemp(join(tmpdir(), 'wa2ai made '));
     await (await startEmbeddedPostgres({ dataDir: made, log: quietLog })).stop();
   });

@@ -20,7 +20,7 @@ interface Row {
 
 /** A database, and nodes on it that hang over some texts (tests/support/hanging-node.ts). */
 async function setup() {
-  if (!existsSync(program)) throw new Error('run "npm run build" first: a built program is started');
+  if (!existsSync(program)) throw new Error('run "npm run check" first: a built program is started');
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const postgres = database.open();
@@ -50,7 +50,7 @@ async function setup() {
 }
 
 it('a message over which wa2ai hangs becomes a dead letter after three processes, and everybody else is answered', {
-  timeout: 300_000,
+  timeout: 120_000,
 }, async () => {
   const { postgres, rows, start } = await setup();
   for (const texts of [['hello', 'poison', 'hi'], [], ['one more']]) {
@@ -87,7 +87,7 @@ it('a message over which wa2ai hangs becomes a dead letter after three processes
 });
 
 it('a reply over which wa2ai hangs becomes a dead letter after three processes, and all others are sent', {
-  timeout: 300_000,
+  timeout: 120_000,
 }, async () => {
   const { postgres, rows, start, hang } = await setup();
   const replies = async () =>
@@ -127,7 +127,7 @@ it('a reply over which wa2ai hangs becomes a dead letter after three processes, 
 });
 
 it('a decrypted message over which wa2ai hangs is recorded as undecryptable after four processes', {
-  timeout: 300_000,
+  timeout: 120_000,
 }, async () => {
   const { postgres, rows, start, hang } = await setup();
   for (const texts of [['journal:unstorable', 'journal:hello'], ['journal:'], ['journal:'], ['journal:']]) {

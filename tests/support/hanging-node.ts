@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
-import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
+import { type DeliverDeps, ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
@@ -71,17 +71,22 @@ const workers = new ChatWorkers({
   stopping,
   answer,
 });
-const provider = {
+const provider: DeliverDeps['provider'] = {
   accountId,
   status: () => ({ accountId, state: 'open', nextAction: '', sinceMs: 0 }),
+  untilLimitsKnown: () => undefined,
   send: async ({ text }: OutgoingMessage) => {
     if (text === 're unsendable') hang();
   },
-} as unknown as ChatProvider;
+  upload: async () => {
+    throw new Error('no reply has a file');
+  },
+};
 const outbox = new PostgresOutbox(postgres, fence);
 const { suspects } = workers;
 const delivery = new ReplyDelivery({ outbox, provider, fence, current, suspects, clock, log: quietLog });
-registry.add({ provider, delivery });
+// Chat workers ask the account for no more.
+registry.add({ provider: provider as ChatProvider, delivery });
 await workers.start();
 void delivery.resume();
 const receive = receiveMessage.bind(undefined, { inbox, workers, log: quietLog });
