@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
+import type { TurnReason } from '../../router/src/core/messages/message-reason.ts';
 import { PAST_TEXT_CHARS } from '../../router/src/core/ports/chat-history.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
@@ -130,12 +131,12 @@ describeStores('ChatHistory in $name', (stores) => {
   it('returns what the agent did not get since the last answer, with the words of the owner', async () => {
     const [account, person] = [anAccount(), aPerson()];
     const to = `${person.phone}@s.whatsapp.net`;
-    const ignored = async (text: string, ignoredReason: string, given: Partial<InboundMessage> = {}) => {
+    const ignored = async (text: string, ignoredReason: TurnReason, given: Partial<InboundMessage> = {}) => {
       const message = aMessage(account, person, { text, ...given });
       const { messageId } = await stores.inbox.add(message, NODE);
       await stores.inbox.finishTurn(messageId, { state: 'ignored', reason: ignoredReason, replies: [] });
     };
-    const own = { sender: aPerson(), ignoredReason: 'owner-message' };
+    const own = { sender: aPerson(), ignoredReason: 'owner-message' as const };
     const takeover = { ownerEffect: { kind: 'takeover' as const, forMs: 1 } };
     await ignored('before the answer', 'chat-paused');
     const chatId = await aTurn(aMessage(account, person, { text: 'one' }), 'first');
@@ -168,7 +169,7 @@ describeStores('ChatHistory in $name', (stores) => {
         sender: { phone, lid },
         kind: 'other' as const,
         text: 'left the group',
-        ignoredReason: 'group-event',
+        ignoredReason: 'group-event' as const,
       };
       await stores.inbox.add(aMessage(account, ana, event), NODE);
     }

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OwnerEffect } from '../../router/src/core/messages/inbound-message.ts';
+import type { TurnReason } from '../../router/src/core/messages/message-reason.ts';
 import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import {
   aMessage,
@@ -143,7 +144,7 @@ describeStores('chats in $name', (stores) => {
     const other = await add();
     expect(await ids({ isWaiting: true })).toEqual([]);
     const replies = [aReply(accountId, `${person.phone}@s.whatsapp.net`, 'At nine.')];
-    const draft = { state: 'answered' as const, reason: 'draft', isDraft: true as const, replies };
+    const draft = { state: 'answered' as const, reason: 'draft' as const, isDraft: true as const, replies };
     await stores.inbox.finishTurn(drafted.messageId, draft);
     await stores.chats.askAccess(stranger.chatId);
     expect((await ids({ isWaiting: true })).sort()).toEqual([drafted.chatId, stranger.chatId].sort());
@@ -153,7 +154,7 @@ describeStores('chats in $name', (stores) => {
   it('lists chats with unanswered messages, and those with open dead letters', async () => {
     const waiting = await add();
     const failed = await add();
-    const error = { reason: 'AGENT_TIMEOUT', error: 'The agent took too long.' };
+    const error = { reason: 'AGENT_TIMEOUT' as const, error: 'The agent took too long.' };
     await stores.inbox.finishTurn(failed.messageId, { state: 'dead', replies: [], ...error });
     expect(await ids({ hasUnanswered: true })).toEqual([waiting.chatId]);
     expect(await ids({ hasUnanswered: false })).toEqual([failed.chatId]);
@@ -279,7 +280,7 @@ describeStores('chats in $name', (stores) => {
       sender: aPerson(),
       sentAtMs: Date.now(),
       ownerEffect: effect,
-      ignoredReason: effect.kind === 'takeover' ? 'owner-message' : 'own-message',
+      ignoredReason: effect.kind === 'takeover' ? ('owner-message' as const) : ('own-message' as const),
       ...given,
     });
     const takeover = { kind: 'takeover', forMs: 30 * minute } as const;
@@ -475,7 +476,7 @@ describeStores('chats in $name', (stores) => {
   describe('the access of a chat', () => {
     const waits: TurnResult = { state: 'ignored', reason: 'access-pending', replies: [] };
     /** Stores a message whose turn ends waiting for the owner. */
-    const addWaiting = async (person: ReturnType<typeof aPerson>, text: string, reason?: string) => {
+    const addWaiting = async (person: ReturnType<typeof aPerson>, text: string, reason?: TurnReason) => {
       const stored = await add(person, { text });
       const claim = stored.worker;
       const result = { ...waits, reason: reason ?? waits.reason };

@@ -132,7 +132,7 @@ describeStores('one chat per person, in the inbox in $name', (stores) => {
     const { phone, lid } = aPerson();
     const older = await add({ phone });
     const younger = await add({ lid });
-    const result = { state: 'dead' as const, reason: 'X', replies: [aReply(accountId, 'a@lid')] };
+    const result = { state: 'dead' as const, reason: 'X' as const, replies: [aReply(accountId, 'a@lid')] };
     await stores.inbox.finishTurn(younger.messageId, result);
     await add({ phone, lid });
     expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toMatchObject([

@@ -97,7 +97,7 @@ describeStores('inbox in $name', (stores) => {
 
     it('treats the same id of an own message as another message', async () => {
       const person = aPerson();
-      const own = { ignoredReason: 'own-message', sender: aPerson(), waMessageId: 'SHARED' };
+      const own = { ignoredReason: 'own-message' as const, sender: aPerson(), waMessageId: 'SHARED' };
       await stores.inbox.add(aMessage(accountId, person, own), NODE);
       const stored = await stores.inbox.add(
         aMessage(accountId, person, { waMessageId: 'SHARED', text: 'hi' }),
@@ -234,7 +234,7 @@ describeStores('inbox in $name', (stores) => {
     it('returns the people whom a message mentions, with the names of their messages to the chat', async () => {
       const [ana, bo, cleo] = [aPerson(), aPerson(), aPerson()];
       const chat = { kind: 'group' as const, groupId: '120363000000000078' };
-      const old = { chat, sender: { ...bo, pushName: 'Bo' }, ignoredReason: 'too-old' };
+      const old = { chat, sender: { ...bo, pushName: 'Bo' }, ignoredReason: 'too-old' as const };
       await stores.inbox.add(aMessage(accountId, bo, old), NODE);
       const mentions = [
         { lid: bo.lid, tag: `@${bo.lid}` },
@@ -252,7 +252,7 @@ describeStores('inbox in $name', (stores) => {
     it('returns the card, the group and the writer of the quoted message with their name, from both reads', async () => {
       const [ana, bo] = [aPerson(), aPerson()];
       const chat = { kind: 'group' as const, groupId: '120363000000000079' };
-      const old = { chat, sender: { ...bo, pushName: 'Bo' }, ignoredReason: 'too-old' };
+      const old = { chat, sender: { ...bo, pushName: 'Bo' }, ignoredReason: 'too-old' as const };
       await stores.inbox.add(aMessage(accountId, bo, old), NODE);
       const card = { kind: 'location' as const, latitude: 52.52, longitude: -13.4, name: 'Café' };
       const details = { card, quoted: { lid: bo.lid }, subject: 'Tennis' };
@@ -326,7 +326,7 @@ describeStores('inbox in $name', (stores) => {
         replyTo: `${person.lid}@lid`,
       });
       await stores.inbox.add(aMessage(accountId, person), NODE);
-      const own = { replyTo: `${person.lid}@lid`, ignoredReason: 'own-message' };
+      const own = { replyTo: `${person.lid}@lid`, ignoredReason: 'own-message' as const };
       await stores.inbox.add(aMessage(accountId, person, own), NODE);
       const turn = await stores.inbox.nextTurn({ chatId: stored.chatId, node: NODE, epoch: 1 });
       expect(turn).toMatchObject({ replyTo: `${person.phone}@s.whatsapp.net` });
@@ -416,7 +416,7 @@ describeStores('inbox in $name', (stores) => {
       const stored = await stores.inbox.add(aMessage(accountId, aPerson()), NODE);
       const dead = {
         state: 'dead' as const,
-        reason: 'AGENT_TIMEOUT',
+        reason: 'AGENT_TIMEOUT' as const,
         error: 'The agent did not end in time.',
         attempts: 3,
         trace: { chosen: 'r1' },
@@ -603,7 +603,7 @@ describeStores('inbox in $name', (stores) => {
   });
 
   describe('ending a message unread', () => {
-    const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
+    const why = { reason: 'STORAGE_DAMAGED' as const, error: 'It cannot be read.' };
 
     it('makes the oldest message a dead letter, and the next one is answered', async () => {
       const person = aPerson();
@@ -879,7 +879,9 @@ describeStores('inbox in $name', (stores) => {
         const [a = '', b = ''] = ids;
         const target = messages[0]?.waMessageId;
         const more =
-          change === 'edit' ? { text: 'A', editOf: target } : { ignoredReason: 'deleted', deletes: target };
+          change === 'edit'
+            ? { text: 'A', editOf: target }
+            : { ignoredReason: 'deleted' as const, deletes: target };
         await stores.inbox.add(aMessage(accountId, person, more), NODE);
         const end = answered([aReply(accountId, `${person.phone}@s.whatsapp.net`)]);
         const finished = await stores.inbox.finishTurn(b, end, { claim, turn: { merged: mergedOf([a]) } });
@@ -904,7 +906,12 @@ describeStores('inbox in $name', (stores) => {
     it('come back with the replay of their dead letter, behind what was written since', async () => {
       const { claim, ids, person, chatId } = await lines('a', 'b', 'c');
       const [a = '', b = '', c = ''] = ids;
-      const died = { state: 'dead' as const, reason: 'AGENT_TIMEOUT', error: 'Too slow.', replies: [] };
+      const died = {
+        state: 'dead' as const,
+        reason: 'AGENT_TIMEOUT' as const,
+        error: 'Too slow.',
+        replies: [],
+      };
       await stores.inbox.finishTurn(c, died, { claim, turn: { merged: mergedOf([a, b]) } });
       await stores.inbox.add(aMessage(accountId, person, { text: 'later' }), NODE);
       const [letter] = await stores.log.deadLetters({ accountId, limit: 5 });

@@ -244,7 +244,11 @@ describeStores('message log in $name', (stores) => {
 
   it('shows dead letters of messages and replies, newest first, by page and chat', async () => {
     const person = aPerson();
-    const dead = { state: 'dead' as const, reason: 'AGENT_PROTOCOL', error: 'It spoke another protocol.' };
+    const dead = {
+      state: 'dead' as const,
+      reason: 'AGENT_PROTOCOL' as const,
+      error: 'It spoke another protocol.',
+    };
     const first = await add(person);
     await stores.inbox.finishTurn(first, { ...dead, attempts: 2, replies: [] });
     const second = await add();
@@ -467,7 +471,7 @@ describeStores('message log in $name', (stores) => {
     const before = await stores.log.openWork();
     await add();
     await add(aPerson(), { ignoredReason: 'too-old' });
-    const dead = { state: 'dead' as const, reason: 'X', replies: [aReply(accountId, 'a@lid')] };
+    const dead = { state: 'dead' as const, reason: 'X' as const, replies: [aReply(accountId, 'a@lid')] };
     await stores.inbox.finishTurn(await add(), dead);
     const {
       replies: [sent],

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../router/src/core/errors.ts';
 import {
   pendingTurn,
   replyToOf,
@@ -86,7 +87,7 @@ export class MemoryInbox implements Inbox {
       (row) => row.accountId === message.accountId && row.waMessageId === message.waMessageId,
     );
     const effect = isOurs ? undefined : message.ownerEffect;
-    let reason = message.ownerEffect && isOurs ? 'own-message' : message.ignoredReason;
+    let reason: string | undefined = message.ownerEffect && isOurs ? 'own-message' : message.ignoredReason;
     let changed: MemoryMessage | undefined;
     if (!known && !reason && message.editOf) {
       changed = this.#applyEdit(chat, message, sender);
@@ -381,7 +382,7 @@ export class MemoryInbox implements Inbox {
 
   async deadLetterUnreadable(
     claim: ChatClaim,
-    why: { reason: string; error: string },
+    why: { reason: ErrorCode; error: string },
   ): Promise<string | undefined> {
     const chat = this.#claimed(claim);
     if (!chat) return undefined;

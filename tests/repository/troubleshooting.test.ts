@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { envSchema } from '../../router/src/config/config.ts';
 import { CLI_VARIABLES } from '../../router/src/config/unknown-variables.ts';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
+import { MESSAGE_REASONS } from '../../router/src/core/messages/message-reason.ts';
+import { DEAD_REPLY_REASONS } from '../../router/src/core/ports/outbox.ts';
 import { anchorOf } from '../../router/src/infra/faces/pages/docs-pages.ts';
 import { anchorsOf, readDocument } from '../support/documents.ts';
 import { repositoryRoot } from '../support/repository.ts';
@@ -34,14 +36,20 @@ function codesOfSource(): string[] {
   return [...new Set(codes)].filter((code) => !settings.has(code) && !OTHERS.test(code)).sort();
 }
 
-/** Reasons of the source: literals of the types named `...Reason`, and those stored as a result's reason. */
-function reasonsOfSource(): string[] {
-  const unions = [...sources.matchAll(/type \w*Reason =([^;]+);/g)].map(([, union = '']) => union);
-  const named = unions.flatMap((union) => [...union.matchAll(/'([a-z][a-z-]*)'/g)]);
-  const stored = [...sources.matchAll(/\breason: [`']([a-z]+(?:-[a-z]+)+)/g)];
-  const assigned = [...functions.matchAll(/reason\s*:?=\s*'([a-z-]+)'/g)];
-  return [...new Set([...named, ...stored, ...assigned].map(([, reason = '']) => reason))].sort();
+/** Reasons that functions of the database write, which the compiler does not see. */
+const storedReasons = [...functions.matchAll(/\breason\s*:?=\s*'([a-z-]+)'/g)].map(
+  ([, reason = '']) => reason,
+);
+
+const REASONS: readonly string[] = [...MESSAGE_REASONS, ...DEAD_REPLY_REASONS];
+
+/** The lines of the page from one heading to the next of its level. */
+function section(title: string): string {
+  const [, after = ''] = page.split(`\n## ${title}\n`);
+  return after.split(/^## /m)[0] ?? '';
 }
+
+const titlesOf = (title: string) => [...section(title).matchAll(/^### (.+)$/gm)].map(([, name = '']) => name);
 
 describe('docs/troubleshooting.md', () => {
   it('has an entry for every error code', () => {
@@ -51,12 +59,22 @@ describe('docs/troubleshooting.md', () => {
     expect(codes.filter((code) => !anchors.includes(anchorOf(code)))).toEqual([]);
   });
 
-  it('has an entry for every reason of a message or reply', () => {
-    const reasons = reasonsOfSource();
-    expect(reasons).toEqual(
+  it('has an entry for every reason of a message or reply, and for no other', () => {
+    expect(REASONS).toEqual(
       expect.arrayContaining(['no-route', 'too-old', 'agent-empty', 'send-failed', 'edit-applied']),
     );
-    expect(reasons.filter((reason) => !anchors.includes(anchorOf(reason)))).toEqual([]);
+    expect(titlesOf('Messages that get no answer').sort()).toEqual([...MESSAGE_REASONS].sort());
+    expect(titlesOf('Dead letters of replies').sort()).toEqual([...DEAD_REPLY_REASONS].sort());
+    expect(storedReasons).toContain('duplicate');
+    expect(storedReasons.filter((reason) => !REASONS.includes(reason))).toEqual([]);
+  });
+
+  it('says once for every reason what the person sees, and for no reason that does not exist', () => {
+    const rows = [...section('What the person sees').matchAll(/^\| (\[.+?) \| (.+?) \|/gm)];
+    const listed = rows.flatMap(([, cell = '']) =>
+      [...cell.matchAll(/\[`([^`]+)`\]/g)].map(([, name = '']) => name),
+    );
+    expect(listed.sort()).toEqual([...REASONS, ...titlesOf('Dead letters of messages')].sort());
   });
 
   it('has an entry for every account state', () => {
@@ -67,8 +85,8 @@ describe('docs/troubleshooting.md', () => {
     const titles = [...page.matchAll(/^### ([A-Z][A-Z_]+)$/gm)].map(([, title = '']) => title);
     const codes = codesOfSource();
     const built = titles.filter((title) => !codes.includes(title));
-    // Composed in the source: INVALID_ and the field, STORAGE_ and the fault; or given without a call.
-    expect(built.filter((code) => !/^(INVALID|STORAGE)_[A-Z_]+$/.test(code))).toEqual([]);
+    // Composed in the source: INVALID_ and the field.
+    expect(built.filter((code) => !/^INVALID_[A-Z_]+$/.test(code))).toEqual([]);
   });
 
   it('has each entry once, with a text', () => {

@@ -4,16 +4,19 @@
  */
 export type Disposition = 'retry' | 'dead' | 'uncertain';
 
+/** As `AGENT_TIMEOUT`: a reason in lower case is never a code. */
+export type ErrorCode = Uppercase<string>;
+
 /**
  * Base of every error thrown on purpose. `code` is stable and machine-readable (`AGENT_TIMEOUT`), the message is a
  * sentence an operator can act on, without a secret or message text.
  */
 export class Wa2aiError extends Error {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly disposition: Disposition;
   #detail: Record<string, unknown> | undefined;
 
-  constructor(code: string, disposition: Disposition, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, disposition: Disposition, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = new.target.name;
     this.code = code;
@@ -32,7 +35,7 @@ export class Wa2aiError extends Error {
 }
 
 /** Makes the base class of an error that has only its code, disposition and sentence. */
-export function errorOf(code: string, disposition: Disposition) {
+export function errorOf(code: ErrorCode, disposition: Disposition) {
   return class extends Wa2aiError {
     constructor(message: string, options?: { cause?: unknown }) {
       super(code, disposition, message, options);
@@ -50,7 +53,7 @@ export class StorageUnavailableError extends Wa2aiError {
   /** The database works and answered with an error: the statement or its values may be the cause. */
   readonly isAnswer: boolean;
 
-  constructor(message: string, options?: { cause?: unknown; code?: string; isAnswer?: boolean }) {
+  constructor(message: string, options?: { cause?: unknown; code?: ErrorCode; isAnswer?: boolean }) {
     super(options?.code ?? 'STORAGE_UNAVAILABLE', 'retry', message, options);
     this.isAnswer = options?.isAnswer ?? false;
   }
@@ -69,12 +72,21 @@ export class StorageRejectedError extends errorOf('STORAGE_REJECTED', 'dead') {}
  */
 export type StorageTrouble = 'full' | 'read-only' | 'rights' | 'schema' | 'key' | 'newer';
 
+const TROUBLE_CODES: Record<StorageTrouble, ErrorCode> = {
+  full: 'STORAGE_FULL',
+  'read-only': 'STORAGE_READ_ONLY',
+  rights: 'STORAGE_RIGHTS',
+  schema: 'STORAGE_SCHEMA',
+  key: 'STORAGE_KEY',
+  newer: 'STORAGE_NEWER',
+};
+
 /** The database cannot be used until an operator acts; the message says how. Nothing was stored. */
 export class StorageTroubleError extends StorageUnavailableError {
   readonly trouble: StorageTrouble;
 
   constructor(trouble: StorageTrouble, message: string, options?: { cause?: unknown }) {
-    super(message, { ...options, code: `STORAGE_${trouble.toUpperCase().replace('-', '_')}` });
+    super(message, { ...options, code: TROUBLE_CODES[trouble] });
     this.trouble = trouble;
   }
 }
@@ -260,7 +272,7 @@ export class AgentUncertainError extends Wa2aiError {
 
 /** The agent answered with something that no retry changes (4xx, not the protocol, too large, its own failure). */
 export class AgentProtocolError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown; code?: string }) {
+  constructor(message: string, options?: { cause?: unknown; code?: ErrorCode }) {
     super(options?.code ?? 'AGENT_PROTOCOL', 'dead', message, options);
   }
 }
@@ -270,7 +282,7 @@ export class AgentTaskError extends AgentProtocolError {
   /** What the person may read of it, when the route says so; absent: nothing of the agent's text. */
   readonly forPerson: string | undefined;
 
-  constructor(code: string, message: string, forPerson?: string) {
+  constructor(code: ErrorCode, message: string, forPerson?: string) {
     super(message, { code });
     this.forPerson = forPerson;
   }

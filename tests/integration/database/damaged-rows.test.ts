@@ -185,7 +185,7 @@ describe('one damaged row', () => {
     const inbox = new PostgresInbox(postgres);
     expect((await inbox.nextTurn(otherClaim))?.message.text).toBe('of another chat');
     await expect(inbox.nextTurn(claim)).rejects.toThrow(StorageDamagedError);
-    const why = { reason: 'STORAGE_DAMAGED', error: 'It cannot be read.' };
+    const why = { reason: 'STORAGE_DAMAGED' as const, error: 'It cannot be read.' };
     const messageId = await inbox.deadLetterUnreadable(claim, why);
     expect((await inbox.nextTurn(claim))?.message.text).toBe('second');
     const log = new PostgresMessageLog(postgres);

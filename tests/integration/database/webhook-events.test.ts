@@ -182,7 +182,7 @@ describe('events of webhooks', () => {
   it('report what was given up, again after a replay that failed', async () => {
     const webhook = await listen('dead-letter');
     const { messageId } = await inbox.add(aMessage(accountId, aPerson()), NODE);
-    const dead = { state: 'dead' as const, reason: 'AGENT_TIMEOUT', error: 'Late.', replies: [] };
+    const dead = { state: 'dead' as const, reason: 'AGENT_TIMEOUT' as const, error: 'Late.', replies: [] };
     await inbox.finishTurn(messageId, dead);
     const rows = await bodiesOf(webhook);
     expect(rows).toMatchObject([

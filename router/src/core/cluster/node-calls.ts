@@ -1,4 +1,4 @@
-import { Wa2aiError } from '../errors.ts';
+import { type ErrorCode, Wa2aiError } from '../errors.ts';
 import type { NodeId } from '../ids.ts';
 import type { Clock } from '../ports/clock.ts';
 import { within } from '../time-limit.ts';
@@ -114,7 +114,7 @@ export class NodeCalls {
 
 interface Outcome {
   value?: unknown;
-  error?: { code: string; isLater: boolean; message: string };
+  error?: { code: ErrorCode; isLater: boolean; message: string };
 }
 
 /** @throws {Wa2aiError} it is larger than nodes send */

@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../errors.ts';
+
 /** Phases of a hosted agent, as the API shows them. */
 export const AGENT_PHASES = [
   'absent',
@@ -18,7 +20,7 @@ const START_WINDOW_MS = 300_000;
 
 /** Why an agent does not run. */
 export interface AgentProblem {
-  code: string;
+  code: ErrorCode;
   /** For an operator. */
   sentence: string;
   /** The same start fails again. */
@@ -191,7 +193,7 @@ function started(life: AgentLife, effect: AgentEffect, nowMs: number): AgentStep
     return to({ ...life, startsMs, isInDoubt: false, lastActivityMs: nowMs }, 'starting', effect);
   }
   const sentence = `The agent was started ${MAX_STARTS} times within ${START_WINDOW_MS / 60_000} minutes and ended each time. Read its log, then start it again.`;
-  const problem = { code: 'AGENT_CRASH_LOOP', sentence, isFinal: true };
+  const problem = { code: 'AGENT_CRASH_LOOP' as const, sentence, isFinal: true };
   // The instance stays: its log says why.
   return onFailed({ ...life, startsMs: startsMs.slice(0, -1) }, problem, false);
 }

@@ -1,4 +1,4 @@
-import { errorOf, Wa2aiError } from '../errors.ts';
+import { type ErrorCode, errorOf, Wa2aiError } from '../errors.ts';
 
 /** No container engine answers; nothing was changed. The sentence says which sockets were searched. */
 export class EngineUnavailableError extends errorOf('CONTAINER_ENGINE_UNAVAILABLE', 'retry') {}
@@ -68,7 +68,7 @@ export class AgentStartError extends errorOf('AGENT_START_FAILED', 'retry') {}
 
 /** The hosted agent cannot run until somebody acts: the sentence says what. */
 export class AgentUnusableError extends Wa2aiError {
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(code, 'dead', message, options);
   }
 }

@@ -1,6 +1,7 @@
 import type { GroupId, Lid, PhoneNumber } from '../ids.ts';
 import type { MediaInfo, MediaKind, MessageKind, NoTranscript } from '../models.ts';
 import type { MessageCard } from './message-card.ts';
+import type { IgnoredReason } from './message-reason.ts';
 
 /** Where a chat is, by every address known: a person by number and/or LID, or a group. The user name is canonical (chat-id.ts). */
 export type ChatAddress =
@@ -84,8 +85,8 @@ export interface InboundMessage {
   isFromOwner?: boolean;
   /** What it does to the chat, unless wa2ai itself sent it; see core/messages/owner-message. Its text is kept with `takeover`. */
   ownerEffect?: OwnerEffect;
-  /** Set: it is stored and never answered, for this reason (own-message, too-old, status-broadcast ...). */
-  ignoredReason?: string;
+  /** Set: it is stored and never answered, for this reason. */
+  ignoredReason?: IgnoredReason;
   /** Why it is ignored, as a step of its trace. */
   ignoredStep?: TraceStep;
   /** 32 bytes, with which people encrypt edits of the message. A secret, never in a log or an API response. */

@@ -1,4 +1,5 @@
 import { canonicalChannelId, writtenForms } from '../chat-id.ts';
+import type { TurnReason } from '../messages/message-reason.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
 import type { Conversation } from './settings.ts';
@@ -23,7 +24,7 @@ export function decideAccess(
   if (list.some((listed) => addresses.includes(canonicalChannelId(listed) ?? ''))) {
     return { kind: 'continue', step: step('listed', 'The list of access.list has the person or the group.') };
   }
-  const end = (reason: string, sentence: string) => ({
+  const end = (reason: TurnReason, sentence: string) => ({
     kind: 'end' as const,
     reason,
     step: step('stopped', sentence),

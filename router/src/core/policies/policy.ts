@@ -1,4 +1,5 @@
 import type { TraceStep } from '../messages/inbound-message.ts';
+import type { TurnReason } from '../messages/message-reason.ts';
 import type { Route } from '../models.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { LoopChange, PendingTurn } from '../turns/turn.ts';
@@ -17,7 +18,7 @@ export type Decision =
   /** The turn ends without the agent, for this stored reason. `say`: the chat gets this text. */
   | {
       kind: 'end';
-      reason: string;
+      reason: TurnReason;
       step: TraceStep;
       say?: string;
       patch?: ChatState;
@@ -39,6 +40,8 @@ export interface TurnView {
   hasSpoken?(): boolean;
   /** Whether the last attempt could not reach the agent. */
   isUnreachable?(): boolean;
+  /** The chat read that an answer comes: the turn must not end without a text. */
+  onPromise?(): void;
 }
 
 /** How the agent's work ended. */

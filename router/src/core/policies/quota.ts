@@ -31,7 +31,7 @@ export function decideQuota(
   if (window.count < messages) return { kind: 'continue', patch: patch({ count: window.count + 1 }) };
   const sentence = `The person wrote more than ${messages} messages in ${perMinutes} minutes.`;
   const step = { step: 'quota', outcome: 'stopped', sentence };
-  const end = { kind: 'end' as const, reason: 'quota-exceeded', step };
+  const end = { kind: 'end' as const, reason: 'quota-exceeded' as const, step };
   if (stored?.isSaid) return end;
   const minutes = Math.max(1, Math.ceil((window.startMs + windowMs - nowMs) / 60_000));
   return { ...end, say: text ?? textOf('quota', language, { minutes }), patch: patch({ isSaid: true }) };

@@ -17,7 +17,7 @@ interface SlowAnswerDeps {
 export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): ChatPolicy {
   return {
     name: 'slow-answer',
-    during: async ({ turn, conversation, language, hasSpoken, isUnreachable }, work) => {
+    during: async ({ turn, conversation, language, hasSpoken, isUnreachable, onPromise }, work) => {
       const { notices } = conversation;
       if (notices.slow === false || turn.isApproving) return work();
       const ended = new AbortController();
@@ -34,6 +34,7 @@ export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): Cha
         try {
           const { accountId, replyTo: to, messageId } = turn;
           await say({ accountId, to }, text, `slow-${messageId}`);
+          onPromise?.();
         } catch (error) {
           noticeLog.warn({ err: error, messageId: turn.messageId }, 'notice of a slow answer not sent');
         }

@@ -10,6 +10,7 @@ export type TextName =
   | 'failed'
   | 'slow'
   | 'unreachable'
+  | 'noAnswer'
   | 'new'
   | 'stop'
   | 'stopNone'
@@ -61,6 +62,13 @@ const TEXTS: Record<TextName, Record<Language, string>> = {
     pt: 'Neste momento não consigo uma resposta. Continuo a tentar e escrevo assim que a tiver.',
     de: 'Ich bekomme gerade keine Antwort. Ich versuche es weiter und melde mich, sobald ich eine habe.',
     fr: "Je n'obtiens pas de réponse pour le moment. Je continue d'essayer et je vous écris dès que j'en ai une.",
+  },
+  noAnswer: {
+    en: 'I have no answer to your message.',
+    es: 'No tengo respuesta a tu mensaje.',
+    pt: 'Não tenho resposta para a sua mensagem.',
+    de: 'Auf deine Nachricht habe ich keine Antwort.',
+    fr: "Je n'ai pas de réponse à votre message.",
   },
   new: {
     en: 'A new conversation begins.',

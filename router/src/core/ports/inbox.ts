@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors.ts';
 import type { ChatId, NodeId } from '../ids.ts';
 import type { InboundMessage } from '../messages/inbound-message.ts';
 import type { NoTranscript } from '../models.ts';
@@ -160,7 +161,10 @@ export interface Inbox {
    * cannot be read. Does nothing when the claim is void.
    * @returns its id; undefined when there was none
    */
-  deadLetterUnreadable(claim: ChatClaim, why: { reason: string; error: string }): Promise<string | undefined>;
+  deadLetterUnreadable(
+    claim: ChatClaim,
+    why: { reason: ErrorCode; error: string },
+  ): Promise<string | undefined>;
   /**
    * The provider's reference to the file of a message; undefined when it has none, or none any more. It is deleted
    * when the message's turn ends, except in a dead letter, which may be replayed.

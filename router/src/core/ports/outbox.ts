@@ -14,14 +14,16 @@ export type OutboxState = 'draft' | 'queued' | 'sending' | 'sent' | 'acked' | 'd
  * Why a reply is dead: sending failed, WhatsApp refused it, WhatsApp refused the first message to its person, WhatsApp has no account
  * with the number, WhatsApp never acknowledged it, its row is unreadable, or processes ended each time while it was sent.
  */
-export type DeadReplyReason =
-  | 'send-failed'
-  | 'send-refused'
-  | 'contact-refused'
-  | 'not-on-whatsapp'
-  | 'never-acknowledged'
-  | 'damaged'
-  | 'process-ended';
+export const DEAD_REPLY_REASONS = [
+  'send-failed',
+  'send-refused',
+  'contact-refused',
+  'not-on-whatsapp',
+  'never-acknowledged',
+  'damaged',
+  'process-ended',
+] as const;
+export type DeadReplyReason = (typeof DEAD_REPLY_REASONS)[number];
 
 /** A number of which only WhatsApp can say whether it has an account. */
 export interface NumberToCheck {

@@ -3,14 +3,17 @@ import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-rep
 import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import { begunTurn, MAX_LINES, mergedTurn } from '../policies/pace.ts';
+import { conversationOf } from '../policies/settings.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import { storageRetryMs } from '../retry.ts';
 import type { Suspects } from '../suspects.ts';
 import type { StartedTasks } from '../tasks/started-tasks.ts';
 import { TASK_STARTED } from './answer-of-turn.ts';
+import { viewOf } from './decide-turn.ts';
 import { type TurnDeps, takeTurn } from './take-turn.ts';
 import type { FinishedTurn, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
+import { faultOfTurn, faultResult, TurnTalk } from './turn-talk.ts';
 
 export interface AnswerDeps extends TurnDeps, DeliverRepliesDeps {
   inbox: Inbox;
@@ -153,11 +156,37 @@ async function endTurn(
     deps.stopping.throwIfAborted();
     if (isRetryable(error)) throw error;
     deps.log.error({ err: error }, 'end of turn rejected by the database, storing a dead letter');
-    const fault = faultResult(error);
     const ended = result.turn ?? turn;
-    const finished = await deps.inbox.finishTurn(ended.messageId, fault, { claim, turn: ended });
-    return { result: fault, finished };
+    const fault = await faultWithNotice(deps, ended, result, error);
+    try {
+      return {
+        result: fault,
+        finished: await deps.inbox.finishTurn(ended.messageId, fault, { claim, turn: ended }),
+      };
+    } catch (again) {
+      if (isRetryable(again) || fault.replies.length === 0) throw again;
+      // The database may refuse any reply to this chat.
+      const bare = faultResult(error);
+      return {
+        result: bare,
+        finished: await deps.inbox.finishTurn(ended.messageId, bare, { claim, turn: ended }),
+      };
+    }
   }
+}
+
+/** In place of an end that the database rejects: where it had replies, the person reads that there is no answer. */
+async function faultWithNotice(
+  deps: AnswerDeps,
+  turn: PendingTurn,
+  { routeId, replies }: TurnResult,
+  error: unknown,
+): Promise<TurnResult> {
+  const route = replies.length > 0 && routeId !== undefined ? await deps.routes.get(routeId) : undefined;
+  if (!route) return faultResult(error);
+  const conversation = conversationOf(route, await deps.conversation());
+  const talk = new TurnTalk(viewOf(turn, route, conversation, deps.clock.now()), []);
+  return faultOfTurn(deps, talk, route, error);
 }
 
 /**
@@ -220,17 +249,4 @@ async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: u
   deps.log.error({ err: cause, messageId, chat }, 'message unreadable, storing a dead letter');
   deps.observeTurn?.({ state: 'dead', reason, replies: [] });
   return 'claimed';
-}
-
-function faultResult(cause: unknown): TurnResult & { reason: string; error: string } {
-  const isOwn = cause instanceof Wa2aiError;
-  const name = cause instanceof Error ? cause.name : typeof cause;
-  return {
-    state: 'dead',
-    reason: isOwn ? cause.code : 'TURN_FAULT',
-    error: isOwn
-      ? cause.message
-      : `The turn failed by a fault inside wa2ai (${name}); its log has the cause.`,
-    replies: [],
-  };
 }

@@ -1,7 +1,9 @@
 import { AgentTaskError, MediaError, type Wa2aiError } from '../errors.ts';
+import type { TurnReason } from '../messages/message-reason.ts';
 import type { Route } from '../models.ts';
 import type { ReplyShaping } from '../policies/reply.ts';
 import { hasPauseContext } from '../policies/takeover.ts';
+import { textOf } from '../policies/texts.ts';
 import { withHelp } from './answer-command.ts';
 import type { RouteAnswer } from './ask-route.ts';
 import { shapeAnswer } from './shape-answer.ts';
@@ -80,7 +82,7 @@ export async function answerOfTurn(
   const replies = response.task ? said : shown(said);
   const draft = turn.isApproving && { isDraft: true as const };
   if (draft) await showDraft(deps, turn, replies);
-  const answered = (reason?: string) =>
+  const answered = (reason?: TurnReason) =>
     ended({ ...draft, state: 'answered', ...(reason !== undefined && { reason }), replies });
   if (response.isLater) return answered('agent-later');
   if (response.task) return answered(TASK_STARTED);
@@ -89,7 +91,9 @@ export async function answerOfTurn(
     return ended({ state: 'answered', reason: 'reply-withheld', replies: instead });
   }
   if (replies.length === 0 && !stream?.hasSpoken) {
-    return ended({ state: 'answered', reason: 'agent-empty', replies });
+    // An agent may choose to say nothing, but not after the person read that the answer is on its way.
+    const instead = talk.isPromised ? notice(deps, turn, textOf('noAnswer', talk.view.language)) : [];
+    return ended({ state: 'answered', reason: 'agent-empty', replies: instead });
   }
   return answered(draft ? 'draft' : undefined);
 }

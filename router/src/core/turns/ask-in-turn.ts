@@ -59,7 +59,12 @@ export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Q
   const onFailure = (error: Wa2aiError) => {
     isUnreachable = error instanceof AgentUnavailableError && error.isAway;
   };
-  talk.view = { ...view, hasSpoken: () => stream?.hasSpoken ?? false, isUnreachable: () => isUnreachable };
+  talk.view = {
+    ...view,
+    hasSpoken: () => stream?.hasSpoken ?? false,
+    isUnreachable: () => isUnreachable,
+    onPromise: () => talk.promise(),
+  };
   try {
     const offers = offersOf(deps, turn);
     const { onExchange } = talk;

@@ -1,5 +1,6 @@
 import { chatHash } from '../chat-hash.ts';
 import { phoneJid } from '../chat-id.ts';
+import type { TurnReason } from '../messages/message-reason.ts';
 import { ACCESS_PENDING } from '../policies/access.ts';
 import type { Decision, TurnView } from '../policies/policy.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
@@ -15,7 +16,7 @@ export interface AskOwnerDeps {
 }
 
 /** How a turn ends whose message waits for the owner; `approved`: the owner approved the chat meanwhile. */
-export type WaitsForOwner = { kind: 'approved' } | { kind: 'waits'; reason: string; say?: string };
+export type WaitsForOwner = { kind: 'approved' } | { kind: 'waits'; reason: TurnReason; say?: string };
 
 /** The owner reads on a phone what the message is about. */
 const MAX_TEXT_CHARS = 200;

@@ -1,3 +1,5 @@
+import { isRetryable } from '../errors.ts';
+import type { TurnReason } from '../messages/message-reason.ts';
 import type { Route, Session } from '../models.ts';
 import { ACCESS_PENDING } from '../policies/access.ts';
 import type { TranscribeSettings } from '../policies/media-fields.ts';
@@ -21,7 +23,7 @@ import { type SessionDeps, sessionOfTurn } from './session-of-turn.ts';
 import { type Transcribed, transcribeVoice } from './transcribe-voice.ts';
 import type { NewReply, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
-import { notice, noticeFor, TurnTalk } from './turn-talk.ts';
+import { faultOfTurn, notice, noticeFor, TurnTalk } from './turn-talk.ts';
 
 export interface TurnDeps
   extends AskInTurnDeps,
@@ -78,6 +80,26 @@ export async function takeTurn(
     const state = stop.say === undefined ? 'ignored' : 'answered';
     return talk.ended({ state, reason: stop.reason, routeId: route.id, replies });
   }
+  try {
+    return await answerOrAsk(deps, claim, route, talk, isRepeat, control);
+  } catch (error) {
+    deps.stopping.throwIfAborted();
+    // AgentElsewhereError too: the turn continues on another node.
+    if (isRetryable(error)) throw error;
+    deps.log.error({ err: error }, 'turn failed, storing a dead letter');
+    return faultOfTurn(deps, talk, route, error);
+  }
+}
+
+/** The turn of a message that its route and the policies let pass. */
+async function answerOrAsk(
+  deps: TurnDeps,
+  claim: ChatClaim,
+  route: Route,
+  talk: TurnTalk,
+  isRepeat: boolean,
+  control: TurnControl,
+): Promise<TakenTurn | TurnInterrupted> {
   const command = await answerCommand(deps, route, talk);
   if (command) return command;
 
@@ -112,7 +134,7 @@ async function routeOfTurn(deps: TurnDeps, received: PendingTurn) {
   return { choice, heard, trace: heard.step ? [heard.step, ...choice.trace] : choice.trace };
 }
 
-function notAnswered(talk: TurnTalk, reason: string, replies: NewReply[] = []): TakenTurn {
+function notAnswered(talk: TurnTalk, reason: TurnReason, replies: NewReply[] = []): TakenTurn {
   return talk.ended({ state: 'ignored', reason, routeId: talk.view.route.id, replies });
 }
 

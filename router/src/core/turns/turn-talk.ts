@@ -1,4 +1,6 @@
 import { type AgentExchange, addExchange } from '../agent-exchange.ts';
+import { type ErrorCode, Wa2aiError } from '../errors.ts';
+import type { Route } from '../models.ts';
 import type { ChatState } from '../policies/chat-state.ts';
 import { type NoticeName, noticeOf } from '../policies/notices.ts';
 import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
@@ -20,6 +22,7 @@ export class TurnTalk {
   readonly #exchanges: AgentExchange[] = [];
   #patch: ChatState | undefined;
   #loop: LoopChange | undefined;
+  #isPromised = false;
 
   constructor(view: TurnView, steps: readonly object[]) {
     this.view = view;
@@ -37,6 +40,15 @@ export class TurnTalk {
 
   setLoop(change: LoopChange | undefined): void {
     this.#loop = change ?? this.#loop;
+  }
+
+  /** Whether the chat read in this turn that an answer comes. */
+  get isPromised(): boolean {
+    return this.#isPromised;
+  }
+
+  promise(): void {
+    this.#isPromised = true;
   }
 
   readonly onExchange = (exchange: AgentExchange): void => addExchange(this.#exchanges, exchange);
@@ -95,7 +107,7 @@ export function duringAll<T extends WorkEnd>(
   return policy.during({ ...talk.view, state: talk.state }, inner, (change) => talk.patch(change));
 }
 
-/** A notice as a reply; none when the settings or an earlier notice forbid it. */
+/** A notice as a reply; none when the settings forbid it, or an earlier notice and no answer was promised. */
 export function noticeFor(
   deps: MintId,
   talk: TurnTalk,
@@ -103,9 +115,34 @@ export function noticeFor(
   own: string | undefined,
 ): NewReply[] {
   const { turn, conversation, language, nowMs } = talk.view;
-  const found = noticeOf(name, talk.state, conversation, language, nowMs, own);
+  const { [name]: last, ...others } = talk.state.notices ?? {};
+  const state = {
+    ...talk.state,
+    notices: talk.isPromised || last === undefined ? others : { ...others, [name]: last },
+  };
+  const found = noticeOf(name, state, conversation, language, nowMs, own);
   talk.patch(found?.patch);
   return notice(deps, turn, found?.text);
+}
+
+/** The end of a turn that an error ended which a repeat would not change. */
+export function faultResult(cause: unknown): TurnResult & { reason: ErrorCode; error: string } {
+  const isOwn = cause instanceof Wa2aiError;
+  const name = cause instanceof Error ? cause.name : typeof cause;
+  return {
+    state: 'dead',
+    reason: isOwn ? cause.code : 'TURN_FAULT',
+    error: isOwn
+      ? cause.message
+      : `The turn failed by a fault inside wa2ai (${name}); its log has the cause.`,
+    replies: [],
+  };
+}
+
+/** The end of a turn whose route was chosen, by such an error: the person reads that there is no answer. */
+export function faultOfTurn(deps: MintId, talk: TurnTalk, route: Route, cause: unknown): TakenTurn {
+  const replies = noticeFor(deps, talk, 'failed', route.config.failureNotice);
+  return talk.ended({ ...faultResult(cause), routeId: route.id, replies });
 }
 
 /** A text of wa2ai itself as a reply; none for an empty text. */

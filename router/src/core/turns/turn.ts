@@ -1,6 +1,8 @@
 import type { AgentExchange } from '../agent-exchange.ts';
+import type { ErrorCode } from '../errors.ts';
 import type { ChatId } from '../ids.ts';
 import type { ToUs } from '../messages/inbound-message.ts';
+import type { TurnReason } from '../messages/message-reason.ts';
 import type { IncomingMessage, OutgoingMessage } from '../models.ts';
 import type { Access } from '../policies/access-fields.ts';
 import type { ChatState } from '../policies/chat-state.ts';
@@ -60,8 +62,8 @@ export interface MergedMessage extends Pick<PendingTurn, 'messageId' | 'edits'> 
 /** How a turn ended. Written with the reply in one transaction. */
 export interface TurnResult {
   state: 'answered' | 'ignored' | 'dead';
-  /** Why there is no answer from an agent (`no-route`, `agent-empty`, `AGENT_TIMEOUT` ...); absent when it replied. */
-  reason?: string;
+  /** Why there is no answer from an agent; of a dead turn the code of its error. Absent when the agent replied. */
+  reason?: TurnReason | ErrorCode;
   /** Operator's sentence for a dead letter. */
   error?: string;
   routeId?: string;

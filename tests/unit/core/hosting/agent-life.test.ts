@@ -12,7 +12,7 @@ import {
 } from '../../../../router/src/core/hosting/agent-life.ts';
 
 const IDLE_MS = 1_800_000;
-const problem = { code: 'AGENT_START_FAILED', sentence: 'It ended.', isFinal: false };
+const problem = { code: 'AGENT_START_FAILED' as const, sentence: 'It ended.', isFinal: false };
 
 /** Applies events in order. */
 function applied(events: AgentEvent[], life = newAgentLife(0)): { life: AgentLife; effects: AgentEffect[] } {

@@ -127,7 +127,12 @@ describe('runOwnerCommand', () => {
         'n1',
       );
       const reply = { ...aReply('main', '5493777239922@s.whatsapp.net'), text: `re ${text}` };
-      const end = { state: 'answered' as const, reason: 'draft', isDraft: true as const, replies: [reply] };
+      const end = {
+        state: 'answered' as const,
+        reason: 'draft' as const,
+        isDraft: true as const,
+        replies: [reply],
+      };
       await inbox.finishTurn(messageId, end, { claim: worker });
       drafts.push(messageId);
     }

@@ -6,7 +6,7 @@ import { aMessage } from '../../../contracts/adapters.ts';
 import { aRoute, NO_CONDITIONS, RecordingMatcher, routesOf } from '../../../support/routes.ts';
 
 const matcher = new RecordingMatcher((pattern, text) => (text.includes(pattern) ? 'match' : 'no-match'));
-const byHand = { text: 'I answer', isFromOwner: true, ignoredReason: 'own-message' };
+const byHand = { text: 'I answer', isFromOwner: true, ignoredReason: 'own-message' as const };
 
 /** What the rule makes of a message of the owner to this person, with these routes. */
 function ruled(routes: Route[], given: Partial<InboundMessage> = byHand) {

@@ -18,7 +18,7 @@ it('evaluates policies up to the one that ends the turn, with what is stored of 
         return { kind: 'continue' };
       },
     },
-    { name: 'ends', before: async () => ({ kind: 'end', reason: 'because', step }) },
+    { name: 'ends', before: async () => ({ kind: 'end', reason: 'quota-exceeded', step }) },
     { name: 'later', before: () => Promise.reject(new Error('not reached')) },
   ];
   const lines = await explainPolicies(
@@ -39,7 +39,7 @@ it('evaluates policies up to the one that ends the turn, with what is stored of 
   );
   expect(lines).toEqual([
     { policy: 'sees', outcome: 'continues', sentence: 'It has nothing against the message.' },
-    { policy: 'ends', outcome: 'ends', reason: 'because', sentence: 'No.' },
+    { policy: 'ends', outcome: 'ends', reason: 'quota-exceeded', sentence: 'No.' },
     { policy: 'later', outcome: 'not-reached', sentence: 'Not evaluated: an earlier policy ended the turn.' },
   ]);
   expect(seen).toMatchObject([

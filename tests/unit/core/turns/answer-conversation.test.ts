@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptOptions } from '../../../../router/src/core/agent-client.ts';
-import { AgentProtocolError } from '../../../../router/src/core/errors.ts';
+import { AgentProtocolError, StorageRejectedError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
 import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
-import { answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
+import { slowAnswerPolicy } from '../../../../router/src/core/policies/slow-answer.ts';
+import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
 import type { TurnControl } from '../../../../router/src/core/turns/turn-control.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { answerDeps } from '../../../support/answering.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
+import { aRoute } from '../../../support/routes.ts';
 import { shaping } from '../../../support/shaping.ts';
 
 const ana = { phone: '5493777239922' };
@@ -24,9 +27,13 @@ function setup(
   const state = new MemoryState(() => 0);
   const inbox = new MemoryInbox(state);
   const clock = new FakeClock();
-  const deps = {
+  const said: string[] = [];
+  const deps: AnswerDeps = {
     ...answerDeps({ inbox, clock }),
     ...shaping(settings),
+    policies: [
+      slowAnswerPolicy({ clock, noticeLog: quietLog, say: async (_chat, text) => void said.push(text) }),
+    ],
     agents: {
       endpointOf: () => 'http://agent',
       clientFor: () => ({
@@ -58,7 +65,7 @@ function setup(
     if (!found) throw new Error('nobody wrote');
     return found;
   };
-  return { say, control, clock, chat };
+  return { say, control, clock, chat, deps, inbox, said };
 }
 
 const session = async ({ session: found }: IncomingMessage) => ({
@@ -180,5 +187,90 @@ describe('a notice', () => {
       ['12', 'es'],
       ['Thanks, what is the price?', 'es'],
     ]);
+  });
+});
+
+describe('a turn whose person read that the answer is on its way', () => {
+  /** An agent that takes longer than the notice of a slow answer. */
+  const slowly = (answer: () => Promise<AgentResponse>) => {
+    const all = setup(async () => {
+      await all.clock.sleep(25_000);
+      return answer();
+    });
+    const say = async (given: Parameters<typeof all.say>[0]) => {
+      const ended = all.say(given);
+      await expect.poll(() => all.clock.sleeping).toBe(2);
+      await all.clock.advanceMs(20_000);
+      await expect.poll(() => all.said.length).toBeGreaterThan(0);
+      await all.clock.advanceMs(5_000);
+      return ended;
+    };
+    return { ...all, say };
+  };
+
+  it('ends with a sentence when the agent answers with nothing', async () => {
+    const { say, said } = slowly(async () => ({ success: true }));
+    expect(await say({ text: 'ok' })).toMatchObject({
+      state: 'answered',
+      reason: 'agent-empty',
+      texts: ['No tengo respuesta a tu mensaje.'],
+    });
+    expect(said).toEqual(['Esto tarda un poco más. La respuesta está en camino.']);
+  });
+
+  it('ends with the notice of a failure, also when the chat had it minutes ago', async () => {
+    const { say } = slowly(() => Promise.reject(new AgentProtocolError('no')));
+    const texts = ['Lo siento, ahora no puedo responder. Inténtalo más tarde, por favor.'];
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts });
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts });
+  });
+});
+
+it('an agent may say nothing, when nothing was promised', async () => {
+  const { say, said } = setup(async () => ({ success: true }));
+  expect(await say({ text: 'ok' })).toMatchObject({ state: 'answered', reason: 'agent-empty', texts: [] });
+  expect(said).toEqual([]);
+});
+
+describe('a turn that a fault of wa2ai ends', () => {
+  const texts = ['Lo siento, ahora no puedo responder. Inténtalo más tarde, por favor.'];
+  const answer = async () => ({ success: true, response: 'hi' });
+
+  it('is answered with the notice of a failure', async () => {
+    const { say, deps } = setup(answer);
+    deps.formatReply = () => {
+      throw new TypeError('x is not a function');
+    };
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', reason: 'TURN_FAULT', texts });
+  });
+
+  it('stays without a word where the policies may have kept the person from an answer', async () => {
+    const { say, deps } = setup(answer);
+    deps.policies = [{ name: 'broken', before: () => Promise.reject(new TypeError('x is not a function')) }];
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', reason: 'TURN_FAULT', texts: [] });
+  });
+
+  /** Rejects that many ends of a turn. */
+  const rejecting = (count: number) => {
+    const { say, deps, inbox } = setup(answer);
+    let rejected = 0;
+    const finishTurn = inbox.finishTurn.bind(inbox);
+    inbox.finishTurn = async (...args) => {
+      if (++rejected <= count) throw new StorageRejectedError('The database rejects a value.');
+      return finishTurn(...args);
+    };
+    const route = aRoute({ accountId: 'default', channelId: '*' });
+    deps.routes = { ...deps.routes, candidates: async () => [route], get: async () => route };
+    return say;
+  };
+
+  it('is answered with the notice when the database rejects its end', async () => {
+    const say = rejecting(1);
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', reason: 'STORAGE_REJECTED', texts });
+  });
+
+  it('ends without a word when the database rejects the notice too', async () => {
+    const say = rejecting(2);
+    expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', reason: 'STORAGE_REJECTED', texts: [] });
   });
 });

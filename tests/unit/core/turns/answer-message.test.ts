@@ -320,7 +320,7 @@ describe('answerMessage', () => {
   it('ends a turn that a policy stops with its reason, and calls no agent', async () => {
     const stop = {
       kind: 'end' as const,
-      reason: 'paused',
+      reason: 'chat-paused' as const,
       step: { step: 'pause', outcome: 'stopped', sentence: 'A person answers.' },
       say: 'A person answers soon.',
     };
@@ -336,7 +336,7 @@ describe('answerMessage', () => {
       },
       claim,
     );
-    expect(ends()[0]).toEqual(['answered', 'paused']);
+    expect(ends()[0]).toEqual(['answered', 'chat-paused']);
     expect([...state.messages.values()][0]?.trace).toEqual([expect.anything(), seen.step, stop.step]);
     expect(replies()).toEqual(['A person answers soon.']);
   });

@@ -24,7 +24,7 @@ const turn: PendingTurn = {
 };
 
 const step = { step: 'access', outcome: 'stopped', sentence: '' };
-const ending = { kind: 'end' as const, reason: 'access-pending', step };
+const ending = { kind: 'end' as const, reason: 'access-pending' as const, step };
 
 /** Asks about a message, when the store says this. */
 async function ask(

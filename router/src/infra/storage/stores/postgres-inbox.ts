@@ -1,5 +1,6 @@
 import sql, { empty } from 'sql-template-tag';
 import { cleanText } from '../../../core/clean-text.ts';
+import type { ErrorCode } from '../../../core/errors.ts';
 import {
   addressColumns,
   pendingTurn,
@@ -353,7 +354,7 @@ export class PostgresInbox implements Inbox {
 
   async deadLetterUnreadable(
     { chatId, node, epoch }: ChatClaim,
-    why: { reason: string; error: string },
+    why: { reason: ErrorCode; error: string },
   ): Promise<string | undefined> {
     const [row] = await withStorage('ending a turn that cannot be read', () =>
       this.#postgres.query<{ message_id: string | null }>(sql`

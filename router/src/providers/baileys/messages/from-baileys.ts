@@ -8,25 +8,12 @@ import type {
   MentionedAddress,
   ToUs,
 } from '../../../core/messages/inbound-message.ts';
+import type { IgnoredReason } from '../../../core/messages/message-reason.ts';
 import { changeReference } from '../media/media-reference.ts';
 import { groupEventText } from './group-event.ts';
-import {
-  type ContentIgnoredReason,
-  MAX_ID_CHARS,
-  type MessageContent,
-  readContent,
-} from './message-content.ts';
+import { MAX_ID_CHARS, type MessageContent, readContent } from './message-content.ts';
 import type { PollAnswer } from './poll-vote.ts';
 import { words } from './proto-values.ts';
-
-/** Why a stored message is never answered, in order of precedence: the first that applies is stored. */
-export type IgnoredReason =
-  | 'history'
-  | 'own-message'
-  | 'status-broadcast'
-  | 'broadcast-list'
-  | 'too-old'
-  | ContentIgnoredReason;
 
 /** The context of a message; times are epoch milliseconds, numbers and LIDs bare digits. */
 export interface FromBaileysContext {

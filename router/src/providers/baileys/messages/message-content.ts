@@ -1,6 +1,7 @@
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
 import type { MessageCard } from '../../../core/messages/message-card.ts';
+import type { IgnoredReason } from '../../../core/messages/message-reason.ts';
 import type { MediaKind, MessageKind } from '../../../core/models.ts';
 import { type FileType, writeReference } from '../media/media-reference.ts';
 import { cardOf, formText } from './message-cards.ts';
@@ -30,24 +31,8 @@ export interface MessageContent {
   /** WhatsApp id of the message that this one reacts to; its text is the emoji, empty when the reaction was taken back. */
   reactsTo?: string;
   /** Set when a person did something that is stored and never answered (see `IgnoredReason`). */
-  ignoredReason?: ContentIgnoredReason;
+  ignoredReason?: IgnoredReason;
 }
-
-/** Why content is stored and never answered; `IgnoredReason` in from-baileys.ts adds the reasons of address and age. */
-export type ContentIgnoredReason =
-  | 'reaction'
-  | 'poll-vote'
-  | 'deleted'
-  | 'pin'
-  | 'call'
-  | 'album'
-  | 'status-mention'
-  | 'encrypted-edit'
-  | 'event-response'
-  | 'timer-changed'
-  | 'group-event'
-  | 'empty-text'
-  | 'undecryptable';
 
 type Key = keyof proto.IMessage;
 
@@ -152,7 +137,7 @@ const FILES: Partial<Record<Key, [MediaKind, FileType, string]>> = {
 };
 
 /** Stored and never answered: the reason, and the paths of the text if there is one. */
-const IGNORED: Array<[Key, MessageKind, ContentIgnoredReason, string[]]> = [
+const IGNORED: Array<[Key, MessageKind, IgnoredReason, string[]]> = [
   ['reactionMessage', 'reaction', 'reaction', ['text']],
   ['encReactionMessage', 'reaction', 'reaction', []],
   ['pollUpdateMessage', 'poll', 'poll-vote', []],

@@ -1,5 +1,5 @@
 import type { Part, Task } from '@a2a-js/sdk';
-import { AgentTaskError } from '../../../../core/errors.ts';
+import { AgentTaskError, type ErrorCode } from '../../../../core/errors.ts';
 import type { AgentResponse } from '../../../../core/models.ts';
 import { shortTaskId } from '../../../../core/tasks/short-task-id.ts';
 import type { OwnHeaders } from '../../card-address.ts';
@@ -23,7 +23,7 @@ export interface AnswerContext extends Pick<OwnHeaders, 'headersFor'> {
 }
 
 /** Codes of dead letters, with what the agent did. */
-const FAILURES: Partial<Record<A2aState, [code: string, did: string]>> = {
+const FAILURES: Partial<Record<A2aState, [code: ErrorCode, did: string]>> = {
   failed: ['AGENT_TASK_FAILED', 'failed'],
   rejected: ['AGENT_TASK_REJECTED', 'was rejected by the agent'],
   'auth-required': ['AGENT_AUTH_REQUIRED', 'needs a login that wa2ai cannot give'],

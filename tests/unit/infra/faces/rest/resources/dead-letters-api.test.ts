@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ErrorCode } from '../../../../../../router/src/core/errors.ts';
 import { aDeadLetter } from '../../../../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../../../../doubles/memory-inbox.ts';
 import { type HttpApi, startHttpApi } from '../../../../../support/http-api.ts';
@@ -10,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => api.close());
 
 /** Creates a dead letter of a message in a new chat; returns its id. */
-async function deadLetter(phone: string, reason = 'AGENT_TIMEOUT'): Promise<string> {
+async function deadLetter(phone: string, reason: ErrorCode = 'AGENT_TIMEOUT'): Promise<string> {
   const inbox = new MemoryInbox(api.state);
   const { messageId, worker } = await inbox.add(
     {
