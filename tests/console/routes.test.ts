@@ -13,7 +13,7 @@ import { consolesOf } from './consoles.ts';
 let bed: TestBed;
 let openAi: StandInServer;
 let ana: Person;
-const { open } = consolesOf(() => bed.service.url);
+const { open, mayComplain } = consolesOf(() => bed.service.url);
 
 beforeAll(async () => {
   bed = await TestBed.startPaired();
@@ -444,11 +444,21 @@ describe('the page Routes', () => {
     await goTo(`routes/${id}`);
     await page.getByLabel('Name', { exact: true }).fill('mine');
     await api('PATCH', `/api/routes/${id}`, { priority: 6 });
-    await page.getByText('Somebody changed this route.').waitFor();
+    await page.getByText('Somebody changed this route meanwhile.').waitFor();
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('mine');
+    mayComplain(/412 \(Precondition Failed\)/);
+    await button(page, 'Save').click();
+    await page.getByRole('alert').getByText('It was changed meanwhile').waitFor();
+    expect(await routeNamed('all')).toMatchObject({ priority: 6 });
     await button(page, 'Load again').click();
     await expect.poll(() => page.getByLabel('Priority').inputValue()).toBe('6');
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('all');
+    await page.getByLabel('Name', { exact: true }).fill('mine');
+    await api('PATCH', `/api/routes/${id}`, { priority: 7 });
+    await button(page, 'Save anyway').click();
+    await page.getByRole('heading', { level: 1, name: 'Routes' }).waitFor();
+    expect(await routeNamed('mine')).toMatchObject({ id, priority: 7 });
+    await api('PATCH', `/api/routes/${id}`, { name: 'all' });
   });
 
   it.each([

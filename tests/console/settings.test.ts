@@ -106,6 +106,30 @@ describe('the page Settings', () => {
     await expect.poll(() => seen.inputValue()).toBe('33');
   });
 
+  it('shows that somebody changed the settings meanwhile, and saves over it only on demand', async () => {
+    mayComplain(/412 \(Precondition Failed\)/);
+    const { page, goTo } = await open();
+    await goTo('settings/governor');
+    const burst = page.locator('[data-setting="messages.burst"]').getByRole('spinbutton');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    const change = (burst: number) =>
+      bed.service.api('PUT', '/api/settings/governor', { messages: { burst } });
+    await burst.fill('11');
+    await change(22);
+    await page.getByText('Somebody changed these settings meanwhile.').waitFor();
+    await save.click();
+    await page.getByRole('alert').getByText('It was changed meanwhile').waitFor();
+    expect(await stored('governor')).toEqual({ messages: { burst: 22 } });
+    await page.getByRole('button', { name: 'Load again' }).click();
+    await expect.poll(() => burst.inputValue()).toBe('22');
+    await burst.fill('33');
+    await change(44);
+    await page.getByRole('button', { name: 'Save anyway' }).click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    expect(await stored('governor')).toEqual({ messages: { burst: 33 } });
+    await bed.service.api('PUT', '/api/settings/governor', {});
+  });
+
   it('switches the NPC face on, with a name', async () => {
     const { page, goTo } = await open();
     await goTo('settings/npc');

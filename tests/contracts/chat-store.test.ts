@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { OwnerEffect } from '../../router/src/core/messages/inbound-message.ts';
 import type { TurnReason } from '../../router/src/core/messages/message-reason.ts';
+import type { ChatCheck } from '../../router/src/core/ports/chat-store.ts';
 import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import {
   aMessage,
@@ -30,6 +32,32 @@ describeStores('chats in $name', (stores) => {
     stores.inbox.add(aMessage(accountId, person, given), NODE);
   const ids = async (query: Partial<Parameters<typeof stores.chats.list>[0]> = {}) =>
     (await stores.chats.list({ accountId, limit: 100, ...query })).map(({ id }) => id);
+
+  it('makes a change only of the chat that its check has seen: of several at once, one is stored', async () => {
+    const { chatId } = await add();
+    const { chats } = stores;
+    const unseen: ChatCheck = ({ tags, notes, pause, access }) => {
+      if (tags || notes || pause || access)
+        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
+    };
+    const attempts = [
+      () => chats.label(chatId, { tags: ['vip'] }, unseen),
+      () => chats.label(chatId, { notes: 'call' }, unseen),
+      () => chats.pause(chatId, {}, unseen),
+      () => chats.decideAccess(chatId, 'approved', NODE, unseen),
+    ];
+    const made = await Promise.allSettled(attempts.map((attempt) => attempt()));
+    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const stored = await chats.get(chatId);
+    for (const attempt of [...attempts, () => chats.resume(chatId, undefined, unseen)]) {
+      await expect(attempt()).rejects.toThrow(Wa2aiError);
+    }
+    expect(await chats.get(chatId)).toEqual(stored);
+    await chats.pause(chatId, { reason: 'Maria' }, () => undefined);
+    const isPaused: ChatCheck = ({ pause }) => expect(pause?.reason).toBe('Maria');
+    expect((await chats.resume(chatId, undefined, isPaused))?.chat.pause).toBeUndefined();
+    expect(await chats.pause('999999999', {}, unseen)).toBeUndefined();
+  });
 
   it('shows a chat with its person, its last message and its unanswered messages', async () => {
     const person = aPerson();

@@ -1,6 +1,8 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
+import { Wa2aiError } from '../../router/src/core/errors.ts';
+import type { RouteAction, RouteChangeBy } from '../../router/src/core/ports/route-history.ts';
 import type { NewRoute } from '../../router/src/core/ports/route-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
@@ -105,6 +107,26 @@ const define: Parameters<typeof describeStores>[1] = (stores) => {
     expect(await stores.routes.get(created.id)).toEqual(changed);
     const config = { agent: { kind: 'adk', settings: { appName: 'b' } } };
     expect(await stores.routes.update(created.id, { config })).toMatchObject({ config, enabled: false });
+  });
+
+  it('makes a change only of the route that its check has seen: of several at once, one is stored', async () => {
+    const by = (action: RouteAction): RouteChangeBy => ({ action, caller: 'admin-key' });
+    const { id, name: seen } = await stores.routes.create(aRoute(accountId, { name: 'first' }));
+    const check = ({ name }: { name?: string }) => {
+      if (name !== seen) throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
+    };
+    const changes = ['second', 'third', 'fourth'].map((name) =>
+      stores.routes.update(id, { name }, by('change'), check),
+    );
+    const results = await Promise.allSettled(changes);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    const [stored] = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+    expect(await stores.routes.get(id)).toEqual(stored);
+    await expect(stores.routes.update(id, { name: 'fifth' }, undefined, check)).rejects.toThrow(Wa2aiError);
+    await expect(stores.routes.delete(id, by('delete'), check)).rejects.toThrow(Wa2aiError);
+    expect(await stores.routes.get(id)).toEqual(stored);
+    expect(await stores.routes.delete(id, by('delete'), () => undefined)).toBe(true);
+    expect(await stores.routes.delete(id, by('delete'), check)).toBe(false);
   });
 
   it('deletes once', async () => {

@@ -3,6 +3,7 @@ import { channelIdsOf, replyToOf } from '../../router/src/core/messages/chat-ide
 import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import {
   type AccessAsked,
+  type ChatCheck,
   type ChatPosition,
   type ChatQuery,
   type ChatRow,
@@ -114,8 +115,8 @@ export class MemoryChatStore implements ChatStore {
     return { chatId: String(chat.id), tags: chat.tags ?? [], isFirstContact: !answered.some(isEarlier) };
   }
 
-  async label(id: string, { tags, notes }: { tags?: readonly string[]; notes?: string }) {
-    const chat = this.#state.chats.get(Number(id));
+  async label(id: string, { tags, notes }: { tags?: readonly string[]; notes?: string }, check?: ChatCheck) {
+    const chat = this.#checked(id, check);
     if (chat && tags) chat.tags = [...tags].sort();
     if (chat && notes !== undefined) chat.notes = notes || undefined;
     return this.get(id);
@@ -131,16 +132,24 @@ export class MemoryChatStore implements ChatStore {
     chatOf(this.#state, accountId, chat, replyToOf({ chat })).isLocked = isLocked;
   }
 
-  async pause(id: string, { forMs, reason, mode }: { forMs?: number; reason?: string; mode?: PauseMode }) {
-    const chat = this.#state.chats.get(Number(id));
+  async pause(
+    id: string,
+    { forMs, reason, mode }: { forMs?: number; reason?: string; mode?: PauseMode },
+    check?: ChatCheck,
+  ) {
+    const chat = this.#checked(id, check);
     const now = this.#state.now();
     const untilMs = forMs === undefined ? undefined : now + forMs;
     if (chat) chat.pause = { sinceMs: now, untilMs, reason, mode };
     return this.get(id);
   }
 
-  async resume(id: string, answerMissed?: { node: string }): Promise<ResumedChat | undefined> {
-    const chat = this.#state.chats.get(Number(id));
+  async resume(
+    id: string,
+    answerMissed?: { node: string },
+    check?: ChatCheck,
+  ): Promise<ResumedChat | undefined> {
+    const chat = this.#checked(id, check);
     if (!chat) return undefined;
     if (chat.pause?.mode === 'auto-reply-loop') {
       chat.policyState = { ...chat.policyState, loopFromMs: this.#state.now() };
@@ -202,12 +211,19 @@ export class MemoryChatStore implements ChatStore {
     id: string,
     access: 'approved' | 'refused',
     node: string,
+    check?: ChatCheck,
   ): Promise<ResumedChat | undefined> {
-    const chat = this.#state.chats.get(Number(id));
+    const chat = this.#checked(id, check);
     if (!chat) return undefined;
     chat.access = { ...chat.access, state: access };
     if (access === 'approved') this.#state.requeueIgnored(chat.id, ACCESS_REASONS);
     return this.#claimed(chat, node);
+  }
+
+  #checked(id: string, check: ChatCheck | undefined): MemoryChat | undefined {
+    const chat = this.#state.chats.get(Number(id));
+    if (chat) check?.(this.#row(chat));
+    return chat;
   }
 
   #claimed(chat: MemoryChat, node: string | undefined): ResumedChat {

@@ -8,7 +8,8 @@ export class MemoryFaceSettings implements FaceSettings {
     return structuredClone(this.#settings.get(face));
   }
 
-  async put(face: string, settings: unknown): Promise<void> {
+  async put(face: string, settings: unknown, check?: (stored: unknown) => void): Promise<void> {
+    check?.(structuredClone(this.#settings.get(face)));
     this.#settings.set(face, structuredClone(settings));
   }
 

@@ -9,7 +9,12 @@ import type {
   RouteHistory,
   RouteVersion,
 } from '../../router/src/core/ports/route-history.ts';
-import type { NewRoute, RouteChanges, RouteStore } from '../../router/src/core/ports/route-store.ts';
+import type {
+  NewRoute,
+  RouteChanges,
+  RouteCheck,
+  RouteStore,
+} from '../../router/src/core/ports/route-store.ts';
 
 const MAX_VERSIONS = 1_000;
 
@@ -48,11 +53,18 @@ export class MemoryRouteStore implements RouteStore, RouteHistory {
     );
   }
 
-  async update(id: string, change: Partial<NewRoute>, by?: RouteChangeBy): Promise<Route | undefined> {
+  async update(
+    id: string,
+    change: Partial<NewRoute>,
+    by?: RouteChangeBy,
+    check?: RouteCheck,
+  ): Promise<Route | undefined> {
+    this.#check(id, check);
     return this.#versioned(by ?? { action: 'change' }, () => this.#update(id, change));
   }
 
-  async delete(id: string, by?: RouteChangeBy): Promise<boolean> {
+  async delete(id: string, by?: RouteChangeBy, check?: RouteCheck): Promise<boolean> {
+    this.#check(id, check);
     return this.#versioned(by ?? { action: 'delete' }, () => this.#routes.delete(id));
   }
 
@@ -96,6 +108,11 @@ export class MemoryRouteStore implements RouteStore, RouteHistory {
   /** Gives a version another number. */
   renumber(from: number, to: number): void {
     for (const version of this.#versions) if (version.number === from) version.number = to;
+  }
+
+  #check(id: string, check: RouteCheck | undefined): void {
+    const route = this.#routes.get(id);
+    if (route) check?.(structuredClone(route));
   }
 
   #newest(): number {

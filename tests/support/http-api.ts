@@ -388,9 +388,8 @@ export async function startHttpApi(
     routeHistory: routes,
     log,
     now: () => clock.nowMs,
-    resumeChat: (id, answerMissed) =>
-      resumeChat({ chatStore, workers: replayDeps.workers }, id, answerMissed),
-    decideAccess: (id, decision) => decideAccess({ chatStore, workers: replayDeps.workers }, id, decision),
+    resumeChat: (...change) => resumeChat({ chatStore, workers: replayDeps.workers }, ...change),
+    decideAccess: (...change) => decideAccess({ chatStore, workers: replayDeps.workers }, ...change),
     policyOfChat: (chat, text) =>
       policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: clock.nowMs }),
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
@@ -428,7 +427,12 @@ export async function startHttpApi(
     conversation: replyShaping.conversation,
     npcSettings,
     faceSettings,
-    putNpcSettings: (settings) => faceSettings.put('npc', settings),
+    putNpcSettings: (settings, check) =>
+      faceSettings.put(
+        'npc',
+        settings,
+        check && ((stored) => check((stored as NpcFaceSettings | undefined) ?? defaultNpcSettings(true))),
+      ),
     webhooks,
     webhookDeliveries: webhooks,
     sendTestEvent: async (event) => {

@@ -20,7 +20,16 @@ export interface Args<Name extends Operation = Operation> {
   yaml?: string;
   /** Likewise: a form with files. */
   form?: FormData;
+  /** The `ETag` of what the change is about, as it was shown: another person's change is not replaced. */
+  ifMatch?: string | undefined;
   signal?: AbortSignal;
+}
+
+const etags = new WeakMap<object, string>();
+
+/** The `ETag` of an answer of `call`. Undefined: it had none. */
+export function etagOf(answer: object | undefined): string | undefined {
+  return answer && etags.get(answer);
 }
 
 /** The URL of a call. */
@@ -55,13 +64,21 @@ export async function callAny(operation: string, args: Args = {}): Promise<unkno
     method: operation.slice(0, operation.indexOf(' ')),
     credentials: 'same-origin',
     // The service refuses changes with a session that do not have the header.
-    headers: { 'x-wa2ai-csrf': '1', ...(body !== undefined && !form && { 'content-type': type }) },
+    headers: {
+      'x-wa2ai-csrf': '1',
+      ...(body !== undefined && !form && { 'content-type': type }),
+      ...(args.ifMatch !== undefined && { 'if-match': args.ifMatch }),
+    },
     ...(body !== undefined && { body }),
     ...(signal && { signal }),
   });
   const text = await response.text();
   const answer = isJson(response) && text !== '' ? JSON.parse(text) : text;
-  if (response.ok) return answer;
+  if (response.ok) {
+    const etag = response.headers.get('etag');
+    if (etag !== null && typeof answer === 'object') etags.set(answer, etag);
+    return answer;
+  }
   // A wrong password is not a session that has ended.
   if (response.status === 401 && answer?.code !== 'LOGIN_FAILED') location.assign(baseUrl);
   const code = answer?.code ?? `HTTP_${response.status}`;

@@ -142,6 +142,8 @@ export const SPANISH_CODES: Readonly<Record<string, string>> = {
   STEP_FAILED: 'Un paso del escenario no se puede hacer.',
   PLAYGROUND_CHAT_EXISTS: 'El área de pruebas ya tiene un chat con este número.',
   PLAYGROUND_ID_TAKEN: 'Una cuenta de WhatsApp tiene el id `playground`, o se está eliminando.',
+  PRECONDITION_FAILED:
+    'Alguien lo cambió mientras tanto; no se guardó nada. Léalo otra vez y repita el cambio si todavía lo quiere.',
   ROUTES_CHANGED: 'La tabla de rutas cambió mientras tanto. Léala otra vez y repita el cambio.',
   ACCOUNT_EXISTS: 'Ya hay una cuenta con este id.',
   PASSKEY_ANSWER:

@@ -151,8 +151,8 @@ export async function openApi(
     chatStore,
     drafts: new PostgresDrafts(postgres),
     deliverReplies: parts.deliver,
-    resumeChat: (id, answerMissed) => resumeChat({ chatStore, workers: parts.workers }, id, answerMissed),
-    decideAccess: (id, decision) => decideAccess({ chatStore, workers: parts.workers }, id, decision),
+    resumeChat: (...change) => resumeChat({ chatStore, workers: parts.workers }, ...change),
+    decideAccess: (...change) => decideAccess({ chatStore, workers: parts.workers }, ...change),
     policyOfChat: (chat, text) =>
       policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: systemClock.now() }),
     accounts,

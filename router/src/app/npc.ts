@@ -36,7 +36,7 @@ export interface NpcParts {
   trades: NpcTrades;
   /** Those in use: without the chain on a node that has no key of the wallet. */
   npcSettings(): Promise<NpcFaceSettings>;
-  putNpcSettings(settings: NpcFaceSettings): Promise<void>;
+  putNpcSettings(settings: NpcFaceSettings, check?: (inUse: NpcFaceSettings) => void): Promise<void>;
   /** The wallet and the contracts; undefined: there are no chain settings, or no key. */
   chain(): Promise<NpcChain | undefined>;
   transactions: NpcTransactions;
@@ -63,10 +63,11 @@ export function createNpc(
   bus.on('npc-task', ({ taskId }) => feed.changed(taskId));
   const settings = new NpcSettingsStore(faceSettings, postgres.secrets);
   const key = config.npcWalletKey;
-  const npcSettings = async () => {
-    const { chain, ...others } = (await settings.get()) ?? defaultNpcSettings(isLoopbackHost(config.host));
+  const inUse = (stored: NpcFaceSettings | undefined): NpcFaceSettings => {
+    const { chain, ...others } = stored ?? defaultNpcSettings(isLoopbackHost(config.host));
     return { ...others, ...(chain && key !== undefined && { chain }) };
   };
+  const npcSettings = async () => inUse(await settings.get());
   const chain = chainAccess({ key, settings: npcSettings, transport });
   const transactions = new PostgresNpcTransactions(postgres);
   const chainEvents = new PostgresNpcChainEvents(postgres);
@@ -92,7 +93,7 @@ export function createNpc(
     memories,
     trades,
     npcSettings,
-    putNpcSettings: (changed) => settings.put(changed),
+    putNpcSettings: (changed, check) => settings.put(changed, check && ((stored) => check(inUse(stored)))),
     chain,
     transactions,
     chainEvents,

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { call, type Schemas } from '../../api/call.ts';
+import { call, etagOf, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { hrefOf, useUnsaved } from '../../app/location.ts';
@@ -46,7 +46,16 @@ export function RouteEditor({ id, onSaved }: { id?: string; onSaved: (saved: Sav
             <RouteForm known={data} onSaved={onSaved} />
           ) : (
             <Loaded query={route}>
-              {(found) => <RouteForm key={id} known={data} route={found.data} onSaved={onSaved} />}
+              {(found) => (
+                <RouteForm
+                  key={id}
+                  known={data}
+                  route={found.data}
+                  etag={etagOf(found)}
+                  onSaved={onSaved}
+                  reload={route.reload}
+                />
+              )}
             </Loaded>
           )
         }
@@ -60,11 +69,20 @@ interface KnownKinds {
   common: Record<string, unknown>;
 }
 
-function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: SavedRoute) => void }) {
+function RouteForm(props: {
+  known: KnownKinds;
+  route?: Route;
+  /** Of `route`. */
+  etag?: string | undefined;
+  onSaved: (saved: SavedRoute) => void;
+  /** Reads `route` again. */
+  reload?: () => void;
+}) {
   const { known, onSaved } = props;
   const text = useText();
   // The route when the form opened; a later change of another person does not overwrite what is written here.
   const [before, setBefore] = useState(props.route);
+  const [etag, setEtag] = useState(props.etag);
   const [draft, setDraft] = useState<RouteDraft>(() =>
     before ? draftOf(before) : newDraft(known.kinds[0]?.name ?? '', 0),
   );
@@ -77,11 +95,12 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
   // Fields remember what is written in them; another round begins with the values of the route.
   const [round, setRound] = useState(0);
   const set = (change: Partial<RouteDraft>) => setDraft((now) => ({ ...now, ...change }));
-  const save = useAction(async () => {
+  const save = useAction(async (ifMatch: string | undefined) => {
     const { data, warnings = [] } = before
       ? await call('PATCH /api/routes/{id}', {
           path: { id: before.id },
           body: patchBody(before, draft),
+          ifMatch,
         })
       : await call('POST /api/routes', { body: createBody(draft) });
     isSaved.current = true;
@@ -91,6 +110,7 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
     setRound(round + 1);
     setBroken(false);
     setBefore(props.route);
+    setEtag(props.etag);
     if (!props.route) return;
     setDraft(draftOf(props.route));
     setFirst(draftOf(props.route));
@@ -98,21 +118,27 @@ function RouteForm(props: { known: KnownKinds; route?: Route; onSaved: (saved: S
   const mistakes = useMemo(() => mistakesOf(save.problem), [save.problem]);
   const form = useRef<HTMLDivElement>(null);
   useEffect(() => {
+    if (save.problem?.status === 412) props.reload?.();
     if (save.problem) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [save.problem]);
-  const isOutdated = before !== undefined && props.route?.updatedAt !== before.updatedAt;
+  const isOutdated = before !== undefined && props.etag !== etag;
   const common = known.common as JsonSchema;
   return (
     <div class="route-form" ref={form}>
       {isOutdated && !save.isRunning && (
         <div class="notice busy" role="status">
           <p>{text.changedMeanwhile}</p>
-          <Button onClick={reload}>{text.loadAgain}</Button>
+          <div class="actions">
+            <Button onClick={reload}>{text.loadAgain}</Button>
+            <Button isDisabled={isBroken} onClick={() => void save.run(props.etag)}>
+              {text.saveAnyway}
+            </Button>
+          </div>
         </div>
       )}
       {before?.damage && <div class="notice bad">{before.damage}</div>}
       <Form
-        onSubmit={() => !isBroken && void save.run()}
+        onSubmit={() => !isBroken && void save.run(etag)}
         {...(save.problem && { problem: save.problem })}
         actions={
           <Button type="submit" kind="main" isBusy={save.isRunning} isDisabled={isBroken}>

@@ -50,8 +50,10 @@ export const useText = texts(
     rawHint: 'For settings that the form cannot show.',
     rawLabel: 'Address and config (JSON)',
     badJson: 'This is not JSON with an object "config".',
-    changedMeanwhile: 'Somebody changed this route. What you save replaces the fields that you changed.',
+    changedMeanwhile:
+      'Somebody changed this route meanwhile. Load it again to see the change; what you wrote is then lost. Or save anyway: this replaces only the fields that you changed.',
     loadAgain: 'Load again',
+    saveAnyway: 'Save anyway',
     warnings: 'Stored: {name}. These problems are likely:',
     test: 'Test the agent',
     testAgent: 'Test',
@@ -179,8 +181,10 @@ export const useText = texts(
     rawHint: 'Para los ajustes que el formulario no puede mostrar.',
     rawLabel: 'Dirección y config (JSON)',
     badJson: 'No es JSON con un objeto "config".',
-    changedMeanwhile: 'Alguien cambió esta ruta. Lo que guarde sustituye los campos que usted cambió.',
+    changedMeanwhile:
+      'Alguien cambió esta ruta mientras tanto. Cárguela de nuevo para ver el cambio; lo que usted escribió se pierde. O guarde de todos modos: solo se sustituyen los campos que usted cambió.',
     loadAgain: 'Cargar de nuevo',
+    saveAnyway: 'Guardar de todos modos',
     warnings: 'Guardada: {name}. Estos problemas son probables:',
     test: 'Probar el agente',
     testAgent: 'Probar',

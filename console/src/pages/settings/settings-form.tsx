@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { callAny } from '../../api/call.ts';
+import { callAny, etagOf } from '../../api/call.ts';
 import { onLiveEvent } from '../../api/live.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { useAction } from '../../api/use-action.ts';
@@ -23,6 +23,7 @@ interface Known {
   stored: Record<string, unknown>;
   /** What applies, with the defaults. */
   inUse: Record<string, unknown>;
+  etag: string | undefined;
 }
 
 /** Shows and changes the settings under `/api/settings/NAME` by the schema of its body. */
@@ -33,6 +34,8 @@ export function SettingsForm({ name }: { name: FormName }) {
   const [known, setKnown] = useState<Known>();
   const [problem, setProblem] = useState<Problem>();
   const [draft, setDraft] = useState<Record<string, unknown>>();
+  // Of the settings that the draft began with.
+  const [first, setFirst] = useState<string>();
   const [isAsked, setAsked] = useState(false);
   useUnsaved(() => draft !== undefined);
   const load = async () => {
@@ -41,7 +44,7 @@ export function SettingsForm({ name }: { name: FormName }) {
         schemaOf(name),
         callAny(`GET /api/settings/${name}`) as Promise<{ data: Record<string, unknown> }>,
       ]);
-      setKnown(knownOf(schema, answer.data));
+      setKnown({ ...knownOf(schema, answer.data), etag: etagOf(answer) });
       setProblem(undefined);
     } catch (error) {
       setProblem(problemOf(error));
@@ -53,18 +56,25 @@ export function SettingsForm({ name }: { name: FormName }) {
       if (type === 'setting' || type === 'reset') void load();
     });
   }, []);
-  const store = useAction(async (body: unknown) => {
-    await callAny(`PUT /api/settings/${name}`, { body: body as never });
-    await load();
+  const store = useAction(async (body: unknown, ifMatch: string | undefined) => {
+    try {
+      await callAny(`PUT /api/settings/${name}`, { body: body as never, ifMatch });
+    } finally {
+      await load();
+    }
     setDraft(undefined);
   }, text.saved);
 
   if (!known) return problem ? <ErrorState problem={problem} retry={() => void load()} /> : <Loading />;
-  const { schema, stored, inUse } = known;
+  const { schema, stored, inUse, etag } = known;
+  const isOutdated = draft !== undefined && first !== etag && !store.isRunning;
   const values = draft ?? stored;
   const required = schema.required ?? [];
-  const change = (path: readonly string[], next: unknown) =>
+  const change = (path: readonly string[], next: unknown) => {
+    if (!draft) setFirst(etag);
     setDraft(withValue(values, path, next) as Record<string, unknown>);
+  };
+  const save = (ifMatch: string | undefined) => void store.run(withoutEmpty(values) ?? {}, ifMatch);
   const details = store.problem?.details ?? [];
   return (
     <form
@@ -72,7 +82,7 @@ export function SettingsForm({ name }: { name: FormName }) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void store.run(withoutEmpty(values) ?? {});
+        save(first);
       }}
     >
       {sectionsOf(schema, text.general, titleOf).map(({ key, title, section }) => (
@@ -103,7 +113,7 @@ export function SettingsForm({ name }: { name: FormName }) {
         </Card>
       ))}
       <footer class="save-bar">
-        <p role="status">{draft ? text.changed : ''}</p>
+        <p role="status">{isOutdated ? text.changedMeanwhile : draft ? text.changed : ''}</p>
         {store.problem && (
           <p class="field-error" role="alert">
             {store.problem.message}
@@ -115,8 +125,9 @@ export function SettingsForm({ name }: { name: FormName }) {
               {text.resetAll}
             </Button>
           )}
+          {isOutdated && <Button onClick={() => save(etag)}>{text.saveAnyway}</Button>}
           <Button onClick={() => setDraft(undefined)} isDisabled={!draft}>
-            {text.undo}
+            {isOutdated ? text.loadAgain : text.undo}
           </Button>
           <Button type="submit" kind="main" isBusy={store.isRunning} isDisabled={!draft}>
             {text.save}
@@ -127,7 +138,7 @@ export function SettingsForm({ name }: { name: FormName }) {
         <ConfirmDialog
           title={text.resetAll}
           action={text.resetAll}
-          confirm={() => store.run({})}
+          confirm={() => store.run({}, etag)}
           onClose={() => setAsked(false)}
         >
           <p>{text.resetAsk}</p>
@@ -138,7 +149,7 @@ export function SettingsForm({ name }: { name: FormName }) {
 }
 
 /** Some endpoints show the stored settings beside those in use, others the settings in use only. */
-function knownOf(schema: JsonSchema, data: Record<string, unknown>): Known {
+function knownOf(schema: JsonSchema, data: Record<string, unknown>): Omit<Known, 'etag'> {
   if (isRecord(data.stored) && isRecord(data.inUse)) {
     return { schema, stored: data.stored, inUse: data.inUse };
   }

@@ -50,6 +50,10 @@ export const useText = texts(
     saved: 'Saved.',
     undo: 'Discard changes',
     changed: 'There are changes that are not saved.',
+    changedMeanwhile:
+      'Somebody changed these settings meanwhile. Load them again to see the change; what you wrote is then lost. Or save anyway: this replaces all of them.',
+    loadAgain: 'Load again',
+    saveAnyway: 'Save anyway',
     reset: 'Reset to default',
     resetAll: 'Reset all to default',
     resetAsk: 'All values of this page become the built-in ones. The present values are lost.',
@@ -118,6 +122,10 @@ export const useText = texts(
     saved: 'Guardado.',
     undo: 'Descartar los cambios',
     changed: 'Hay cambios sin guardar.',
+    changedMeanwhile:
+      'Alguien cambió estos ajustes mientras tanto. Cárguelos de nuevo para ver el cambio; lo que usted escribió se pierde. O guarde de todos modos: se sustituyen todos.',
+    loadAgain: 'Cargar de nuevo',
+    saveAnyway: 'Guardar de todos modos',
     reset: 'Restablecer',
     resetAll: 'Restablecer todo',
     resetAsk: 'Todos los valores de esta página vuelven a los predefinidos. Los valores actuales se pierden.',

@@ -63,8 +63,10 @@ export function addRoutes(parent: Command, cli: Cli): void {
     .argument('<route>', ROUTE)
     .action(async (route: string) => {
       const { id, name } = await findNamed(cli, '/api/routes', route);
+      const path = `/api/routes/${part(id)}`;
+      const { etag } = await (await cli.api()).answer('GET', path);
       await cli.confirm(`Route "${name}" (${id}) will be deleted; wa2ai routes rollback restores it.`);
-      await change(cli, 'DELETE', `/api/routes/${part(id)}`);
+      await change(cli, 'DELETE', path, undefined, etag);
     });
   routes
     .command('test')

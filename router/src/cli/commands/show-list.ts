@@ -90,14 +90,22 @@ export async function showOne(cli: Cli, path: string, query: Query = {}): Promis
   cli.show(answer, () => JSON.stringify(answer.data, null, 2));
 }
 
-/** Calls the API and prints the sentence of its answer. */
-export async function change(cli: Cli, method: string, path: string, body?: unknown): Promise<void> {
+/**
+ * Calls the API and prints the sentence of its answer.
+ * @param ifMatch `ETag` of what the person saw before this change
+ */
+export async function change(
+  cli: Cli,
+  method: string,
+  path: string,
+  body?: unknown,
+  ifMatch?: string,
+): Promise<void> {
   const api = await cli.api();
-  const answer = await api.call<{ message?: string } | undefined>(
-    method,
-    path,
-    body === undefined ? {} : { body },
-  );
+  const answer = await api.call<{ message?: string } | undefined>(method, path, {
+    ...(body !== undefined && { body }),
+    ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch } }),
+  });
   cli.show(answer ?? { success: true }, () => answer?.message ?? 'Done.');
 }
 

@@ -27,6 +27,8 @@ export interface ApiRequest {
 export interface ApiAnswer<Body> {
   status: number;
   body: Body;
+  /** Of what the call read or changed. */
+  etag?: string;
 }
 
 /** The REST API of the running service, over its socket file or its URL. */
@@ -55,7 +57,10 @@ export class Api {
     const response = await this.#send(method, path, request, ANSWER_LIMIT_MS);
     const body = jsonOf(await textOf(response, this.name));
     const status = response.statusCode ?? 0;
-    if (isGood(status) || request.accept?.includes(status)) return { status, body: body as Body };
+    if (isGood(status) || request.accept?.includes(status)) {
+      const { etag } = response.headers;
+      return { status, body: body as Body, ...(etag !== undefined && { etag }) };
+    }
     throw this.#refusal(status, body);
   }
 

@@ -134,6 +134,9 @@ export interface ResumedChat {
   isNewWorker: boolean;
 }
 
+/** Called with what calls can change of a chat, in the transaction of the change; the Wa2aiError that it throws prevents the change. */
+export type ChatCheck = (current: Pick<ChatRow, 'pause' | 'access' | 'tags' | 'notes'>) => void;
+
 /** A session of a person in all chats. Times are epoch milliseconds. */
 export interface PersonSession {
   number: number;
@@ -171,7 +174,11 @@ export interface ChatStore {
    * @param change.tags in lower case, each once
    * @returns the chat as it is then; undefined: there is none
    */
-  label(id: ChatId, change: { tags?: readonly string[]; notes?: string }): Promise<ChatRow | undefined>;
+  label(
+    id: ChatId,
+    change: { tags?: readonly string[]; notes?: string },
+    check?: ChatCheck,
+  ): Promise<ChatRow | undefined>;
   /**
    * Stores whether the owner has locked a chat on the phone. A chat that is locked before its first message is created.
    * Idempotent.
@@ -186,6 +193,7 @@ export interface ChatStore {
   pause(
     id: ChatId,
     pause: { forMs?: number; reason?: string; mode?: PauseMode },
+    check?: ChatCheck,
   ): Promise<ChatRow | undefined>;
   /**
    * Ends the pause of a chat. Turns before do not count as an auto-reply loop. Idempotent.
@@ -193,7 +201,7 @@ export interface ChatStore {
    *   and claims the chat for this node when no worker has it
    * @returns undefined: there is no such chat
    */
-  resume(id: ChatId, answerMissed?: { node: NodeId }): Promise<ResumedChat | undefined>;
+  resume(id: ChatId, answerMissed?: { node: NodeId }, check?: ChatCheck): Promise<ResumedChat | undefined>;
   /**
    * Stores that the owner is asked about the chat. Changes nothing when the owner decided before, was asked in the last
    * 7 days, or was asked about 3 other chats of the account in the last hour.
@@ -205,7 +213,12 @@ export interface ChatStore {
    * unanswered again, in their order, and the chat is claimed for `node` when no worker has it. Idempotent.
    * @returns undefined: there is no such chat
    */
-  decideAccess(id: ChatId, access: 'approved' | 'refused', node: NodeId): Promise<ResumedChat | undefined>;
+  decideAccess(
+    id: ChatId,
+    access: 'approved' | 'refused',
+    node: NodeId,
+    check?: ChatCheck,
+  ): Promise<ResumedChat | undefined>;
   /**
    * The session of a person in all chats of an account, which is used in this chat now. The first one has the number 1. Locked
    * chats have no part in it.

@@ -4,6 +4,9 @@ import type { RouteChangeBy } from './route-history.ts';
 /** A route as an admin writes it; the store adds id and times. `channelId` is canonical already. */
 export type NewRoute = Omit<Route, 'id' | 'createdAt' | 'updatedAt'>;
 
+/** Called with a route as it is, in the transaction of its change; the Wa2aiError that it throws prevents the change. */
+export type RouteCheck = (current: Route) => void;
+
 /** Changes of several routes. */
 export interface RouteChanges {
   /** In the order in which routes of equal priority are evaluated. With an id: that one, which no route has. */
@@ -24,8 +27,13 @@ export interface RouteStore {
   /** All routes, oldest first; `channelId` narrows to one canonical channel. */
   list(filter?: { channelId?: string; accountId?: string }): Promise<Route[]>;
   /** Replaces the named fields; a field that is present with `undefined` is cleared. Undefined: no such route. */
-  update(id: string, change: Partial<NewRoute>, by?: RouteChangeBy): Promise<Route | undefined>;
-  delete(id: string, by?: RouteChangeBy): Promise<boolean>;
+  update(
+    id: string,
+    change: Partial<NewRoute>,
+    by?: RouteChangeBy,
+    check?: RouteCheck,
+  ): Promise<Route | undefined>;
+  delete(id: string, by?: RouteChangeBy, check?: RouteCheck): Promise<boolean>;
   /**
    * Stores all changes in one transaction, as one version.
    * @param expected the newest version that the changes were made for

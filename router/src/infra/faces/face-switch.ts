@@ -21,6 +21,11 @@ export async function isFaceOn(
   face: SwitchedFace,
   host: string,
 ): Promise<boolean> {
-  const stored = storedSwitch.safeParse(await settings.get(face));
+  return isOnIn(await settings.get(face), host);
+}
+
+/** The same by what is stored for the face. */
+export function isOnIn(settings: unknown, host: string): boolean {
+  const stored = storedSwitch.safeParse(settings);
   return stored.success ? stored.data.enabled : isLoopbackHost(host);
 }

@@ -249,6 +249,17 @@ describe('wa2ai before it deletes something', () => {
     expect(changes()).toHaveLength(2);
   });
 
+  it('removes a route only as it was when it asked', async () => {
+    const removals: unknown[] = [];
+    const { url } = await serverOf((request, response) => {
+      if (request.method === 'DELETE') removals.push(request.headers['if-match']);
+      response.setHeader('etag', '"seen"').setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ success: true, message: 'Done.', data: [] }));
+    });
+    await runWa2ai(['routes', 'remove', 'support', '--url', url], { answer: 'y' });
+    expect(removals).toEqual(['"seen"']);
+  });
+
   it('asks before a restore replaces a database, not before a drill', async () => {
     const restore = ['restore', '/nowhere/backup', '--replace'];
     expect(await runWa2ai(restore)).toMatchObject({ code: 2, errors: expect.stringContaining('add --yes') });

@@ -6,5 +6,5 @@ it.each(RELEASED_CHATS)('starts %s', async (_, returned, found, workers) => {
   const deps = releasedChat(returned);
   expect(await decideAccess(deps, '7', 'approved')).toBe(found);
   expect(deps.served).toEqual(workers);
-  expect(deps.given).toEqual([['7', 'approved', 'n1']]);
+  expect(deps.given).toEqual([['7', 'approved', 'n1', undefined]]);
 });

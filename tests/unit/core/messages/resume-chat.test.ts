@@ -9,7 +9,7 @@ it.each(RELEASED_CHATS)('starts %s', async (_, returned, found, workers) => {
   expect(await resumeChat(deps, '7', false)).toBe(found);
   expect(deps.served).toEqual(workers);
   expect(deps.given).toEqual([
-    ['7', { node: 'n1' }],
-    ['7', undefined],
+    ['7', { node: 'n1' }, undefined],
+    ['7', undefined, undefined],
   ]);
 });

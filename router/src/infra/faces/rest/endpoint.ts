@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Admission } from '../../../core/access/admission.ts';
+import type { Tagged } from './etags.ts';
 import type { FormPart } from './form.ts';
 import type { ApiResponse, Call, RefusedCall, ResponseDoc } from './response.ts';
 
@@ -74,6 +75,11 @@ interface Operation<Body, Query> {
   query?: z.ZodType<Query>;
   /** Request headers that the handler reads, by lower-case name, with their meaning. */
   headers?: Record<string, string>;
+  /**
+   * It reads or changes one object, which `data` of its response shows. The response has its `ETag`, a read takes `If-None-Match`,
+   * and a change `If-Match`: the handler calls `ifMatch` in the transaction of the change.
+   */
+  etag?: Tagged;
   responses: Record<number, ResponseDoc>;
   handle(call: Call<Body, Query>): Promise<ApiResponse> | ApiResponse;
   /** Writes the response for a caller that is refused, in the form of a page or another protocol. Default: the problem itself. */

@@ -13,6 +13,7 @@ import type { Caller } from '../../../core/access/caller.ts';
 import { MAX_YAML_BYTES } from '../../scenarios/parse-yaml.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
+import { etagOf, type IfMatch, ifMatchOf, isKnown } from './etags.ts';
 import { isForm, readForm } from './form.ts';
 import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
@@ -139,18 +140,21 @@ function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
-    const result = await definition.handle({
+    const ifMatch = definition.etag && ifMatchOf(request.get('if-match'), definition.etag);
+    const handled = await definition.handle({
       params,
       query,
       body,
       caller,
       header: (name) => request.get(name),
+      ...(ifMatch && { ifMatch }),
       // Most handlers do not wait for anything, and a signal costs as much as all else here.
       get signal() {
         return goneSignal(response);
       },
       request,
     });
+    const result = tagged(definition, request, handled, ifMatch);
     await audit.record(request, response, {
       outcome: outcomeOf(result),
       object: result.object,
@@ -158,6 +162,24 @@ function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): Requ
     });
     write(response, result);
   };
+}
+
+/** The response with the tag of its object; without its body for a client that has it. */
+function tagged(
+  { etag: what, method }: Endpoint,
+  request: Request,
+  result: ApiResponse,
+  ifMatch: IfMatch | undefined,
+): ApiResponse {
+  const { data } = (result.json ?? {}) as { data?: unknown };
+  if (!what || data === undefined || method === 'delete') return result;
+  if (method === 'get') ifMatch?.(data);
+  const etag = etagOf(data, what);
+  const headers = { ...result.headers, etag };
+  if (method === 'get' && what === true && isKnown(request.get('if-none-match'), etag)) {
+    return { status: 304, headers, ...(result.object !== undefined && { object: result.object }) };
+  }
+  return { ...result, headers };
 }
 
 /** Aborts when the connection of the response has closed. */

@@ -68,7 +68,7 @@ export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: 
     scopes: 'public',
     responses: {
       200: { description: 'OpenAPI 3.1.', schema: z.looseObject({ openapi: z.string() }) },
-      304: { description: 'The client has it: `If-None-Match` names its `ETag`.' },
+      304: UNCHANGED,
     },
     handle: async (call) => {
       document ??= staticBody(
@@ -94,7 +94,7 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
     requestParams: {
       path: paramsOf(definition.path, definition.params),
       ...(definition.query && { query: definition.query as z.ZodObject }),
-      ...(definition.headers && { header: headersOf(definition.headers) }),
+      ...headersOf({ ...definition.headers, ...tagsOf(definition).headers }),
     },
     ...(body && {
       requestBody: {
@@ -143,6 +143,7 @@ function exampleOf(body: z.ZodType): { example?: unknown } {
 
 function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperationObject['responses'] {
   const { body, query, responses } = definition;
+  const tags = tagsOf(definition);
   const problems = {
     ...((body || query) && { 400: 'The request is invalid; `details` names the fields.' }),
     ...(needsKey && { 401: 'The key is missing, wrong, expired or revoked.' }),
@@ -157,10 +158,12 @@ function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperati
   const entries = [
     ...Object.entries(problems).map(([status, description]) => [status, problemDoc(description)] as const),
     ...(definition.scopes === 'public' ? [] : [['429', RATE_LIMITED] as const]),
-    ...Object.entries(responses),
+    ...Object.entries({ ...tags.responses, ...responses }),
     ['default', problemDoc(OTHER_PROBLEMS)] as const,
   ];
-  return Object.fromEntries(entries.map(([status, doc]) => [status, responseOf(doc)]));
+  return Object.fromEntries(
+    entries.map(([status, doc]) => [status, { ...responseOf(doc), ...(/^2/.test(status) && tags.sent) }]),
+  );
 }
 
 function problemDoc(description: string): ResponseDoc {
@@ -180,13 +183,45 @@ function paramsOf(path: string, descriptions: Record<string, string> = {}): z.Zo
   );
 }
 
-function headersOf(headers: Record<string, string>): z.ZodObject {
-  return z.object(
-    Object.fromEntries(
-      Object.entries(headers).map(([name, description]) => [
-        name,
-        z.string().optional().describe(description),
-      ]),
-    ),
+function headersOf(headers: Record<string, string>): { header?: z.ZodObject } {
+  if (Object.keys(headers).length === 0) return {};
+  const entries = Object.entries(headers).map(
+    ([name, description]) => [name, z.string().optional().describe(description)] as const,
   );
+  return { header: z.object(Object.fromEntries(entries)) };
+}
+
+const UNCHANGED: ResponseDoc = { description: 'The client has it: `If-None-Match` names its `ETag`.' };
+
+/** What requests, responses and problems have in operations with an `ETag`. */
+function tagsOf({ etag, method }: Endpoint): {
+  headers: Record<string, string>;
+  responses: Record<number, ResponseDoc>;
+  /** Of responses with the object. */
+  sent: object;
+} {
+  if (!etag) return { headers: {}, responses: {}, sent: {} };
+  const what =
+    etag === true ? 'The version of what `data` shows' : `The version of ${named(etag)} of \`data\``;
+  const sent = {
+    headers: { ETag: { description: `${what}, for \`If-Match\`.`, schema: { type: 'string' } } },
+  };
+  if (method !== 'get') {
+    const ifMatch =
+      '`ETag` of the version that the caller has seen, several of them, or `*`: if the object has another one, nothing is stored and the call ends with 412 `PRECONDITION_FAILED`.';
+    const failed = problemDoc('It was changed meanwhile: `If-Match` does not have its `ETag`.');
+    return {
+      headers: { 'If-Match': ifMatch },
+      responses: { 412: failed },
+      sent: method === 'delete' ? {} : sent,
+    };
+  }
+  if (etag !== true) return { headers: {}, responses: {}, sent };
+  const ifNoneMatch =
+    '`ETag` of the version that the caller has: if it is still the same, the response is 304.';
+  return { headers: { 'If-None-Match': ifNoneMatch }, responses: { 304: UNCHANGED }, sent };
+}
+
+function named(fields: readonly string[]): string {
+  return fields.map((each) => `\`${each}\``).join(', ');
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { z } from 'zod';
 import type { Caller } from '../../../core/access/caller.ts';
+import type { IfMatch } from './etags.ts';
 import type { HttpProblem } from './problem.ts';
 
 /** What a handler receives: the parts of the request that its endpoint declares, validated. */
@@ -11,6 +12,8 @@ export interface Call<Body, Query> {
   caller: Caller;
   /** A request header that the endpoint declares, by lower-case name. */
   header(name: string): string | undefined;
+  /** Of an endpoint with an `etag`: to be called with `data` of the object as it is. Absent: the client sent no `If-Match`. */
+  ifMatch?: IfMatch;
   /** Aborts when nobody waits for the result any more. */
   signal: AbortSignal;
   /** Absent in a call that another face of this process makes. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
+import { isKnown } from './etags.ts';
 
 /** Below this, compressing saves nothing that matters. */
 const MIN_GZIP_BYTES = 1_024;
@@ -49,7 +50,7 @@ export function sendStatic(
   // Weak: the encodings have the same content and not the same bytes (RFC 9110, 8.8.1).
   const etag = `W/${body.etag}`;
   response.set({ 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding', ETag: etag, ...headers });
-  if (knows(request, body.etag)) {
+  if (isKnown(request.get('if-none-match'), body.etag)) {
     response.status(304).end();
     return;
   }
@@ -59,9 +60,4 @@ export function sendStatic(
   response.setHeader('Content-Length', bytes.length);
   if (encoding) response.setHeader('Content-Encoding', encoding.name);
   response.status(200).end(request.method === 'HEAD' ? undefined : bytes);
-}
-
-function knows(request: Request, etag: string): boolean {
-  const given = (request.get('if-none-match') ?? '').split(',').map((each) => each.trim());
-  return given.some((each) => each === '*' || each.replace(/^W\//, '') === etag);
 }

@@ -24,8 +24,8 @@ export class CachedFaceSettings implements FaceSettings {
     return settings;
   }
 
-  put(face: string, settings: unknown): Promise<void> {
-    return this.#cache.change(() => this.#table.put(face, settings));
+  put(face: string, settings: unknown, check?: (stored: unknown) => void): Promise<void> {
+    return this.#cache.change(() => this.#table.put(face, settings, check));
   }
 
   putFirst(face: string, settings: unknown): Promise<unknown> {

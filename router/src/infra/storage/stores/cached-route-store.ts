@@ -2,7 +2,7 @@ import type { NodeBus } from '../../../core/cluster/node-bus.ts';
 import type { Environment, Route } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { RouteChangeBy } from '../../../core/ports/route-history.ts';
-import type { NewRoute, RouteChanges, RouteStore } from '../../../core/ports/route-store.ts';
+import type { NewRoute, RouteChanges, RouteCheck, RouteStore } from '../../../core/ports/route-store.ts';
 import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
 
 /** Routes of all entries. */
@@ -38,12 +38,17 @@ export class CachedRouteStore implements RouteStore {
     return this.#table.list(filter);
   }
 
-  update(id: string, change: Partial<NewRoute>, by?: RouteChangeBy): Promise<Route | undefined> {
-    return this.#cache.change(() => this.#table.update(id, change, by));
+  update(
+    id: string,
+    change: Partial<NewRoute>,
+    by?: RouteChangeBy,
+    check?: RouteCheck,
+  ): Promise<Route | undefined> {
+    return this.#cache.change(() => this.#table.update(id, change, by, check));
   }
 
-  delete(id: string, by?: RouteChangeBy): Promise<boolean> {
-    return this.#cache.change(() => this.#table.delete(id, by));
+  delete(id: string, by?: RouteChangeBy, check?: RouteCheck): Promise<boolean> {
+    return this.#cache.change(() => this.#table.delete(id, by, check));
   }
 
   write(changes: RouteChanges, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {

@@ -18,15 +18,20 @@ export class NpcSettingsStore {
 
   /** Undefined: none are stored, or not those of this version. */
   async get(): Promise<NpcFaceSettings | undefined> {
-    const { success, data } = npcFaceSettings.safeParse(await this.#settings.get('npc'));
+    return this.#opened(await this.#settings.get('npc'));
+  }
+
+  /** @param check called with what is stored, as `get` returns it; otherwise as that of FaceSettings */
+  async put(settings: NpcFaceSettings, check?: (stored: NpcFaceSettings | undefined) => void): Promise<void> {
+    const sealed = withRpcUrl(settings, (rpcUrl) => this.#secrets.sealText(rpcUrl, RPC_URL_CONTEXT));
+    await this.#settings.put('npc', sealed, check && ((stored) => check(this.#opened(stored))));
+  }
+
+  #opened(stored: unknown): NpcFaceSettings | undefined {
+    const { success, data } = npcFaceSettings.safeParse(stored);
     return success
       ? withRpcUrl(data, (rpcUrl) => this.#secrets.openText(rpcUrl, RPC_URL_CONTEXT))
       : undefined;
-  }
-
-  async put(settings: NpcFaceSettings): Promise<void> {
-    const sealed = withRpcUrl(settings, (rpcUrl) => this.#secrets.sealText(rpcUrl, RPC_URL_CONTEXT));
-    await this.#settings.put('npc', sealed);
   }
 }
 

@@ -7,6 +7,7 @@ import type { Access } from '../../../core/policies/access-fields.ts';
 import { storedState } from '../../../core/policies/chat-state.ts';
 import {
   type AccessAsked,
+  type ChatCheck,
   type ChatPosition,
   type ChatQuery,
   type ChatRow,
@@ -19,7 +20,7 @@ import {
   type RouteFacts,
   type TurnFacts,
 } from '../../../core/ports/chat-store.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Postgres, Statements } from '../postgres.ts';
 import { allOf, type Conditions, ofAccounts, ofChats, patternOf, together } from './log-conditions.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { rowId } from './storable-text.ts';
@@ -120,9 +121,9 @@ const WORDS = sql`
 
 /** Chats and their pauses in PostgreSQL. */
 export class PostgresChatStore implements ChatStore {
-  readonly #postgres: Pick<Postgres, 'query' | 'changes'>;
+  readonly #postgres: Pick<Postgres, 'query' | 'changes' | 'transaction'>;
 
-  constructor(postgres: Pick<Postgres, 'query' | 'changes'>) {
+  constructor(postgres: Pick<Postgres, 'query' | 'changes' | 'transaction'>) {
     this.#postgres = postgres;
   }
 
@@ -198,6 +199,7 @@ export class PostgresChatStore implements ChatStore {
   async label(
     id: string,
     { tags, notes }: { tags?: readonly string[]; notes?: string },
+    check?: ChatCheck,
   ): Promise<ChatRow | undefined> {
     const text = notes === undefined ? undefined : cleanText(notes) || null;
     return this.#changed(
@@ -206,6 +208,7 @@ export class PostgresChatStore implements ChatStore {
       'labelling a chat',
       sql`tags = coalesce(${tags ? [...tags].sort() : null}::text[], tags),
         notes = CASE WHEN ${text === undefined} THEN notes ELSE ${text ?? null} END`,
+      check,
     );
   }
 
@@ -224,6 +227,7 @@ export class PostgresChatStore implements ChatStore {
   pause(
     id: string,
     { forMs, reason, mode }: { forMs?: number; reason?: string; mode?: PauseMode },
+    check?: ChatCheck,
   ): Promise<ChatRow | undefined> {
     return this.#changed(
       id,
@@ -232,16 +236,18 @@ export class PostgresChatStore implements ChatStore {
       sql`paused_at = now(), paused_until = now() + ${forMs ?? null}::bigint * interval '1 millisecond',
         pause_reason = ${reason === undefined ? null : cleanText(reason)},
         pause_mode = ${mode === 'approve' ? mode : null}`,
+      check,
     );
   }
 
-  resume(id: string, answerMissed?: { node: string }): Promise<ResumedChat | undefined> {
+  resume(id: string, answerMissed?: { node: string }, check?: ChatCheck): Promise<ResumedChat | undefined> {
     const node = answerMissed?.node ?? null;
     return this.#claiming(
       id,
       'resumed',
       'resuming a chat',
       (key) => sql`chat_resume(${key}::bigint, ${node})`,
+      check,
     );
   }
 
@@ -307,9 +313,14 @@ export class PostgresChatStore implements ChatStore {
     return row && withoutNulls(row);
   }
 
-  decideAccess(id: string, access: 'approved' | 'refused', node: string): Promise<ResumedChat | undefined> {
+  decideAccess(
+    id: string,
+    access: 'approved' | 'refused',
+    node: string,
+    check?: ChatCheck,
+  ): Promise<ResumedChat | undefined> {
     const decide = (key: bigint) => sql`chat_decide_access(${key}::bigint, ${access}, ${node})`;
-    return this.#claiming(id, access, 'deciding about a chat', decide);
+    return this.#claiming(id, access, 'deciding about a chat', decide, check);
   }
 
   /** Calls a function that changes a chat and returns the claim on it. */
@@ -318,12 +329,15 @@ export class PostgresChatStore implements ChatStore {
     change: string,
     what: string,
     call: (key: bigint) => Sql,
+    check: ChatCheck | undefined,
   ): Promise<ResumedChat | undefined> {
     const key = rowId(id);
     if (key === undefined) return undefined;
     const [claim] = await withStorage(what, () =>
-      this.#postgres.query<{ worker_node: string | null; worker_epoch: number; is_new_worker: boolean }>(sql`
-        SELECT worker_node, worker_epoch, is_new_worker FROM ${call(key)}`),
+      this.#checked(key, check, (on) =>
+        on.query<{ worker_node: string | null; worker_epoch: number; is_new_worker: boolean }>(sql`
+          SELECT worker_node, worker_epoch, is_new_worker FROM ${call(key)}`),
+      ),
     );
     const chat = claim && (await this.get(id));
     if (!chat) return undefined;
@@ -333,15 +347,38 @@ export class PostgresChatStore implements ChatStore {
   }
 
   /** Changes a chat and reads it as it is then. */
-  async #changed(id: string, change: string, what: string, assignments: Sql): Promise<ChatRow | undefined> {
+  async #changed(
+    id: string,
+    change: string,
+    what: string,
+    assignments: Sql,
+    check: ChatCheck | undefined,
+  ): Promise<ChatRow | undefined> {
     const key = rowId(id);
     if (key === undefined) return undefined;
     await withStorage(what, () =>
-      this.#postgres.query(sql`UPDATE chat SET ${assignments} WHERE id = ${key}::bigint`),
+      this.#checked(key, check, (on) =>
+        on.query(sql`UPDATE chat SET ${assignments} WHERE id = ${key}::bigint`),
+      ),
     );
     const chat = await this.get(id);
     if (chat) this.#report(chat, change);
     return chat;
+  }
+
+  /** Runs a change of a chat after its check; no other change of the chat comes between them. */
+  #checked<T>(
+    key: bigint,
+    check: ChatCheck | undefined,
+    work: (on: Pick<Statements, 'query'>) => Promise<T>,
+  ): Promise<T> {
+    if (!check) return work(this.#postgres);
+    return this.#postgres.transaction(async (on) => {
+      await on.query(sql`SELECT 1 FROM chat WHERE id = ${key}::bigint FOR UPDATE`);
+      const [row] = await on.query<StoredChat>(sql`${CHATS} WHERE c.id = ${key}::bigint`);
+      if (row) check(chatRow(row));
+      return work(on);
+    });
   }
 
   #report({ id, accountId }: ChatRow, change: string): void {

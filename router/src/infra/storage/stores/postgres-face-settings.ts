@@ -20,12 +20,31 @@ export class PostgresFaceSettings implements FaceSettings {
     return row?.settings;
   }
 
-  async put(face: string, settings: unknown): Promise<void> {
+  async put(face: string, settings: unknown, check?: (stored: unknown) => void): Promise<void> {
+    while (check) {
+      const stored = await this.get(face);
+      check(stored);
+      if (await this.#replace(face, stored, settings)) return;
+    }
     await withStorage('storing the settings of a face', () =>
       this.#postgres.execute(sql`
         INSERT INTO face_setting (face, settings) VALUES (${face}, ${JSON.stringify(settings)}::jsonb)
         ON CONFLICT (face) DO UPDATE SET settings = excluded.settings, updated_at = now()`),
     );
+  }
+
+  /** Whether `stored` was what the table has: it has `settings` now. */
+  async #replace(face: string, stored: unknown, settings: unknown): Promise<boolean> {
+    const next = sql`${JSON.stringify(settings)}::jsonb`;
+    const count = await withStorage('storing the settings of a face', () =>
+      this.#postgres.execute(
+        stored === undefined
+          ? sql`INSERT INTO face_setting (face, settings) VALUES (${face}, ${next}) ON CONFLICT (face) DO NOTHING`
+          : sql`UPDATE face_setting SET settings = ${next}, updated_at = now()
+              WHERE face = ${face} AND settings = ${JSON.stringify(stored)}::jsonb`,
+      ),
+    );
+    return count > 0;
   }
 
   async putFirst(face: string, settings: unknown): Promise<unknown> {

@@ -3,7 +3,7 @@ import sql, { type Sql } from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
 import type { RouteChangeBy } from '../../../core/ports/route-history.ts';
-import type { NewRoute, RouteChanges, RouteStore } from '../../../core/ports/route-store.ts';
+import type { NewRoute, RouteChanges, RouteCheck, RouteStore } from '../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { agentKinds } from '../../agents/agent-kinds.ts';
 import { wireConfigOf } from '../../agents/route-config.ts';
@@ -14,6 +14,9 @@ import { StorageDamagedError, withStorage } from './storage-errors.ts';
 import { ROUTE_COLUMNS, type RouteRow, routeReader, unreadableRoute } from './stored-route.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** As the trigger of each change takes it (prisma/functions/routes.sql), before any row is locked. */
+const LOCK_VERSIONS = sql`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai route versions', 0))`;
 
 /** Routes in PostgreSQL. Every call reads the table. */
 export class PostgresRouteStore implements RouteStore {
@@ -45,18 +48,23 @@ export class PostgresRouteStore implements RouteStore {
     );
   }
 
-  async update(id: string, change: Partial<NewRoute>, by?: RouteChangeBy): Promise<Route | undefined> {
+  async update(
+    id: string,
+    change: Partial<NewRoute>,
+    by?: RouteChangeBy,
+    check?: RouteCheck,
+  ): Promise<Route | undefined> {
     if (!UUID.test(id)) return undefined;
     const row = await withStorage('changing a route', () =>
-      this.#change(by, (on) => this.#updateRow(on, id, change)),
+      this.#checked(id, by, check, (on) => this.#updateRow(on, id, change)),
     );
     return row && this.#read(row);
   }
 
-  async delete(id: string, by?: RouteChangeBy): Promise<boolean> {
+  async delete(id: string, by?: RouteChangeBy, check?: RouteCheck): Promise<boolean> {
     if (!UUID.test(id)) return false;
     const count = await withStorage('deleting a route', () =>
-      this.#change(by, (on) => on.execute(sql`DELETE FROM route WHERE id = ${id}::uuid`)),
+      this.#checked(id, by, check, (on) => on.execute(sql`DELETE FROM route WHERE id = ${id}::uuid`)),
     );
     return count > 0;
   }
@@ -114,12 +122,10 @@ export class PostgresRouteStore implements RouteStore {
    * Routes, oldest first. One whose config the database cannot read must not hide the others: they are then read one by
    * one, and that one is returned as damaged.
    */
-  async #routes(condition: Sql): Promise<Route[]> {
+  async #routes(condition: Sql, on: Statements = this.#postgres): Promise<Route[]> {
     const read = <Row>(columns: Sql) =>
       withStorage('reading routes', () =>
-        this.#postgres.query<Row>(
-          sql`SELECT ${columns} FROM route WHERE ${condition} ORDER BY created_at, id`,
-        ),
+        on.query<Row>(sql`SELECT ${columns} FROM route WHERE ${condition} ORDER BY created_at, id`),
       );
     try {
       return (await read<RouteRow>(sql`${ROUTE_COLUMNS}, config`)).map((row) => this.#read(row));
@@ -173,11 +179,32 @@ export class PostgresRouteStore implements RouteStore {
   }
 
   /** Runs a change; its version is that of `by`. */
-  #change<T>(by: RouteChangeBy | undefined, work: (on: Statements) => Promise<T>): Promise<T> {
-    if (!by) return work(this.#postgres);
-    return this.#postgres.transaction(async (on) => {
+  #change<T>(
+    by: RouteChangeBy | undefined,
+    work: (on: Statements) => Promise<T>,
+    transaction?: Statements,
+  ): Promise<T> {
+    if (!by) return work(transaction ?? this.#postgres);
+    const named = async (on: Statements) => {
       await on.execute(sql`SELECT set_config('wa2ai.route_change', ${JSON.stringify(by)}, true)`);
       return work(on);
+    };
+    return transaction ? named(transaction) : this.#postgres.transaction(named);
+  }
+
+  /** Runs a change of one route after its check; no other change of routes comes between them. */
+  #checked<T>(
+    id: string,
+    by: RouteChangeBy | undefined,
+    check: RouteCheck | undefined,
+    work: (on: Statements) => Promise<T>,
+  ): Promise<T> {
+    if (!check) return this.#change(by, work);
+    return this.#postgres.transaction(async (on) => {
+      await on.execute(LOCK_VERSIONS);
+      const [route] = await this.#routes(sql`id = ${id}::uuid`, on);
+      if (route) check(route);
+      return this.#change(by, work, on);
     });
   }
 
@@ -188,7 +215,7 @@ export class PostgresRouteStore implements RouteStore {
     work: (on: Statements) => Promise<void>,
   ): Promise<number | 'outdated'> {
     return this.#change(by, async (on) => {
-      await on.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai route versions', 0))`);
+      await on.execute(LOCK_VERSIONS);
       if ((await newestVersion(on)) !== expected) return 'outdated';
       await work(on);
       return newestVersion(on);

@@ -7,7 +7,7 @@ import type { AliasesOf, Caller } from '../../../../core/access/caller.ts';
 import { chatHash } from '../../../../core/chat-hash.ts';
 import { ANY_CHANNEL, canonicalRouteChannelId } from '../../../../core/chat-id.ts';
 import type { ChatId } from '../../../../core/ids.ts';
-import type { ChatPosition, ChatRow, ChatStore } from '../../../../core/ports/chat-store.ts';
+import type { ChatCheck, ChatPosition, ChatRow, ChatStore } from '../../../../core/ports/chat-store.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { MessageLog } from '../../../../core/ports/message-log.ts';
 import type { PolicyOfChat } from '../../../../core/routing/policy-of-chat.ts';
@@ -36,9 +36,9 @@ export interface ChatsApiDeps {
   chatStore: ChatStore;
   messageLog: MessageLog;
   /** Ends the pause of a chat; `answerMissed`: messages without an answer because of it are answered. */
-  resumeChat(id: ChatId, answerMissed: boolean): Promise<ChatRow | undefined>;
+  resumeChat(id: ChatId, answerMissed: boolean, check?: ChatCheck): Promise<ChatRow | undefined>;
   /** Stores the owner's decision about a chat, and answers what waited for it; undefined: there is no such chat. */
-  decideAccess(id: ChatId, access: 'approved' | 'refused'): Promise<ChatRow | undefined>;
+  decideAccess(id: ChatId, access: 'approved' | 'refused', check?: ChatCheck): Promise<ChatRow | undefined>;
   /** The settings that apply to a message with this text in a chat. */
   policyOfChat(chat: { accountId: string; channelIds: string[] }, text: string): Promise<PolicyOfChat>;
   aliasesOf: AliasesOf;
@@ -278,6 +278,8 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
     id: 'Id of the chat, or its address: a JID, or a phone number with its country code and a leading `+` (of the account WA2AI_ACCOUNT_ID).',
   };
   const notFound = { description: 'No such chat.', schema: problemSchema };
+  // The rest changes with each message.
+  const etag = ['pause', 'access', 'tags', 'notes'] as const;
 
   return [
     endpoint({
@@ -314,6 +316,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       method: 'get',
       path: '/api/chats/{id}',
       operationId: 'getChat',
+      etag,
       scopes: ['messages:read'],
       honours: RESTRICTIONS,
       summary: 'Show a chat',
@@ -404,6 +407,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/chats/{id}/pause',
       operationId: 'pauseChat',
+      etag,
       scopes: ['messages:send'],
       honours: RESTRICTIONS,
       summary: 'Pause a chat, so that a person can answer',
@@ -416,10 +420,11 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
         200: { description: 'The paused chat.', schema: changedResponse(chatView) },
         404: notFound,
       },
-      handle: async ({ params, body: { minutes, reason, mode }, caller }) => {
+      handle: async ({ params, body: { minutes, reason, mode }, caller, ifMatch }) => {
         const { id } = await findChat(caller, params.id);
         const forMs = minutes === undefined ? undefined : minutes * 60_000;
-        return changed('Chat paused.', 'chat paused', await chatStore.pause(id, { forMs, reason, mode }));
+        const paused = await chatStore.pause(id, { forMs, reason, mode }, ifMatch);
+        return changed('Chat paused.', 'chat paused', paused);
       },
     }),
     endpoint({
@@ -427,6 +432,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       method: 'post',
       path: '/api/chats/{id}/resume',
       operationId: 'resumeChat',
+      etag,
       scopes: ['messages:send'],
       honours: RESTRICTIONS,
       summary: 'Resume a paused chat',
@@ -436,9 +442,9 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       body: resumeBody,
       isBodyOptional: true,
       responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
-      handle: async ({ params, body: { answerMissed = false }, caller }) => {
+      handle: async ({ params, body: { answerMissed = false }, caller, ifMatch }) => {
         const { id } = await findChat(caller, params.id);
-        return changed('Chat resumed.', 'chat resumed', await resumeChat(id, answerMissed));
+        return changed('Chat resumed.', 'chat resumed', await resumeChat(id, answerMissed, ifMatch));
       },
     }),
     endpoint({
@@ -446,6 +452,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       method: 'put',
       path: '/api/chats/{id}/tags',
       operationId: 'setChatTags',
+      etag,
       scopes: ['messages:send'],
       honours: RESTRICTIONS,
       summary: 'Replace the tags of a chat',
@@ -454,12 +461,12 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       params,
       body: tagsBody,
       responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
-      handle: async ({ params, body: { tags }, caller }) => {
+      handle: async ({ params, body: { tags }, caller, ifMatch }) => {
         const { id } = await findChat(caller, params.id);
         return changed(
           'Tags of the chat stored.',
           'tags of chat changed',
-          await chatStore.label(id, { tags }),
+          await chatStore.label(id, { tags }, ifMatch),
         );
       },
     }),
@@ -468,6 +475,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       method: 'put',
       path: '/api/chats/{id}/notes',
       operationId: 'setChatNotes',
+      etag,
       scopes: ['messages:send'],
       honours: RESTRICTIONS,
       summary: 'Replace the notes about a chat',
@@ -475,12 +483,12 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       params,
       body: notesBody,
       responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
-      handle: async ({ params, body: { notes }, caller }) => {
+      handle: async ({ params, body: { notes }, caller, ifMatch }) => {
         const { id } = await findChat(caller, params.id);
         return changed(
           'Notes about the chat stored.',
           'notes about chat changed',
-          await chatStore.label(id, { notes }),
+          await chatStore.label(id, { notes }, ifMatch),
         );
       },
     }),
@@ -511,13 +519,14 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
         method: 'post',
         path: `/api/chats/{id}/${verb}`,
         operationId: `${verb}Chat`,
+        etag,
         scopes: ['messages:send'],
         honours: RESTRICTIONS,
         params,
         responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
-        handle: async ({ params, caller }) => {
+        handle: async ({ params, caller, ifMatch }) => {
           const { id } = await findChat(caller, params.id);
-          return changed(`Chat ${access}.`, `chat ${access}`, await decideAccess(id, access));
+          return changed(`Chat ${access}.`, `chat ${access}`, await decideAccess(id, access, ifMatch));
         },
       }),
     );

@@ -3,7 +3,7 @@ import {
   type ConversationSettings,
   conversationDefaultFields,
 } from '../../../../core/policies/conversation-fields.ts';
-import { conversationOf, originsOf } from '../../../../core/policies/settings.ts';
+import { conversationOf, originsOf, storedConversation } from '../../../../core/policies/settings.ts';
 import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
@@ -49,6 +49,7 @@ export function conversationSettingsApi(deps: ConversationSettingsApiDeps): Endp
     path: '/api/settings/conversation',
     scopes: ['agents:manage'] as const,
     honours: [] as const,
+    etag: true as const,
   };
   return [
     endpoint({
@@ -67,8 +68,12 @@ export function conversationSettingsApi(deps: ConversationSettingsApiDeps): Endp
       description: "The same fields in a route's `config` take precedence over these.",
       body: settingsBody,
       responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body }) => {
-        await faceSettings.put('conversation', body);
+      handle: async ({ body, ifMatch }) => {
+        await faceSettings.put(
+          'conversation',
+          body,
+          ifMatch && ((stored) => ifMatch(viewOf(storedConversation(stored)))),
+        );
         log.info({ fields: Object.keys(body) }, 'conversation settings changed');
         return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(body) } };
       },

@@ -36,6 +36,7 @@ export function governorSettingsApi({ faceSettings, log }: GovernorSettingsApiDe
     path: '/api/settings/governor',
     scopes: ['agents:manage'] as const,
     honours: [] as const,
+    etag: true as const,
   };
   return [
     endpoint({
@@ -56,8 +57,8 @@ export function governorSettingsApi({ faceSettings, log }: GovernorSettingsApiDe
       summary: 'Replace how many messages accounts send, and when they write first',
       body: settingsBody,
       responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body }) => {
-        await faceSettings.put('governor', body);
+      handle: async ({ body, ifMatch }) => {
+        await faceSettings.put('governor', body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
         log.info({ fields: Object.keys(body) }, 'governor settings changed');
         return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(body) } };
       },

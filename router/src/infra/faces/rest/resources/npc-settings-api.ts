@@ -17,7 +17,8 @@ import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-
 export interface NpcSettingsApiDeps {
   /** The settings in use: the stored ones, else the default. */
   npcSettings(): Promise<NpcFaceSettings>;
-  putNpcSettings(settings: NpcFaceSettings): Promise<void>;
+  /** @param check called with the settings in use, in the transaction of the change; what it throws prevents the change */
+  putNpcSettings(settings: NpcFaceSettings, check?: (inUse: NpcFaceSettings) => void): Promise<void>;
   /** Whether this node has the key of the wallet. */
   hasWalletKey: boolean;
   /** Why the egress policy refuses a URL. */
@@ -95,6 +96,7 @@ export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
     path: '/api/settings/npc',
     scopes: ['admin'] as const,
     honours: [] as const,
+    etag: true as const,
   };
   return [
     endpoint({
@@ -112,7 +114,7 @@ export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
       summary: 'Replace the settings of the NPC face on all nodes',
       body: settingsBody,
       responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body }) => {
+      handle: async ({ body, ifMatch }) => {
         const { routeId } = body;
         if (routeId !== undefined && !(await routes.get(routeId))) {
           throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
@@ -120,7 +122,7 @@ export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
         const { chain: given, ...others } = body;
         const chain = given && (await checkedChain(deps, given));
         const changed = { ...others, ...(chain && { chain }) };
-        await putNpcSettings(changed);
+        await putNpcSettings(changed, ifMatch && ((inUse) => ifMatch(viewOf(inUse))));
         log.info(
           { face: 'npc', enabled: body.enabled, hasChain: chain !== undefined },
           'settings of a face changed',

@@ -7,9 +7,10 @@ import type { Route } from '../../../../core/models.ts';
 import { PLAYGROUND } from '../../../../core/playground/playground-account.ts';
 import type { AccountControl } from '../../../../core/ports/account-control.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
-import type { NewRoute } from '../../../../core/ports/route-store.ts';
+import type { NewRoute, RouteCheck } from '../../../../core/ports/route-store.ts';
 import type { AgentOfRoute } from '../../../agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
+import type { IfMatch } from '../etags.ts';
 import { accountIdField, changedResponse, channelIdField, dataResponse } from '../fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../paging.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
@@ -215,6 +216,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       operationId: 'getRoute',
       scopes: ['routes:read'],
       honours: RESTRICTIONS,
+      etag: true,
       summary: 'Show a route',
       responses: {
         200: { description: 'The route.', schema: dataResponse(routeView) },
@@ -233,13 +235,14 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       operationId: 'replaceRoute',
       scopes: ['routes:write'],
       honours: RESTRICTIONS,
+      etag: true,
       summary: 'Replace a route',
       body: schemas.replacement,
       responses: changed,
-      handle: async ({ params, body, caller }) => {
+      handle: async ({ params, body, caller, ifMatch }) => {
         const before = await findRoute(caller, params.id);
         const whole = { ...body, channelId: body.channelId ?? before.channelId };
-        return change(caller, before, newRouteOf(agentKinds, whole, before));
+        return change(caller, before, newRouteOf(agentKinds, whole, before), ifMatch);
       },
     }),
     endpoint({
@@ -249,12 +252,13 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       operationId: 'updateRoute',
       scopes: ['routes:write'],
       honours: RESTRICTIONS,
+      etag: true,
       summary: 'Change fields of a route',
       body: schemas.patch,
       responses: changed,
-      handle: async ({ params, body, caller }) => {
+      handle: async ({ params, body, caller, ifMatch }) => {
         const before = await findRoute(caller, params.id);
-        return change(caller, before, changesOf(agentKinds, before, body));
+        return change(caller, before, changesOf(agentKinds, before, body), ifMatch);
       },
     }),
     endpoint({
@@ -264,6 +268,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       operationId: 'deleteRoute',
       scopes: ['routes:write'],
       honours: RESTRICTIONS,
+      etag: true,
       summary: 'Delete a route',
       responses: {
         200: {
@@ -273,9 +278,10 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
         404: notFound,
         409: ambiguous,
       },
-      handle: async ({ params, caller }) => {
+      handle: async ({ params, caller, ifMatch }) => {
         const route = await findRoute(caller, params.id);
-        if (!(await routes.delete(route.id, changeBy(caller, 'delete')))) throw noSuchRoute();
+        const isDeleted = await routes.delete(route.id, changeBy(caller, 'delete'), seenBy(ifMatch));
+        if (!isDeleted) throw noSuchRoute();
         log.info(fieldsOf(route), 'route deleted');
         return {
           status: 200,
@@ -302,7 +308,19 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
     return (await checks.usableConfig({ agentEndpoint, config }, before)).stored;
   }
 
-  async function change(caller: Caller, before: Route, changes: Partial<NewRoute>) {
+  /** The check of a change: the caller has seen the route as it is. */
+  function seenBy(ifMatch: IfMatch | undefined): RouteCheck | undefined {
+    return ifMatch && ((route) => ifMatch(viewOf(agentKinds, route)));
+  }
+
+  async function change(
+    caller: Caller,
+    before: Route,
+    changes: Partial<NewRoute>,
+    ifMatch: IfMatch | undefined,
+  ) {
+    // Before the checks below, which may refuse the change for what somebody else changed.
+    seenBy(ifMatch)?.(before);
     const { channelId = before.channelId, accountId = before.accountId } = changes;
     if (channelId !== before.channelId || accountId !== before.accountId) {
       // A key for this route must not take messages of other chats with it.
@@ -322,6 +340,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
       before.id,
       { ...changes, ...usable?.stored },
       changeBy(caller, 'change'),
+      seenBy(ifMatch),
     );
     if (!updated) throw noSuchRoute();
     log.info({ ...fieldsOf(updated), fields: Object.keys(changes) }, 'route changed');

@@ -3,7 +3,7 @@ import type { Config } from '../../../../config/config.ts';
 import type { FaceSettings } from '../../../../core/ports/face-settings.ts';
 import type { Logger } from '../../../../core/ports/logger.ts';
 import type { RouteStore } from '../../../../core/ports/route-store.ts';
-import { faceSwitch, isFaceOn, type SwitchedFace } from '../../face-switch.ts';
+import { faceSwitch, isOnIn, type SwitchedFace } from '../../face-switch.ts';
 import { mcpSettings } from '../../mcp/mcp-settings.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { changedResponse, dataResponse, listResponse } from '../fields.ts';
@@ -97,7 +97,12 @@ function faceSettingsApi<Settings extends { enabled: boolean }>(
     path: `/api/settings/${face}`,
     scopes: ['admin'] as const,
     honours: [] as const,
+    etag: true as const,
   };
+  const viewOf = (stored: unknown) => ({
+    ...settings.safeParse(stored).data,
+    enabled: isOnIn(stored, config.host),
+  });
   return [
     endpoint({
       ...common,
@@ -105,11 +110,10 @@ function faceSettingsApi<Settings extends { enabled: boolean }>(
       operationId: `get${id}Settings`,
       summary: `Show whether ${what} is on`,
       responses: { 200: { description: 'The settings.', schema: dataResponse(settings) } },
-      handle: async () => {
-        const stored = settings.safeParse(await faceSettings.get(face)).data;
-        const data = { ...stored, enabled: await isFaceOn(faceSettings, face, config.host) };
-        return { status: 200, json: { success: true, data } };
-      },
+      handle: async () => ({
+        status: 200,
+        json: { success: true, data: viewOf(await faceSettings.get(face)) },
+      }),
     }),
     endpoint({
       ...common,
@@ -119,9 +123,9 @@ function faceSettingsApi<Settings extends { enabled: boolean }>(
       description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
       body: settings,
       responses: { 200: { description: 'The stored settings.', schema: changedResponse(settings) } },
-      handle: async ({ body }) => {
+      handle: async ({ body, ifMatch }) => {
         await check?.(body);
-        await faceSettings.put(face, body);
+        await faceSettings.put(face, body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
         log.info({ face, enabled: body.enabled }, 'settings of a face changed');
         const message = `${what} is ${body.enabled ? 'on' : 'off'}`;
         return { status: 200, object: face, json: { success: true, message, data: body } };
