@@ -33,6 +33,22 @@ describeStores('chats in $name', (stores) => {
   const ids = async (query: Partial<Parameters<typeof stores.chats.list>[0]> = {}) =>
     (await stores.chats.list({ accountId, limit: 100, ...query })).map(({ id }) => id);
 
+  it('shows and finds a group by the name that WhatsApp said last, also one whose messages have none', async () => {
+    const groupId = `12036301${Date.now()}`;
+    const chat = { kind: 'group' as const, groupId };
+    await stores.chats.nameGroup(accountId, groupId, 'not stored yet');
+    const { chatId } = await add(aPerson(), { chat });
+    const nameOf = async () => (await stores.chats.get(chatId))?.name;
+    expect(await nameOf()).toBeUndefined();
+    await stores.chats.nameGroup(accountId, groupId, 'Tennis');
+    await stores.chats.nameGroup(anAccount(), groupId, 'of another account');
+    expect(await nameOf()).toBe('Tennis');
+    await add(aPerson(), { chat, details: { subject: 'earlier' } });
+    await stores.chats.nameGroup(accountId, groupId, 'Tennis on Sunday');
+    expect(await nameOf()).toBe('Tennis on Sunday');
+    expect(await ids({ text: 'sunday' })).toEqual([chatId]);
+  });
+
   it('makes a change only of the chat that its check has seen: of several at once, one is stored', async () => {
     const { chatId } = await add();
     const { chats } = stores;

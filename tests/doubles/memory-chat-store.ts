@@ -159,6 +159,12 @@ export class MemoryChatStore implements ChatStore {
     return this.#claimed(chat, answerMissed?.node);
   }
 
+  async nameGroup(accountId: string, groupId: string, name: string): Promise<void> {
+    for (const chat of this.#state.chats.values()) {
+      if (chat.accountId === accountId && chat.groupId === groupId) chat.groupName = name;
+    }
+  }
+
   async usePersonSession(
     accountId: string,
     person: string,
@@ -285,7 +291,7 @@ export class MemoryChatStore implements ChatStore {
   }
 
   #nameOf(chat: MemoryChat): string | undefined {
-    return this.#state
+    const named = this.#state
       .messagesOf(chat.id)
       .toSorted((a, b) => Number(b.stanzaOrder - a.stanzaOrder) || b.id - a.id)
       .map(({ details, pushName, senderPhone, senderLid }) => {
@@ -293,6 +299,7 @@ export class MemoryChatStore implements ChatStore {
         return senderPhone === chat.phone || senderLid === chat.lid ? pushName : undefined;
       })
       .find((name) => name !== undefined);
+    return chat.groupName ?? named;
   }
 
   #lastMessage(chat: MemoryChat): LastMessage | undefined {

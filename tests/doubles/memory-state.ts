@@ -14,6 +14,7 @@ export interface MemoryChat {
   phone?: string;
   lid?: string;
   groupId?: string;
+  groupName?: string;
   username?: string;
   replyTo: string;
   workerNode?: string;

@@ -29,6 +29,20 @@ function groupOfTen(addressing: 'lid' | 'pn'): { group: GroupInfo; people: Perso
 
 const mention = (text: string, jid: string) => mentioningText(`@${jid.split('@')[0]} ${text}`, [jid]);
 
+describe('a group of which wa2ai has heard nothing', () => {
+  it('is shown by its name after its first message, also when nobody answers it', async () => {
+    const ana = bed.person();
+    const group = createGroup(bed.emulator, { subject: 'Tennis on Sunday', members: [ana, bed.phone] });
+    const id = await ana.say('who plays?', { to: group });
+    expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'ignored', reason: 'group-not-addressed' });
+    const shown = async () =>
+      (await bed.service.api('GET', `/api/chats?channelId=${group.jid}`)).body.data as Array<{
+        name?: string;
+      }>;
+    await expect.poll(shown).toMatchObject([{ name: 'Tennis on Sunday' }]);
+  });
+});
+
 describe('a group of ten without a route for the group', () => {
   it.each(['lid', 'pn'] as const)(
     'is answered only when the account is mentioned (%s addressing)',

@@ -271,6 +271,7 @@ export class SimNode {
         decideAccess: async () => undefined,
         routeFacts: async () => undefined,
         lock: async () => undefined,
+        nameGroup: async () => undefined,
       },
       languages: { languageOf: async () => undefined },
       sendNotice: async () => undefined,

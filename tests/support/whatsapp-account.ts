@@ -73,6 +73,8 @@ export class WhatsAppAccount {
   readonly states: string[] = [];
   /** By number, LID or group id of the chat: whether the owner has locked it. */
   readonly locks = new Map<string, boolean>();
+  /** Names of groups, by id. */
+  readonly groupNames = new Map<string, string>();
   /** Replaces core's way of storing the lock of a chat; throw to refuse it. */
   onLock: () => Promise<void> = async () => undefined;
   readonly log: LoggedLine[] = [];
@@ -103,6 +105,10 @@ export class WhatsAppAccount {
         refused: async (waMessageId, code, limitLeftMs) => {
           this.refused.push({ waMessageId, code, limitLeftMs });
           this.#events.emit('refused');
+        },
+        groupNamed: async (groupId, name) => {
+          this.groupNames.set(groupId, name);
+          this.#events.emit('groupNames');
         },
         chatLocked: async (chat, isLocked) => {
           await this.onLock();

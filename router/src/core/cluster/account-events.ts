@@ -20,7 +20,7 @@ export interface AccountEventsDeps
     SelfChatDeps,
     Omit<RouteDeps, 'chatStore' | 'routes'>,
     Omit<OwnerCommandDeps, 'chatStore' | 'outbox' | 'workers'> {
-  chatStore: OwnerCommandDeps['chatStore'] & RouteDeps['chatStore'] & Pick<ChatStore, 'lock'>;
+  chatStore: OwnerCommandDeps['chatStore'] & RouteDeps['chatStore'] & Pick<ChatStore, 'lock' | 'nameGroup'>;
   workers: ReceiveDeps['workers'];
   fence: Fence;
   outbox: Pick<Outbox, 'recordReceipts' | 'markRefused' | 'refusedRow' | 'findByWaId'>;
@@ -72,6 +72,13 @@ export class AccountEvents implements ProviderEvents {
     const { fence, chatStore } = this.#deps;
     if (!fence.isHeld()) throw new LeaseLostError(fence.accountId);
     await chatStore.lock(fence.accountId, chat, isLocked);
+  }
+
+  /** @throws {LeaseLostError} {StorageUnavailableError} nothing was stored */
+  async groupNamed(groupId: string, name: string): Promise<void> {
+    const { fence, chatStore } = this.#deps;
+    if (!fence.isHeld()) throw new LeaseLostError(fence.accountId);
+    await chatStore.nameGroup(fence.accountId, groupId, name);
   }
 
   status(status: AccountStatus): void {

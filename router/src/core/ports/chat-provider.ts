@@ -91,6 +91,8 @@ export interface ProviderEvents {
    * StorageUnavailableError: the provider reports it again.
    */
   chatLocked(chat: ChatAddress, isLocked: boolean): Promise<void>;
+  /** The name of a group, when the provider hears it. Without effect while nothing is stored about the group. */
+  groupNamed(groupId: string, name: string): Promise<void>;
   /** Every change of the named state, also the first. In `open` queued replies are sent. */
   status(status: AccountStatus): void;
 }

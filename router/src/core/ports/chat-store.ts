@@ -184,6 +184,8 @@ export interface ChatStore {
    * Idempotent.
    */
   lock(accountId: string, chat: ChatAddress, isLocked: boolean): Promise<void>;
+  /** Stores the name of a group whose chat there is. Idempotent. */
+  nameGroup(accountId: string, groupId: string, name: string): Promise<void>;
   /**
    * Pauses a chat from now on; a pause before it is replaced. A turn that runs is not stopped.
    * @param pause.forMs absent: until it is resumed

@@ -85,7 +85,8 @@ class BaileysProvider implements ChatProvider {
       onOverflow: () => this.#connection.breakOff('More messages arrived than fit into the memory limit'),
       onReceiptSent: () => options.onReceiptSent?.(),
       phoneOfLid: (lid) => this.#account.phoneOfLid(lid),
-      subjectOf: (group) => this.#connection.subjectOf(group),
+      subjectOf: (group) => this.#connection.groupNames.get(group),
+      groupStored: (group) => this.#connection.groupNames.want(group),
       own: () => this.#account.jids(),
       whatsAppNow: () => whatsAppTime.now(),
     });

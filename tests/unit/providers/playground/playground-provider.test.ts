@@ -35,6 +35,7 @@ async function setup(options: { failures?: unknown[] } = {}) {
       receipts: async (given) => void receipts.push(...given),
       refused: async () => undefined,
       chatLocked: async () => undefined,
+      groupNamed: async () => undefined,
       status: ({ state }) => states.push(state),
     },
     bus: { broadcast: () => onChange() },

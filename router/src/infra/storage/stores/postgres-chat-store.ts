@@ -99,7 +99,7 @@ function shownText(column: Sql): Sql {
  * outgoing.
  */
 const WORDS = sql`
-  SELECT c.id::text, named.name, last.*
+  SELECT c.id::text, coalesce(c.group_name, named.name) AS name, last.*
   FROM chat c
   LEFT JOIN LATERAL (
     SELECT ${NAME} AS name FROM ${lastOfEachState(NAMING)}
@@ -222,6 +222,17 @@ export class PostgresChatStore implements ChatStore {
     if (!id) return;
     const change = isLocked ? 'locked' : 'unlocked';
     this.#postgres.changes.report({ type: 'chat', accountId, chatId: id, id, change });
+  }
+
+  async nameGroup(accountId: string, groupId: string, name: string): Promise<void> {
+    const rows = await withStorage('naming a group', () =>
+      this.#postgres.query<{ id: string }>(sql`
+        UPDATE chat SET group_name = ${name} WHERE account_id = ${accountId} AND group_id = ${groupId}
+          AND group_name IS DISTINCT FROM ${name} RETURNING id::text`),
+    );
+    for (const { id } of rows) {
+      this.#postgres.changes.report({ type: 'chat', accountId, chatId: id, id, change: 'named' });
+    }
   }
 
   pause(
@@ -484,7 +495,7 @@ function named(text: string | undefined): Conditions {
   const number =
     digits === '' ? sql`false` : sql`(c.phone LIKE ${`%${digits}%`} OR c.lid LIKE ${`%${digits}%`})`;
   return [
-    sql`(${number} OR '@' || c.username ILIKE ${pattern} OR array_to_string(c.tags, ' ') ILIKE ${pattern}
+    sql`(${number} OR '@' || c.username ILIKE ${pattern} OR c.group_name ILIKE ${pattern} OR array_to_string(c.tags, ' ') ILIKE ${pattern}
       OR EXISTS (SELECT 1 FROM ${lastOfEachState(NAMING)} WHERE ${NAME} ILIKE ${pattern}))`,
   ];
 }

@@ -1,4 +1,4 @@
-import type { BinaryNode, WAMessageKey, WASocket } from '@whiskeysockets/baileys';
+import type { BinaryNode, GroupMetadata, WAMessageKey, WASocket } from '@whiskeysockets/baileys';
 import type { ClientVersion } from '../../../core/client-version.ts';
 import {
   LeaseLostError,
@@ -32,6 +32,7 @@ import {
   TOO_MANY_MESSAGES,
   VersionRefusedError,
 } from './disconnect-table.ts';
+import { GroupNames } from './group-names.ts';
 import { type OpenedSocket, openSocket } from './open-socket.ts';
 import { createSocketMemory, type SocketMemory } from './socket-config.ts';
 import { listenTo, type NewChatCap, newChatCapOf, type ReachOutLock } from './socket-listeners.ts';
@@ -69,6 +70,7 @@ export class AccountConnection {
   readonly #sender: Sender;
   readonly #locks: ChatLocks;
   readonly #memory = createSocketMemory();
+  readonly #groupNames: GroupNames;
   #opened: OpenedSocket | undefined;
   #passkey: PasskeyCeremony | undefined;
   /** The running question about limits. */
@@ -102,6 +104,11 @@ export class AccountConnection {
       chatOf: (jid) => account.chatOf(jid),
       store: (chat, isLocked) => events.chatLocked(chat, isLocked),
       onStorageFailed: (error) => this.storageFailed(error),
+      log,
+    });
+    this.#groupNames = new GroupNames({
+      ask: async (jid) => (await this.#metadataOf(jid)).subject,
+      store: (groupId, name) => events.groupNamed(groupId, name),
       log,
     });
     this.#resend = new ResendContent({
@@ -187,9 +194,9 @@ export class AccountConnection {
     return this.#isOpen ? this.#opened?.socket : undefined;
   }
 
-  /** The name of a group; undefined until this process sent to the group or heard of a new name. */
-  subjectOf(group: string): string | undefined {
-    return this.#memory.subjects.get(group);
+  /** The names of groups, by JID. */
+  get groupNames(): Pick<GroupNames, 'get' | 'want'> {
+    return this.#groupNames;
   }
 
   /** @throws {NotConnectedError} */
@@ -298,6 +305,7 @@ export class AccountConnection {
       auth,
       memory: this.#memory,
       getMessage: (key) => this.#resend.find(key),
+      groupNamed: (jid, name) => void this.#groupNames.heard(jid, name),
       mayUse: () => this.#mayUseSocket(),
       whatsappWsUrl,
       version: tripleOf(version.version),
@@ -374,7 +382,7 @@ export class AccountConnection {
       upsert: (message, type) => inbound.upserted(message, type),
       groupChanged: (jid, subject) => {
         this.#memory.groups.delete(jid);
-        if (subject) this.#memory.subjects.set(jid, subject);
+        return subject ? this.#groupNames.heard(jid, subject) : undefined;
       },
       chatLocked: (jid, isLocked) => this.#locks.changed(jid, isLocked),
     });
@@ -507,8 +515,17 @@ export class AccountConnection {
     );
   }
 
+  /** @throws {NotConnectedError}, and what Baileys throws */
+  async #metadataOf(group: string): Promise<GroupMetadata> {
+    const known = this.#memory.groups.get(group);
+    if (known) return known;
+    const fresh = await this.openSocket().groupMetadata(group);
+    this.#memory.groups.set(group, fresh);
+    return fresh;
+  }
+
   async #membersOf(group: string): Promise<string[]> {
-    const { participants } = this.#memory.groups.get(group) ?? (await this.openSocket().groupMetadata(group));
+    const { participants } = await this.#metadataOf(group);
     return participants.flatMap(({ id, lid, phoneNumber }) => [id, lid ?? '', phoneNumber ?? '']);
   }
 }

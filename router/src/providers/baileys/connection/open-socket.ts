@@ -14,6 +14,8 @@ export interface OpenSocketInput {
   auth: AuthState;
   memory: SocketMemory;
   getMessage: SocketConfig['getMessage'];
+  /** Called with the name of a group that is sent to. */
+  groupNamed(jid: string, name: string): void;
   /** Called before each write to the socket; false prevents it and destroys the socket. */
   mayUse(): boolean;
   whatsappWsUrl?: string;
@@ -52,7 +54,7 @@ export function openSocket(input: OpenSocketInput): OpenedSocket {
         if (known) return known;
         const fresh = await socket.groupMetadata(jid);
         memory.groups.set(jid, fresh);
-        memory.subjects.set(jid, fresh.subject);
+        input.groupNamed(jid, fresh.subject);
         return fresh;
       },
       makeSignalRepository: ({ creds, keys }, logger, ask) => {

@@ -25,8 +25,6 @@ export interface SocketMemory {
   retryCounts: PossiblyExtendedCacheStore;
   devices: PossiblyExtendedCacheStore;
   groups: LRUCache<string, GroupMetadata>;
-  /** Names of groups. */
-  subjects: LRUCache<string, string>;
   /** Numbers without a LID at WhatsApp. */
   withoutLid: { has(phoneJid: string): boolean; add(phoneJid: string): void };
 }
@@ -38,7 +36,6 @@ export function createSocketMemory(): SocketMemory {
     retryCounts: createBoundedCache({ max: 10_000, ttlMs: 60 * MINUTE_MS }),
     devices: createBoundedCache({ max: 20_000, ttlMs: 5 * MINUTE_MS }),
     groups: new LRUCache({ ...atMost(500), ttl: 5 * MINUTE_MS }),
-    subjects: new LRUCache(atMost(2_000)),
     withoutLid: {
       has: (phoneJid) => withoutLid.has(phoneJid),
       add: (phoneJid) => {

@@ -41,7 +41,7 @@ export interface SocketHandlers {
   ack(node: BinaryNode): void | Promise<void>;
   upsert(message: WAMessage, type: 'notify' | 'append'): void;
   /** `subject` is set when the group has a new name. */
-  groupChanged(jid: string, subject?: string): void;
+  groupChanged(jid: string, subject?: string): void | Promise<void>;
   chatLocked(jid: string, isLocked: boolean): Promise<void>;
 }
 

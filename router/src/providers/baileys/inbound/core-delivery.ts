@@ -1,6 +1,6 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
 import { jidHash } from '../../../core/chat-hash.ts';
-import { parseJid } from '../../../core/chat-id.ts';
+import { groupJid, parseJid } from '../../../core/chat-id.ts';
 import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
@@ -29,6 +29,8 @@ export interface CoreDeliveryOptions {
   phoneOfLid(lid: string): Promise<string | undefined>;
   /** The name of a group, by its JID; undefined when it was not heard of yet. */
   subjectOf?(group: string): string | undefined;
+  /** A message of a group, by its JID, is stored. */
+  groupStored?(group: string): void;
   /** The message with this WhatsApp id that the account sent. Absent: votes in polls are not opened. */
   findSentMessage?(waMessageId: string): Promise<SentMessage | undefined>;
   /** The message that an encrypted edit names (`Inbox.original`). Absent: encrypted edits are not opened. */
@@ -76,6 +78,7 @@ export class CoreDelivery {
         const inbound = await this.#translate(message, order, type);
         if (!inbound) return 'skipped';
         await this.#options.receive(inbound);
+        if (inbound.chat.kind === 'group') this.#options.groupStored?.(groupJid(inbound.chat.groupId));
         return 'received';
       } catch (error) {
         const failure = await this.#failed(message, error, attempt);

@@ -13,7 +13,7 @@ import { changeReference } from '../media/media-reference.ts';
 import { groupEventText } from './group-event.ts';
 import { MAX_ID_CHARS, type MessageContent, readContent } from './message-content.ts';
 import type { PollAnswer } from './poll-vote.ts';
-import { words } from './proto-values.ts';
+import { MAX_NAME_CHARS, words } from './proto-values.ts';
 
 /** The context of a message; times are epoch milliseconds, numbers and LIDs bare digits. */
 export interface FromBaileysContext {
@@ -51,7 +51,6 @@ type Origin = {
 
 /** proto.WebMessageInfo.StubType.CIPHERTEXT: the stanza could not be decrypted, or came without its content. */
 const STUB_CIPHERTEXT = 2;
-const MAX_NAME_CHARS = 200;
 const MAX_MENTIONS = 100;
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1000;
 

@@ -1,7 +1,6 @@
 import type { ContactCard, MessageCard } from '../../../core/messages/message-card.ts';
-import { type Node, object, wholeNumber, words } from './proto-values.ts';
+import { MAX_NAME_CHARS, type Node, object, wholeNumber, words } from './proto-values.ts';
 
-const MAX_NAME_CHARS = 200;
 const MAX_TEXT_CHARS = 2_000;
 const MAX_CONTACTS = 20;
 const MAX_PHONES = 10;

@@ -6,6 +6,9 @@ export type Node = Record<string, unknown>;
 /** WhatsApp's apps accept 65,536 typed characters; wa2ai stores four times that and cuts off the rest. */
 export const MAX_TEXT_CHARS = 262_144;
 
+/** Longest name of a person, a group or a place that is stored. */
+export const MAX_NAME_CHARS = 200;
+
 /**
  * A string that every store accepts: no NUL (PostgreSQL rejects it), no half of a surrogate pair, not longer than
  * `maxChars`; '' for anything but a string.

@@ -57,6 +57,7 @@ async function setup({ mayUse = (): boolean => true, store = new MemoryKeyStore(
       accountId: 'main',
       auth,
       memory: createSocketMemory(),
+      groupNamed: () => undefined,
       getMessage: async () => undefined,
       mayUse,
       whatsappWsUrl: url(),
