@@ -258,6 +258,7 @@ export async function openApi(
     limiter,
     feed,
     keyWatch,
+    publicUrl: config.publicUrl,
     recorder,
     now: () => systemClock.now(),
     log: log.child({ mod: 'npc' }),

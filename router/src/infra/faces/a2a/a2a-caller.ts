@@ -2,6 +2,7 @@ import type { User } from '@a2a-js/sdk/server';
 import type { Request, Response } from 'express';
 import { type Caller, taskOwnerOf, taskOwnersOf } from '../../../core/access/caller.ts';
 import { connectionOf } from '../rest/guard.ts';
+import { baseUrlOf } from '../rest/own-address.ts';
 
 /** A reader that takes nothing for so long is disconnected. */
 const MAX_DRAIN_MS = 60_000;
@@ -17,11 +18,12 @@ export class A2aCaller implements User {
   readonly baseUrl: string;
   readonly #response: Response;
 
-  constructor(request: Request, response: Response) {
+  /** @param publicUrl of this installation */
+  constructor(request: Request, response: Response, publicUrl?: string) {
     this.caller = response.locals.caller;
     this.requestId = response.locals.requestId;
     this.address = connectionOf(request).address;
-    this.baseUrl = baseUrlOf(request);
+    this.baseUrl = baseUrlOf(request, publicUrl);
     this.#response = response;
   }
 
@@ -74,11 +76,4 @@ export class A2aCaller implements User {
     timer.unref();
     return () => clearInterval(timer);
   }
-}
-
-/** The address under which the caller reached wa2ai, as a proxy that ends TLS says it. */
-export function baseUrlOf(request: Request): string {
-  const proto = request.get('x-forwarded-proto') === 'https' ? 'https' : 'http';
-  const host = request.get('host') ?? '';
-  return `${proto}://${/^[\w.:[\]-]{1,255}$/.test(host) ? host : 'localhost'}`;
 }

@@ -8,7 +8,6 @@ import type { SigningKey } from './push/signing-key.ts';
 
 export interface A2aFaceDeps extends A2aHandlerDeps {
   faceSettings: Pick<FaceSettings, 'get'>;
-  config: { host: string };
   /** Signs push notifications. */
   pushKey(): Promise<Pick<SigningKey, 'keySet'>>;
 }

@@ -67,6 +67,7 @@ export interface A2aHandlerDeps extends DecideRequestDeps, TaskHookDeps {
   keyWatch: Pick<KeyWatch, 'watch'>;
   starter: Pick<TaskStarter, 'start'>;
   needsKey: boolean;
+  config: { host: string; publicUrl?: string | undefined };
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
   clock: Clock;
   log: Logger;

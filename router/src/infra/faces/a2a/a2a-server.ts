@@ -5,9 +5,11 @@ import { legacyAgentCardRouter } from '@a2a-js/sdk/compat/v0_3/server/express';
 import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server';
 import { restHandler } from '@a2a-js/sdk/server/express';
 import { json as jsonBody, type Request, type RequestHandler, type Response, Router } from 'express';
+import { refuseOtherThanJson } from '../rest/guard.ts';
 import { MAX_BODY_BYTES } from '../rest/mount.ts';
+import { baseUrlOf } from '../rest/own-address.ts';
 import { HttpProblem } from '../rest/problem.ts';
-import { A2aCaller, baseUrlOf } from './a2a-caller.ts';
+import { A2aCaller } from './a2a-caller.ts';
 import { agentCard, cardJson } from './a2a-card.ts';
 import { A2aHandler, type A2aHandlerDeps } from './a2a-handler.ts';
 
@@ -18,15 +20,22 @@ const versionOf = (request: Request) =>
 /** JSON-RPC and REST of both versions, on the transports of the SDK. */
 export function a2aServer(deps: A2aHandlerDeps): { calls: RequestHandler; card: RequestHandler } {
   const handler = new A2aHandler(deps);
+  const { publicUrl } = deps.config;
   const rest = restHandler({
     requestHandler: handler,
-    userBuilder: async (request) => callerOf(request),
+    userBuilder: async (request) => callerOf(request, publicUrl),
     legacyCompat: { enabled: true },
   });
   const calls = Router({ caseSensitive: true });
   // Read here, so that the SDK's own reader finds nothing left to read.
-  calls.use(refuseOtherThanJson, jsonBody({ limit: MAX_BODY_BYTES, strict: false, type: () => true }));
-  calls.post('/', jsonRpc(handler));
+  calls.use(
+    (request, _response, next) => {
+      refuseOtherThanJson(request);
+      next();
+    },
+    jsonBody({ limit: MAX_BODY_BYTES, strict: false, type: () => true }),
+  );
+  calls.post('/', jsonRpc(handler, publicUrl));
   calls.use(rest);
   calls.use(() => {
     throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
@@ -34,25 +43,14 @@ export function a2aServer(deps: A2aHandlerDeps): { calls: RequestHandler; card: 
   return { calls, card: cardHandler(deps) };
 }
 
-function callerOf(request: Request): A2aCaller {
+function callerOf(request: Request, publicUrl: string | undefined): A2aCaller {
   if (!request.res) throw new TypeError('the request has no response');
-  return new A2aCaller(request, request.res);
+  return new A2aCaller(request, request.res, publicUrl);
 }
 
-/** A cross-site form could send another type. */
-const refuseOtherThanJson: RequestHandler = (request, _response, next) => {
-  const type = request.get('content-type');
-  const hasBody =
-    Number(request.get('content-length') ?? 0) > 0 || request.get('transfer-encoding') !== undefined;
-  if (type === undefined ? !hasBody : /^application\/(?:a2a\+json|json|json-rpc) *(;|$)/i.test(type))
-    return next();
-  const sentence = 'The body must be JSON: send Content-Type: application/json.';
-  throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', sentence);
-};
-
-function cardHandler({ needsKey }: A2aHandlerDeps): RequestHandler {
+function cardHandler({ needsKey, config }: A2aHandlerDeps): RequestHandler {
   return (request, response, next) => {
-    const card = agentCard({ baseUrl: baseUrlOf(request), needsKey });
+    const card = agentCard({ baseUrl: baseUrlOf(request, config.publicUrl), needsKey });
     response.vary('A2A-Version');
     if (versionOf(request).startsWith('0.')) {
       return legacyAgentCardRouter({ agentCardProvider: async () => card, cache: { maxAge: 0 } })(
@@ -66,7 +64,7 @@ function cardHandler({ needsKey }: A2aHandlerDeps): RequestHandler {
 }
 
 /** Like the SDK's handler, with errors in the response only: the SDK's own writes them to the console. */
-function jsonRpc(handler: A2aHandler): RequestHandler {
+function jsonRpc(handler: A2aHandler, publicUrl: string | undefined): RequestHandler {
   const modern = new JsonRpcTransportHandler(handler);
   const legacy = new LegacyJsonRpcTransportHandler(handler);
   return async (request, response) => {
@@ -82,14 +80,20 @@ function jsonRpc(handler: A2aHandler): RequestHandler {
     });
     try {
       validateVersion(requestedVersion, await handler.getAgentCard(), 'JSONRPC');
-      const context = new ServerCallContext({ user: callerOf(request), requestedVersion });
-      const result = await (isLegacy ? legacy : modern).handle(request.body, context);
+      const context = new ServerCallContext({ user: callerOf(request, publicUrl), requestedVersion });
+      const result = await (isLegacy ? legacy : modern).handle(withParams(request.body), context);
       if (Symbol.asyncIterator in result) await writeStream(response, result, failure);
       else response.json(result);
     } catch (error) {
       if (!response.headersSent) response.json(failure(error));
     }
   };
+}
+
+/** Clients leave the parameters out, or write null, where all of them are optional. */
+function withParams<Body>(body: Body): Body {
+  const isCall = typeof body === 'object' && body !== null && 'method' in body;
+  return isCall && (!('params' in body) || body.params === null) ? { ...body, params: {} } : body;
 }
 
 /** Writes events as server-sent events. An error before the first one is a plain response. */

@@ -14,6 +14,7 @@ import { connectionOf } from '../rest/guard.ts';
 import { MAX_BODY_BYTES } from '../rest/mount.ts';
 import type { RestCalls } from '../rest/rest-calls.ts';
 import { descriptionOf } from './describe-tool.ts';
+import { inFormFor, meantBody, webRequest } from './lenient-client.ts';
 import { McpCaller } from './mcp-caller.ts';
 import { type McpSessionDeps, newSession } from './mcp-session.ts';
 import { type CancelRelay, OpenCalls } from './open-calls.ts';
@@ -45,9 +46,6 @@ const BATCH_REFUSAL = {
   id: null,
 };
 
-/** Names the version in each request, and has no `initialize`. */
-const LATEST_VERSION = '2026-07-28';
-
 /** `POST /mcp` of protocol versions 2026-07-28 and 2025-11-25: any node answers any request. */
 export function mcpServer(deps: McpServerDeps): RequestHandler {
   const { rest, keyWatch, log } = deps;
@@ -72,8 +70,9 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
   const openCalls = new OpenCalls(deps.cancelRelay);
   const router = Router({ caseSensitive: true });
   router.use(raw({ limit: MAX_BODY_BYTES, type: () => true }), async (request, response) => {
+    const body = meantBody(bodyOf(request));
     // Each message counts against the limits of its key.
-    if (/^\s*\[/.test(bodyOf(request))) {
+    if (/^\s*\[/.test(body)) {
       response.status(400).json(BATCH_REFUSAL);
       return;
     }
@@ -89,14 +88,14 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
       signal,
     });
     const sessionId = request.get('mcp-session-id');
-    const { newSession: newId, leave } = openCalls.enter(caller.owner, sessionId, bodyOf(request), gone);
+    const { newSession: newId, leave } = openCalls.enter(caller.owner, sessionId, body, gone);
     if (newId !== undefined) response.setHeader('mcp-session-id', newId);
     response.once('close', () => {
       unwatch();
       leave();
       gone.abort();
     });
-    const answer = await handler.fetch(webRequest(request, signal), { authInfo: caller.authInfo() });
+    const answer = await handler.fetch(webRequest(request, body, signal), { authInfo: caller.authInfo() });
     await write(response, await inFormFor(request.get('accept'), answer));
   });
   return router;
@@ -104,55 +103,6 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
 
 function bodyOf({ body }: ExpressRequest): string {
   return Buffer.isBuffer(body) ? body.toString('utf8') : '';
-}
-
-function webRequest(request: ExpressRequest, signal: AbortSignal): Request {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
-  }
-  const body = bodyOf(request);
-  // The SDK answers in either form; `inFormFor` gives the client the one it takes.
-  headers.set('accept', 'application/json, text/event-stream');
-  // Before a version is negotiated, the one in the body counts: a header that names a version of the future says the same.
-  const version = headers.get('mcp-protocol-version');
-  if (version !== null && version !== LATEST_VERSION && isInitialize(body)) {
-    headers.delete('mcp-protocol-version');
-  }
-  return new Request('http://localhost/mcp', {
-    method: request.method,
-    headers,
-    signal,
-    ...(request.method === 'POST' && { body }),
-  });
-}
-
-function isInitialize(body: string): boolean {
-  try {
-    return JSON.parse(body)?.method === 'initialize';
-  } catch {
-    return false;
-  }
-}
-
-/**
- * The response in a form that the client takes. The protocol demands that a client takes JSON and event streams; one that
- * names no event stream gets the response as JSON, without the notifications before it, and one that names only event
- * streams gets JSON as the one event of a stream.
- */
-async function inFormFor(accept: string | undefined, answer: Response): Promise<Response> {
-  const isStream = answer.headers.get('content-type')?.includes('text/event-stream') ?? false;
-  const takesStream = /text\/(?:event-stream|\*)/i.test(accept ?? '');
-  const takesJson = !takesStream || /application\/(?:json|\*)|\*\/\*/i.test(accept ?? '');
-  const isFitting = isStream ? takesStream : takesJson;
-  if (isFitting || answer.status !== 200 || !answer.body) return answer;
-  const headers = new Headers(answer.headers);
-  headers.set('content-type', isStream ? 'application/json' : 'text/event-stream');
-  const text = await answer.text();
-  if (!isStream) return new Response(`event: message\ndata: ${text}\n\n`, { headers });
-  const messages = text.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []));
-  // The response is the last message of its stream.
-  return new Response(messages.at(-1) ?? null, { headers });
 }
 
 /** Writes a response as it comes. A client that disconnects ends it. */

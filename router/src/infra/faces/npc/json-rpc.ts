@@ -117,7 +117,8 @@ function read(entry: unknown): ReadEntry {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
     return { id: null, isNotification: false, problem: { reason: 'A call must be an object.' } };
   }
-  const { jsonrpc, method, id, params = {} } = entry as Record<string, unknown>;
+  const { jsonrpc, method, id, ...call } = entry as Record<string, unknown>;
+  const params = call.params ?? {};
   const isId = typeof id === 'string' || typeof id === 'number' || id === null;
   const known = isId ? id : null;
   const invalid = (field: string, must: string) => ({
@@ -128,10 +129,15 @@ function read(entry: unknown): ReadEntry {
   if (jsonrpc !== '2.0') return invalid('jsonrpc', '"2.0"');
   if (typeof method !== 'string') return invalid('method', 'a text');
   if (id !== undefined && !isId) return invalid('id', 'a text, a number or null');
-  if (typeof params !== 'object' || params === null) return invalid('params', 'an object or an array');
-  const call = { id: known, method, isNotification: id === undefined };
+  if (typeof params !== 'object') return invalid('params', 'an object or an array');
+  const read = { id: known, method, isNotification: id === undefined };
   // Parameters by position have no meaning in this protocol.
-  return Array.isArray(params) ? call : { ...call, params: params as Record<string, unknown> };
+  if (Array.isArray(params)) return read;
+  // Some clients write null for what they leave out.
+  return {
+    ...read,
+    params: Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null)),
+  };
 }
 
 function bodyOf(error: unknown, method: string, handler: RpcHandler): NpcErrorBody {

@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../../core/access/admission.ts';
 import { invalidParam, NpcError, RPC } from '../../../core/npc/npc-error.ts';
@@ -7,6 +6,7 @@ import type { RateLimiter } from '../../../core/ports/rate-limiter.ts';
 import type { KeyWatch } from '../access/key-watch.ts';
 import { type Endpoint, endpoint } from '../rest/endpoint.ts';
 import { limitHeaders, retryAfterSeconds } from '../rest/limits.ts';
+import { baseUrlOf } from '../rest/own-address.ts';
 import { HttpProblem, problemSchema } from '../rest/problem.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../rest/response.ts';
 import { MAX_PUBLIC_BODY_BYTES } from '../rest/stranger-bodies.ts';
@@ -27,6 +27,8 @@ export interface NpcFaceDeps extends NpcMethodsDeps, NpcAuditDeps {
   limiter: RateLimiter;
   feed: NpcTaskFeed;
   keyWatch: Pick<KeyWatch, 'watch'>;
+  /** Of this installation. */
+  publicUrl?: string | undefined;
 }
 
 /** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */
@@ -57,7 +59,10 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       },
       handle: async (call) => {
         const current = await refuseOff();
-        return { status: 200, json: npcCard(current, current.url ?? baseUrlOf(requestOf(call))) };
+        return {
+          status: 200,
+          json: npcCard(current, current.url ?? baseUrlOf(requestOf(call), deps.publicUrl)),
+        };
       },
     }),
     endpoint({
@@ -188,9 +193,4 @@ async function answer(
 function badKey(): NpcError {
   const reason = 'must be 1 to 200 printable ASCII characters without spaces.';
   return new NpcError(RPC.invalidParams, { field: 'Idempotency-Key', reason });
-}
-
-/** Where the caller reached wa2ai. It sees only its own `Host`. */
-function baseUrlOf(request: Request): string {
-  return `${request.protocol}://${request.get('host') ?? 'localhost'}`;
 }

@@ -198,11 +198,15 @@ function refuseForeignHost(request: Request, config: Pick<Config, 'host'>): void
   );
 }
 
-function refuseOtherThanJson(request: Request): void {
+/** JSON by any of its names. The form of a foreign page can send none of them without asking first. */
+export const JSON_TYPE = /^application\/(?:[\w.-]{1,100}\+)?(?:json|json-rpc|jsonrequest) *(?:;|$)/i;
+
+/** @throws {HttpProblem} 415: there is a body that is not JSON by its type; a cross-site form could send it */
+export function refuseOtherThanJson(request: Request): void {
   const type = request.get('content-type');
   const hasBody =
     Number(request.get('content-length') ?? 0) > 0 || request.get('transfer-encoding') !== undefined;
-  if (type === undefined ? !hasBody : /^application\/json *(;|$)/i.test(type)) return;
+  if (type === undefined ? !hasBody : JSON_TYPE.test(type)) return;
   throw new HttpProblem(
     415,
     'UNSUPPORTED_MEDIA_TYPE',

@@ -15,6 +15,7 @@ import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { etagOf, type IfMatch, ifMatchOf, isKnown } from './etags.ts';
 import { isForm, readForm } from './form.ts';
+import { relativePath } from './own-address.ts';
 import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './stranger-bodies.ts';
@@ -205,6 +206,10 @@ function write(response: Response, { status, headers, html, png, text, json, str
     return;
   }
   response.status(status).set(headers ?? {});
+  const location = headers?.location;
+  if (typeof location === 'string' && location.startsWith('/')) {
+    response.set('location', relativePath(response.req, location));
+  }
   if (html !== undefined) response.type('html').send(html);
   else if (png !== undefined) response.type('png').send(png);
   else if (text !== undefined) response.send(text);

@@ -42,7 +42,8 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKe
         description:
           'Connects WhatsApp accounts to AI agents. Every error is `{success: false, error, code, docs, details?}`.',
       },
-      servers: [{ url: '/' }],
+      // Relative to the address of this document.
+      servers: [{ url: './' }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       paths,
       components: {

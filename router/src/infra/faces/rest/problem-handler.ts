@@ -3,6 +3,7 @@ import type { Logger } from '../../../core/ports/logger.ts';
 import { html } from '../pages/html.ts';
 import { page } from '../pages/page-frame.ts';
 import type { RestAudit } from './audit.ts';
+import { homeOf, relativePath } from './own-address.ts';
 import { type ProblemResponse, problemOf } from './problem.ts';
 
 /**
@@ -30,19 +31,24 @@ export function problemHandler(log: Logger, audit: Pick<RestAudit, 'record'>): E
     // A program that accepts any type, or names none, gets JSON.
     const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
     if (isForPerson) writePage(request, response, problem.body);
-    else response.json(problem.body);
+    else response.json(located(request, problem.body));
   };
 }
 
+/** The problem with the links to the documentation relative to the address of the request. */
+function located(request: Request, body: ProblemResponse['body']): ProblemResponse['body'] {
+  const docs = relativePath(request, body.docs);
+  return { ...body, docs, ...('type' in body && { type: docs }) };
+}
+
 function writePage(request: Request, response: Response, { error, docs }: ProblemResponse['body']): void {
-  // Relative, so that it also works behind a path prefix.
-  const home = '../'.repeat(Math.max(0, request.path.split('/').length - 2)) || './';
+  const home = homeOf(request);
   const { headers, html: text } = page({
     status: response.statusCode,
     home,
     title: 'This did not work',
     main: html`<h1>This did not work</h1><p>${error}</p>
-<p><a href="${home}${docs.slice(1)}">What this means</a> · <a href="${home}">Overview</a></p>`,
+<p><a href="${relativePath(request, docs)}">What this means</a> · <a href="${home}">Overview</a></p>`,
   });
   response
     .set(headers ?? {})

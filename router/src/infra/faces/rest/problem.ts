@@ -118,7 +118,9 @@ export const problemSchema = z
     success: z.literal(false),
     error: z.string().describe('A sentence for a person.'),
     code: z.string().describe('Stable, for programs: `INVALID_BODY`, `NOT_FOUND` ...'),
-    docs: z.string().describe('Where the documentation explains the code.'),
+    docs: z
+      .string()
+      .describe('Where the documentation explains the code: a reference relative to the URL of the request.'),
     details: z
       .array(
         z.object({
@@ -135,7 +137,7 @@ export const problemSchema = z
         success: false,
         error: 'text is missing.',
         code: 'INVALID_BODY',
-        docs: '/docs/troubleshooting.md#invalid_body',
+        docs: '../docs/troubleshooting.md#invalid_body',
         details: [{ field: 'text', message: 'is missing' }],
       },
     ],
@@ -228,7 +230,7 @@ function rateLimited({
   };
 }
 
-/** The path of the page and heading that explain an error code. */
+/** The path of the page and heading that explain an error code; the response has it relative to its request. */
 function docsOf(code: string): string {
   return `/docs/troubleshooting.md#${code.toLowerCase()}`;
 }

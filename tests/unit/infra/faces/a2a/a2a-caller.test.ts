@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { A2aCaller, baseUrlOf } from '../../../../../router/src/infra/faces/a2a/a2a-caller.ts';
+import { A2aCaller } from '../../../../../router/src/infra/faces/a2a/a2a-caller.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -70,16 +70,5 @@ describe('A2aCaller', () => {
     stop();
     await vi.advanceTimersByTimeAsync(30_000);
     expect(response.written).toHaveLength(2);
-  });
-});
-
-describe('baseUrlOf', () => {
-  it.each([
-    [{ host: 'wa2ai.example' }, 'http://wa2ai.example'],
-    [{ host: 'wa2ai.example', 'x-forwarded-proto': 'https' }, 'https://wa2ai.example'],
-    [{ host: 'evil"><' }, 'http://localhost'],
-    [{}, 'http://localhost'],
-  ])('of %o is %s', (headers: Record<string, string>, url) => {
-    expect(baseUrlOf({ get: (name: string) => headers[name] } as unknown as Request)).toBe(url);
   });
 });

@@ -28,7 +28,10 @@ import {
   statesOf,
 } from '../../../../support/a2a-client.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
+import { rawRequest } from '../../../../support/raw-request.ts';
 import { serving } from '../../../../support/serving.ts';
+
+const PUBLIC_URL = 'https://wa2ai.example/bot';
 
 const ADMIN_KEY = 'the-admin-key-of-these-tests';
 
@@ -79,7 +82,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     log: quietLog,
     faces: a2aFace({
       faceSettings,
-      config: { host },
+      config: { host, publicUrl: PUBLIC_URL },
       servedTasks: all.servedTasks,
       feed: all.feed,
       keyWatch,
@@ -322,6 +325,15 @@ describe('the A2A face', () => {
     expect(seen(await ofAna.sendMessage(a2aRequest({ text: 'Hi' }))).state).toBe('input-required');
   });
 
+  it('names the public URL with its path in the card of a request to its host', async () => {
+    const { url } = await setup();
+    const headers = { host: 'wa2ai.example', 'a2a-version': '1.0' };
+    const { text } = await rawRequest(`${url}/.well-known/agent-card.json`, { headers });
+    const card = JSON.parse(text);
+    expect(card.documentationUrl).toBe('https://wa2ai.example/bot/docs/a2a-server.md');
+    expect(card.supportedInterfaces[0].url).toBe('https://wa2ai.example/bot/a2a');
+  });
+
   it('declares its keys and both versions in the card', async () => {
     const { url } = await setup();
     const get = async (version: string) =>
@@ -379,6 +391,26 @@ describe('the A2A face', () => {
     const response = await fetch(`${url}/a2a`, { method: 'POST', headers, body });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ error: { code: -32_001 } });
+  });
+
+  it.each(['', ',"params":null', ',"params":{"pageSize":null,"status":null}'])(
+    'lists tasks of a call without parameters (%s)',
+    async (params) => {
+      const { url } = await setup();
+      const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', 'a2a-version': '1.0' };
+      const body = `{"jsonrpc":"2.0","id":1,"method":"ListTasks"${params}}`;
+      const response = await fetch(`${url}/a2a`, { method: 'POST', headers, body });
+      expect(await response.json()).toMatchObject({ result: { tasks: [] } });
+    },
+  );
+
+  it('says its versions to a client of the future', async () => {
+    const { url } = await setup();
+    const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', 'a2a-version': '2.0' };
+    const body = '{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}';
+    const response = await fetch(`${url}/a2a`, { method: 'POST', headers, body });
+    const error = { code: -32_009, message: expect.stringContaining('Supported versions: 1.0, 0.3') };
+    expect(await response.json()).toMatchObject({ error });
   });
 
   it('answers calls that are not of the protocol', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { meantBody } from '../../../../../router/src/infra/faces/mcp/lenient-client.ts';
 import { MemoryNodeHub } from '../../../../doubles/memory-node-hub.ts';
 import { ADMIN_KEY } from '../../../../support/http-api.ts';
 import { mcpOverHttp } from '../../../../support/mcp-client.ts';
@@ -93,6 +94,82 @@ describe('POST /mcp', () => {
     const { result } = JSON.parse((await rawMcp(url, message, {})).text);
     if (refusal) expect(result.content[0].text).toMatch(refusal);
     else expect(result.isError).not.toBe(true);
+  });
+
+  it.each([
+    ['tools/call', { name: 'list_chats', arguments: null }],
+    ['tools/call', { name: 'list_chats', _meta: null }],
+    ['tools/list', null],
+    ['tools/list', { cursor: null, _meta: { progressToken: null } }],
+    ['prompts/get', { name: 'triage_dead_letters', arguments: null }],
+    ['prompts/get', { name: 'triage_dead_letters', arguments: { reason: null } }],
+    ['ping', null],
+    [
+      'initialize',
+      {
+        protocolVersion: '2025-11-25',
+        capabilities: { roots: null, sampling: null },
+        clientInfo: { name: 'n', version: '1', title: null },
+      },
+    ],
+  ])('takes null for what may be absent in %s %j', async (method, params) => {
+    const { url } = await startMcpFace();
+    const { status, text } = await rawMcp(url, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {});
+    expect(status).toBe(200);
+    const { result } = JSON.parse(text);
+    expect(result).toBeTypeOf('object');
+    expect(result.isError).not.toBe(true);
+  });
+
+  it('takes a notification with the id null, and refuses a request with it', async () => {
+    const { url } = await startMcpFace();
+    const send = (method: string) => rawMcp(url, JSON.stringify({ jsonrpc: '2.0', id: null, method }), {});
+    expect((await send('notifications/initialized')).status).toBe(202);
+    expect((await send('ping')).status).toBe(400);
+  });
+
+  it('leaves null in the arguments of a tool, where it may have a meaning', async () => {
+    const { url } = await startMcpFace();
+    const change = { route_id: '00000000-0000-4000-8000-000000000000', changes: { name: null } };
+    const params = { name: 'update_route', arguments: change };
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect(JSON.parse(meantBody(message)).params.arguments).toEqual(change);
+    expect((await rawMcp(url, message, {})).status).toBe(200);
+  });
+
+  it.each([
+    ['application/json-rpc', 200],
+    ['application/jsonrequest', 200],
+    ['application/mcp+json; charset=utf-8', 200],
+    ['text/plain', 415],
+    ['application/jsonp', 415],
+  ])('answers a body of the type %s with %s', async (type, status) => {
+    const { url } = await startMcpFace();
+    expect((await rawMcp(url, PING, { 'content-type': type })).status).toBe(status);
+  });
+
+  it.each([
+    ['2099-01-01', 200],
+    ['2025-11-25', 200],
+    ['2024-11-05', 200],
+    ['', 200],
+    ['2020-01-01', 400],
+    ['draft', 400],
+  ])('answers a call whose header names the version %s with %s', async (version, status) => {
+    const { url } = await startMcpFace();
+    expect((await rawMcp(url, PING, { 'mcp-protocol-version': version })).status).toBe(status);
+  });
+
+  it('says its versions to a client that names one of the future in the body too', async () => {
+    const { url } = await startMcpFace();
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2099-01-01',
+      'io.modelcontextprotocol/clientInfo': { name: 'future', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } });
+    const { status, text } = await rawMcp(url, message, { 'mcp-protocol-version': '2099-01-01' });
+    expect([status, JSON.parse(text).error.data.supported]).toEqual([400, ['2026-07-28']]);
   });
 
   it('ends the waits of a key that is revoked, and of no other', async () => {

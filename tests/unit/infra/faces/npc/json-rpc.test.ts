@@ -124,7 +124,7 @@ describe('answerRpc', () => {
     );
     const entry = fc.oneof({ weight: 4, arbitrary: call }, { weight: 1, arbitrary: fc.jsonValue() });
     const isId = (id: unknown) => id === null || typeof id === 'string' || typeof id === 'number';
-    /** As the specification of JSON-RPC 2.0 defines them. */
+    /** As the specification of JSON-RPC 2.0 defines them, and with null for parameters that are left out. */
     const isCall = (value: unknown) => {
       const { jsonrpc, method, id = null, params = {} } = (value ?? {}) as Record<string, unknown>;
       return (
@@ -132,7 +132,6 @@ describe('answerRpc', () => {
         jsonrpc === '2.0' &&
         typeof method === 'string' &&
         typeof params === 'object' &&
-        params !== null &&
         isId(id)
       );
     };

@@ -51,6 +51,19 @@ describe('the NPC face', () => {
     });
   });
 
+  it.each([
+    ['task.list', null],
+    ['task.list', { status: null, limit: null, type: null }],
+    ['task.open', { type: 'memory', params: { action: 'recall', limit: null }, metadata: null }],
+  ])('takes null for what may be absent in %s %j, by each name of JSON', async (method, params) => {
+    for (const type of ['application/json', 'application/json-rpc', 'application/jsonrequest']) {
+      const { body } = await rpc({ jsonrpc: '2.0', id: 1, method, params }, ADMIN_KEY, {
+        'content-type': type,
+      });
+      expect(body.result).toBeTypeOf('object');
+    }
+  });
+
   it('performs a task and shows its result', async () => {
     const { body } = await rpc(open(), ADMIN_KEY);
     expect(body).toEqual({

@@ -254,7 +254,7 @@ describe('a body that cannot be parsed', () => {
         success: false,
         error: 'The body must not be larger than 1 MB.',
         code: 'BODY_TOO_LARGE',
-        docs: '/docs/troubleshooting.md#body_too_large',
+        docs: '../docs/troubleshooting.md#body_too_large',
       });
     }
   });
@@ -284,7 +284,7 @@ describe('an internal error', () => {
       success: false,
       error: 'The database does not answer.',
       code: 'STORAGE_UNAVAILABLE',
-      docs: '/docs/troubleshooting.md#storage_unavailable',
+      docs: '../docs/troubleshooting.md#storage_unavailable',
     });
   });
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import express, { type RequestHandler } from 'express';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import { HttpProblem } from '../../../../../router/src/infra/faces/rest/problem.ts';
+import { HttpProblem, RateLimitProblem } from '../../../../../router/src/infra/faces/rest/problem.ts';
 import { problemHandler } from '../../../../../router/src/infra/faces/rest/problem-handler.ts';
 import { serverOf } from '../../../../support/abi.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
@@ -56,6 +56,12 @@ describe('problemHandler', () => {
     const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? '';
     const hash = createHash('sha256').update(style).digest('base64');
     expect(headers.get('content-security-policy')).toContain(`style-src 'sha256-${hash}'`);
+  });
+
+  it('links a problem to the documentation relative to the request', async () => {
+    const { send } = await failing(fail(new RateLimitProblem('minute', 60)));
+    const { docs, type } = JSON.parse((await send('application/json')).text);
+    expect([docs, type]).toEqual(Array(2).fill('../docs/troubleshooting.md#rate_limited'));
   });
 
   it('keeps the headers of a problem', async () => {

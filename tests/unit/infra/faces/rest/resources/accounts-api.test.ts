@@ -134,7 +134,7 @@ it.each([
     success: false,
     error: 'There is no WhatsApp account with this id.',
     code: 'NOT_FOUND',
-    docs: '/docs/troubleshooting.md#not_found',
+    docs: `${'../'.repeat(path.split('/').length - 2)}docs/troubleshooting.md#not_found`,
   });
 });
 

@@ -32,7 +32,7 @@ describe('POST /api/keys', () => {
       limits: { perMinute: 100, perSecond: 10 },
       createdAt: '2026-01-02T03:04:05.000Z',
     });
-    expect(headers.get('location')).toBe(`/api/keys/${shown.id}`);
+    expect(headers.get('location')).toBe(`../api/keys/${shown.id}`);
     expect((await api.call('GET', '/api/routes', undefined, { 'x-api-key': key })).status).toBe(200);
     for (const path of ['/api/keys', `/api/keys/${shown.id}`]) {
       const { text } = await api.call('GET', path, undefined, admin);

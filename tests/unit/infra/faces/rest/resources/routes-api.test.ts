@@ -47,7 +47,7 @@ describe('POST /api/routes', () => {
         updatedAt: '2026-01-02T03:04:05.000Z',
       },
     });
-    expect(answer.headers.get('location')).toBe(`/api/routes/${answer.body.data.id}`);
+    expect(answer.headers.get('location')).toBe(`../api/routes/${answer.body.data.id}`);
   });
 
   it('uses the environment of the service when the body has none', async () => {
@@ -185,7 +185,7 @@ describe('/api/routes/:id', () => {
         success: false,
         error: 'There is no route with this id or channelId.',
         code: 'NOT_FOUND',
-        docs: '/docs/troubleshooting.md#not_found',
+        docs: '../../docs/troubleshooting.md#not_found',
       });
     }
   });

@@ -26,7 +26,7 @@ describe('POST /api/webhooks', () => {
       isEnabled: true,
       failures: 0,
     });
-    expect(headers.get('location')).toBe(`/api/webhooks/${shown.id}`);
+    expect(headers.get('location')).toBe(`../api/webhooks/${shown.id}`);
     expect(await api.webhooks.secretOf(shown.id)).toBe(secret);
     for (const path of ['', `/${shown.id}`, `/${shown.id}/deliveries`]) {
       expect((await call('GET', path)).text).not.toContain(secret);
