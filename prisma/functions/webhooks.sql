@@ -26,8 +26,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_event_id text := gen_random_uuid()::text;
 BEGIN
-  INSERT INTO webhook_delivery (webhook_id, event_id, event, account_id, chat_id, facts)
-    SELECT w.id, v_event_id, p_event, p_account, p_chat, p_facts FROM webhook w
+  -- Not the beginning of the transaction: the log is in the order of the ids.
+  INSERT INTO webhook_delivery (webhook_id, event_id, event, account_id, chat_id, facts, created_at)
+    SELECT w.id, v_event_id, p_event, p_account, p_chat, p_facts, clock_timestamp() FROM webhook w
     WHERE w.is_enabled AND p_event = ANY (w.events) AND (w.account_id IS NULL OR w.account_id = p_account);
   IF FOUND THEN
     PERFORM pg_notify('wa2ai', '{"from":"","message":{"kind":"webhook-event"}}');

@@ -55,6 +55,34 @@ describe('the page Webhooks', () => {
     expect(complaints.splice(0)).toEqual([expect.stringContaining('status of 400')]);
   });
 
+  it('says until when a webhook pauses whose receiver fails, and for what each event waits', async () => {
+    receiver.answer = () => 500;
+    const { body } = await bed.service.api('POST', '/api/webhooks', {
+      url: receiver.url,
+      events: ['message'],
+    });
+    const { id } = body.data as { id: string };
+    const { page, goTo } = await open();
+    await goTo(`webhooks/${id}`);
+    const ana = bed.person();
+    for (const text of ['one', 'two', 'three']) await ana.say(text, { to: bed.phone });
+    await page.getByText('3 events wait').waitFor();
+    await expect.poll(() => page.getByText('after an earlier event of its chat').count()).toBe(2);
+    // As after many failures: the next one is followed by a long pause.
+    await bed.database.open().execute(sql`UPDATE webhook SET failures = 20 WHERE id = ${id}`);
+    await page.getByText(/^failing \(2\d\)$/).waitFor();
+    await page.getByText(/^The receiver failed several times. Next attempt: in /).waitFor();
+    expect(await page.getByRole('row', { name: /next attempt: in / }).count()).toBe(1);
+    await expectAccessible(page);
+    receiver.answer = () => 200;
+    await bed.service.api('PATCH', `/api/webhooks/${id}`, { isEnabled: false });
+    await expect.poll(() => page.getByText('when the webhook is on again').count()).toBe(3);
+    await bed.service.api('PATCH', `/api/webhooks/${id}`, { isEnabled: true });
+    await expect.poll(() => page.locator('.badge', { hasText: /^delivered$/ }).count()).toBe(3);
+    expect(await page.getByText(/events wait/).count()).toBe(0);
+    await bed.service.api('DELETE', `/api/webhooks/${id}`);
+  });
+
   it.each(['light', 'dark'] as const)(
     'shows what became of events, and sends one again, %s',
     async (theme) => {

@@ -298,6 +298,33 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
     expect(await claim()).toHaveLength(1);
   });
 
+  it('say until when they pause, how many events wait, and for what each waits', async () => {
+    const { deliveries, webhooks, webhook, emit, claimOne, log, pass } = await setup();
+    const shown = async () => {
+      const { pausedUntil, waiting } = (await webhooks.get(webhook.id)) ?? {};
+      return { isPaused: pausedUntil !== undefined, waiting };
+    };
+    expect(await shown()).toEqual({ isPaused: false, waiting: 0 });
+    for (const chat of ['1', '1', '2', '1']) await emit('message', chat);
+    const failed = await claimOne();
+    await deliveries.markFailed(failed, { error: 'x', retryInMs: 1_000, pauseMs: 30_000 });
+    expect(await shown()).toEqual({ isPaused: true, waiting: 4 });
+    const { pausedUntil } = (await webhooks.list()).find(({ id }) => id === webhook.id) ?? {};
+    // Newest first: two events of chat 1 wait for its first one, which waits for the end of the pause.
+    expect((await log()).map(({ waitsFor, dueAt }) => waitsFor ?? dueAt)).toEqual([
+      failed.id,
+      pausedUntil,
+      failed.id,
+      pausedUntil,
+    ]);
+    await pass(30_000);
+    expect(await shown()).toEqual({ isPaused: false, waiting: 4 });
+    await webhooks.change(webhook.id, { isEnabled: false });
+    expect(await shown()).toEqual({ isPaused: false, waiting: 4 });
+    expect((await log()).flatMap(({ dueAt }) => dueAt ?? [])).toEqual([]);
+    expect((await log())[0]?.waitsFor).toBe(failed.id);
+  });
+
   it('show their log in pages, newest first', async () => {
     const { deliveries, webhook, emit, claimOne } = await setup();
     for (let n = 0; n < 3; n++) await emit('message');
@@ -320,4 +347,25 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
     expect(await log()).toEqual([]);
     expect(await claim()).toEqual([]);
   });
+});
+
+it('the log of a webhook is in the order of its times, also after a transaction that took long', async () => {
+  const postgres = database.open();
+  const [webhooks, deliveries] = [new PostgresWebhooks(postgres), new PostgresWebhookDeliveries(postgres)];
+  const id = randomUUID();
+  const accountId = `a${id.slice(0, 8)}`;
+  const secret = 'a secret of the webhook';
+  const url = 'https://example.com/hook';
+  await webhooks.create({ id, url, events: ['message'], accountId, secret, isEnabled: true });
+  const emit = (on: Pick<typeof postgres, 'query'>, chat: number) =>
+    on.query(sql`SELECT webhook_store('message', ${accountId}, ${chat}::bigint, '{}')`);
+  await postgres.transaction(async (long) => {
+    await long.query(sql`SELECT now()`);
+    await emit(postgres, 1);
+    await emit(long, 2);
+  });
+  const times = (await deliveries.list({ webhookId: id, limit: 10 })).map(({ createdAt }) =>
+    createdAt.getTime(),
+  );
+  expect(times).toEqual(times.toSorted((a, b) => b - a));
 });

@@ -16,7 +16,7 @@ import type {
   Webhooks,
 } from '../../router/src/core/ports/webhooks.ts';
 
-interface Stored extends Webhook {
+interface Stored extends Omit<Webhook, 'waiting'> {
   secret: string;
   retryAtMs?: number;
 }
@@ -67,13 +67,13 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     const at = new Date(this.#now());
     const stored: Stored = { ...structuredClone(webhook), failures: 0, createdAt: at, updatedAt: at };
     this.#webhooks.set(webhook.id, stored);
-    return shown(stored);
+    return this.#shown(stored);
   }
 
   async list(): Promise<Webhook[]>;
   async list(query: DeliveryQuery): Promise<LoggedDelivery[]>;
   async list(query?: DeliveryQuery): Promise<Webhook[] | LoggedDelivery[]> {
-    if (!query) return [...this.#webhooks.values()].map(shown);
+    if (!query) return [...this.#webhooks.values()].map((stored) => this.#shown(stored));
     const { webhookId, state, before, limit } = query;
     const rows = this.#rows.filter(
       (row) =>
@@ -81,12 +81,15 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
         (state === undefined || row.state === state) &&
         (before === undefined || Number(row.id) < Number(before)),
     );
-    return rows.reverse().slice(0, limit).map(logged);
+    return rows
+      .reverse()
+      .slice(0, limit)
+      .map((row) => this.#logged(row));
   }
 
   async get(id: string): Promise<Webhook | undefined> {
     const stored = this.#webhooks.get(id);
-    return stored && shown(stored);
+    return stored && this.#shown(stored);
   }
 
   async secretOf(id: string): Promise<string | undefined> {
@@ -101,7 +104,7 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     delete stored.retryAtMs;
     if (change.isEnabled !== undefined) delete stored.disabledReason;
     if (change.isEnabled === true) this.#succeeded(stored);
-    return shown(stored);
+    return this.#shown(stored);
   }
 
   async delete(id: string): Promise<boolean> {
@@ -193,19 +196,37 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     delete webhook.failingSince;
     delete webhook.retryAtMs;
   }
-}
 
-function shown({ secret: _, retryAtMs: __, ...webhook }: Stored): Webhook {
-  return structuredClone(webhook);
-}
+  #shown({ secret: _, retryAtMs = 0, ...webhook }: Stored): Webhook {
+    const waiting = this.#rows.filter(
+      ({ webhookId, state }) => webhookId === webhook.id && state === 'pending',
+    );
+    const isPaused = webhook.isEnabled && retryAtMs > this.#now();
+    return structuredClone({
+      ...webhook,
+      waiting: waiting.length,
+      ...(isPaused && { pausedUntil: new Date(retryAtMs) }),
+    });
+  }
 
-function logged({
-  webhookId: _,
-  chatId: __,
-  facts: ___,
-  queuedAtMs: ____,
-  dueAtMs,
-  ...row
-}: Row): LoggedDelivery {
-  return structuredClone({ ...row, ...(row.state === 'pending' && { dueAt: new Date(dueAtMs) }) });
+  #logged(given: Row): LoggedDelivery {
+    const { webhookId, chatId, facts: _, queuedAtMs: __, dueAtMs, ...row } = given;
+    const webhook = this.#webhooks.get(webhookId);
+    const isPending = row.state === 'pending';
+    const first = this.#rows.find(
+      (other) =>
+        other.state === 'pending' &&
+        other.webhookId === webhookId &&
+        other.accountId === row.accountId &&
+        other.chatId === chatId,
+    );
+    const isBehind = isPending && first !== undefined && first.id !== row.id;
+    return structuredClone({
+      ...row,
+      ...(isBehind && { waitsFor: first.id }),
+      ...(isPending &&
+        !isBehind &&
+        webhook?.isEnabled && { dueAt: new Date(Math.max(dueAtMs, webhook.retryAtMs ?? 0)) }),
+    });
+  }
 }

@@ -37,10 +37,12 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
     // Attempts are no live events.
     if (!isWaiting) return;
     const timer = setInterval(() => {
-      if (!document.hidden) log.reload();
+      if (document.hidden) return;
+      log.reload();
+      reload();
     }, RELOAD_EVERY_MS);
     return () => clearInterval(timer);
-  }, [isWaiting, log.reload]);
+  }, [isWaiting, log.reload, reload]);
   const retry = useAction(async (deliveryId: string) => {
     const id = webhook.id;
     await call('POST /api/webhooks/{id}/deliveries/{deliveryId}/retry', { path: { id, deliveryId } });
@@ -84,7 +86,10 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
                     columns={[
                       { title: text.event, cell: ({ event }) => <code>{event}</code> },
                       { title: text.when, cell: ({ createdAt }) => <Time at={createdAt} /> },
-                      { title: text.result, cell: (delivery) => <Result delivery={delivery} /> },
+                      {
+                        title: text.result,
+                        cell: (delivery) => <Result delivery={delivery} webhook={webhook} />,
+                      },
                       { title: text.attempts, isNumber: true, cell: ({ attempts }) => attempts },
                       {
                         title: text.actions,
@@ -116,18 +121,21 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
   );
 }
 
-function Result({ delivery: { state, status, error, dueAt } }: { delivery: Delivery }) {
+function Result({ delivery, webhook }: { delivery: Delivery; webhook: Webhook }) {
   const text = useText();
+  const { state, status, error, dueAt, waitsFor } = delivery;
   return (
     <div>
       <Badge mood={MOODS[state]}>{text.states[state]}</Badge>{' '}
       {status !== undefined && <span class="faint">{text.status(String(status))}</span>}
       {error !== undefined && state !== 'delivered' && <p class="faint">{error}</p>}
-      {state === 'pending' && dueAt !== undefined && (
+      {dueAt !== undefined && (
         <p class="faint">
           {text.next}: {Date.parse(dueAt) > Date.now() ? <Time at={dueAt} /> : text.now}
         </p>
       )}
+      {waitsFor !== undefined && <p class="faint">{text.behind}</p>}
+      {state === 'pending' && !webhook.isEnabled && <p class="faint">{text.whileOff}</p>}
     </div>
   );
 }

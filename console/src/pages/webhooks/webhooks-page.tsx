@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
 import { useText } from './texts.ts';
 import { WebhookActions } from './webhook-actions.tsx';
@@ -86,16 +87,36 @@ export function Events({ events }: { events: Webhook['events'] }) {
 }
 
 /** Whether events are sent, and whether they arrive. */
-export function WebhookState({ webhook: { isEnabled, failures, disabledReason } }: { webhook: Webhook }) {
+export function WebhookState({ webhook }: { webhook: Webhook }) {
   const text = useText();
+  const { isEnabled, failures, disabledReason, pausedUntil, waiting } = webhook;
+  const queue = (
+    <>
+      {pausedUntil !== undefined && Date.parse(pausedUntil) > Date.now() && (
+        <p class="faint">
+          {text.paused} <Time at={pausedUntil} />
+        </p>
+      )}
+      {waiting > 0 && <p class="faint">{text.waiting(waiting)}</p>}
+    </>
+  );
   if (!isEnabled) {
     return (
       <div>
         <Badge mood={disabledReason === undefined ? 'quiet' : 'bad'}>{text.off}</Badge>
         {disabledReason !== undefined && <p class="faint">{disabledReason}</p>}
+        {queue}
       </div>
     );
   }
-  if (failures > 0) return <Badge mood="busy">{text.failing(String(failures))}</Badge>;
-  return <Badge mood="good">{text.on}</Badge>;
+  return (
+    <div>
+      {failures > 0 ? (
+        <Badge mood="busy">{text.failing(String(failures))}</Badge>
+      ) : (
+        <Badge mood="good">{text.on}</Badge>
+      )}
+      {queue}
+    </div>
+  );
 }

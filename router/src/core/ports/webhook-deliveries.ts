@@ -39,8 +39,10 @@ export interface LoggedDelivery {
   error?: string;
   createdAt: Date;
   attemptedAt?: Date;
-  /** When it is sent next, unless an earlier event of the chat waits, or the webhook pauses. */
+  /** When it is sent next, at the earliest. Absent while an earlier event of the chat waits, or the webhook is off. */
   dueAt?: Date;
+  /** The earlier event of the chat that is sent first. */
+  waitsFor?: string;
   finishedAt?: Date;
 }
 

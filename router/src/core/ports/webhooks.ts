@@ -21,6 +21,10 @@ export interface Webhook extends Omit<NewWebhook, 'secret'> {
   /** Attempts that failed since the last one that succeeded. */
   failures: number;
   failingSince?: Date;
+  /** No event is sent before, because the receiver failed often or asked for it. Absent: it does not pause, or is off. */
+  pausedUntil?: Date;
+  /** Events that are neither delivered nor dead. */
+  waiting: number;
   createdAt: Date;
   updatedAt: Date;
 }

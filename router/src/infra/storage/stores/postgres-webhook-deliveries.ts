@@ -110,17 +110,25 @@ export class PostgresWebhookDeliveries implements WebhookDeliveries {
 
   async list({ webhookId, state, before, limit }: DeliveryQuery): Promise<LoggedDelivery[]> {
     const conditions = together(
-      [sql`webhook_id = ${webhookId}`],
-      state === undefined ? [] : [sql`state = ${state}`],
-      olderThan(sql`id`, before),
+      [sql`d.webhook_id = ${webhookId}`],
+      state === undefined ? [] : [sql`d.state = ${state}`],
+      olderThan(sql`d.id`, before),
     );
     if (conditions === 'none') return [];
     const rows = await withStorage('reading events of a webhook', () =>
       this.#postgres.query<Columns<LoggedDelivery>>(sql`
-        SELECT id::text, event_id AS "eventId", event, account_id AS "accountId", state, attempts, status, error,
-          created_at AS "createdAt", attempted_at AS "attemptedAt", finished_at AS "finishedAt",
-          CASE state WHEN 'pending' THEN due_at END AS "dueAt"
-        FROM webhook_delivery WHERE ${allOf(conditions)} ORDER BY id DESC LIMIT ${limit}::integer`),
+        SELECT d.id::text, d.event_id AS "eventId", d.event, d.account_id AS "accountId", d.state, d.attempts, d.status,
+          d.error, d.created_at AS "createdAt", d.attempted_at AS "attemptedAt", d.finished_at AS "finishedAt",
+          first.id::text AS "waitsFor",
+          CASE WHEN d.state = 'pending' AND first.id IS NULL AND w.is_enabled
+            THEN greatest(d.due_at, w.retry_at) END AS "dueAt"
+        FROM webhook_delivery d JOIN webhook w ON w.id = d.webhook_id
+        LEFT JOIN LATERAL (
+          SELECT o.id FROM webhook_delivery o
+          WHERE d.state = 'pending' AND o.webhook_id = d.webhook_id AND o.account_id = d.account_id
+            AND o.chat_id = d.chat_id AND o.state = 'pending' AND o.id < d.id
+          ORDER BY o.id LIMIT 1) AS first ON true
+        WHERE ${allOf(conditions)} ORDER BY d.id DESC LIMIT ${limit}::integer`),
     );
     return rows.map(withoutNulls);
   }

@@ -6,8 +6,10 @@ import { type Columns, withoutNulls } from './rows.ts';
 import { withStorage } from './storage-errors.ts';
 
 const COLUMNS = sql`id, url, events, account_id AS "accountId", is_enabled AS "isEnabled",
-  disabled_reason AS "disabledReason", failures, failing_since AS "failingSince", created_at AS "createdAt",
-  updated_at AS "updatedAt"`;
+  disabled_reason AS "disabledReason", failures, failing_since AS "failingSince",
+  CASE WHEN is_enabled AND retry_at > now() THEN retry_at END AS "pausedUntil",
+  (SELECT count(*)::integer FROM webhook_delivery d WHERE d.webhook_id = webhook.id AND d.state = 'pending') AS waiting,
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 /** What events are about. */
 const WATCHED_TABLES = ['message', 'outbox', 'dead_letter', 'account'];

@@ -78,6 +78,7 @@ const VIEW_EXAMPLE = {
   ...EXAMPLE,
   isEnabled: true,
   failures: 0,
+  waiting: 0,
   createdAt: '2026-11-23T12:00:00.000Z',
   updatedAt: '2026-11-23T12:00:00.000Z',
 };
@@ -91,6 +92,10 @@ const webhookFields = z.object({
   disabledReason: z.string().optional().describe('Why wa2ai switched it off.'),
   failures: z.int().describe('Attempts that failed since the last one that succeeded.'),
   failingSince: timeView.optional(),
+  pausedUntil: timeView
+    .optional()
+    .describe('No event is sent before: the receiver failed five times in a row, or asked for it.'),
+  waiting: z.int().describe('Events that are neither delivered nor dead.'),
   createdAt: timeView,
   updatedAt: timeView,
 });
@@ -114,7 +119,10 @@ const deliveryView = z
     attemptedAt: timeView.optional().describe('The last attempt.'),
     dueAt: timeView
       .optional()
-      .describe('The next attempt, unless an earlier event of the chat waits, or the webhook pauses.'),
+      .describe(
+        'The next attempt, at the earliest. Absent while an earlier event of the chat waits, or the webhook is off.',
+      ),
+    waitsFor: z.string().optional().describe('Id of the earlier event of the chat that is sent first.'),
     finishedAt: timeView.optional(),
   })
   .meta({
@@ -353,22 +361,25 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
 /** Field by field: a stored webhook may get more. */
 function viewOf(webhook: Webhook): z.input<typeof webhookView> {
   const { id, url, events, accountId, isEnabled, disabledReason, failures, failingSince } = webhook;
+  const { pausedUntil, waiting } = webhook;
   return {
-    ...{ id, url, events: [...events], isEnabled, failures },
+    ...{ id, url, events: [...events], isEnabled, failures, waiting },
     ...(accountId !== undefined && { accountId }),
     ...(disabledReason !== undefined && { disabledReason }),
     ...(failingSince && { failingSince: failingSince.toISOString() }),
+    ...(pausedUntil && { pausedUntil: pausedUntil.toISOString() }),
     createdAt: webhook.createdAt.toISOString(),
     updatedAt: webhook.updatedAt.toISOString(),
   };
 }
 
 function deliveryOf({ createdAt, attemptedAt, dueAt, finishedAt, ...row }: LoggedDelivery) {
-  const { id, eventId, event, accountId, state, attempts, status, error } = row;
+  const { id, eventId, event, accountId, state, attempts, status, error, waitsFor } = row;
   return {
     ...{ id, eventId, event, accountId, state, attempts },
     ...(status !== undefined && { status }),
     ...(error !== undefined && { error }),
+    ...(waitsFor !== undefined && { waitsFor }),
     createdAt: createdAt.toISOString(),
     ...(attemptedAt && { attemptedAt: attemptedAt.toISOString() }),
     ...(dueAt && { dueAt: dueAt.toISOString() }),

@@ -25,6 +25,7 @@ describe('POST /api/webhooks', () => {
       events: ['message', 'delivery'],
       isEnabled: true,
       failures: 0,
+      waiting: 0,
     });
     expect(headers.get('location')).toBe(`../api/webhooks/${shown.id}`);
     expect(await api.webhooks.secretOf(shown.id)).toBe(secret);
