@@ -319,7 +319,7 @@ describe('wa2ai agent, for an ADK agent', () => {
     expect(await wa2ai('agent', 'test', url, '--message', 'x', '--app', 'nobody')).toMatchObject({
       code: 1,
       errors: expect.stringMatching(
-        /^wa2ai: ADK agent endpoint returned 404: .*apps of this server: greeter/,
+        /^wa2ai: ADK agent endpoint returned 404: .*there is no app \\"nobody\\".*apps of this server: greeter/,
       ),
     });
     expect(await wa2ai('agent', 'test', 'http://127.0.0.1:9', '--message', 'x')).toMatchObject({

@@ -402,7 +402,7 @@ export async function startHttpApi(
     scenarios: new MemoryPlaygroundScenarios(),
     runScenario: (world, scenario, signal) =>
       runScenario({ world, matcher, clock: systemClock }, scenario, signal),
-    inspectAgent: async () => undefined,
+    inspectAgent: async (url) => (url.includes(':8001') ? 'unknown-protocol' : 'no-answer'),
     addPlayground: async () => accounts.get('playground') === undefined,
     writeMessage: (chat, writing) =>
       writeMessage(

@@ -212,6 +212,8 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
   'A WhatsApp account has the id playground, or the playground is being deleted. Delete that account, or try again later.':
     'Una cuenta de WhatsApp tiene el id playground, o el área de pruebas se está eliminando. Elimine esa cuenta o inténtelo más tarde.',
   'Name the user whose sessions end.': 'Indique el usuario cuyas sesiones terminan.',
+  'An HTTP server answers there, and its protocol is unknown. Check the path, or add a route with the kind of the agent.':
+    'Ahí responde un servidor HTTP cuyo protocolo es desconocido. Revise la ruta de la dirección, o añada una ruta con el tipo del agente.',
   'No agent answers there. Start it, and check its address.':
     'Allí no responde ningún agente. Inícielo y revise su dirección.',
   'Only a user has a password: sign in as one.':

@@ -1,4 +1,4 @@
-// Starts the agent. When wa2ai runs it, PORT, HOST and AGENT_TOKEN_FILE come from wa2ai.
+// Needs the package viem: run `npm install` in this folder when it is not found. Starts the agent. When wa2ai runs it, PORT, HOST and AGENT_TOKEN_FILE come from wa2ai.
 import { readFileSync } from 'node:fs';
 import { startAgent } from './agent.js';
 

@@ -43,7 +43,7 @@ const routes = [
 ];
 
 function createSession([app, user, id]) {
-  if (app !== options.name) return [404, { error: `Agent not found: ${app}` }];
+  if (app !== options.name) return noApp(app);
   const key = [app, user, id].join('/');
   if (sessions.has(key)) return [409, { error: `Session already exists: ${id}` }];
   sessions.save(key, { id, appName: app, userId: user, state: {}, events: [] });
@@ -56,9 +56,14 @@ function getSession([app, user, id]) {
 }
 
 /** One message: the events of its run are the answer, and stay in the session. */
-function run(_params, { appName, userId, sessionId, newMessage, stateDelta }) {
-  if (appName !== undefined && appName !== options.name)
-    return [404, { error: `Agent not found: ${appName}` }];
+function run(_params, body) {
+  // ADK servers read both spellings of a field.
+  const appName = body.appName ?? body.app_name;
+  const userId = body.userId ?? body.user_id;
+  const sessionId = body.sessionId ?? body.session_id;
+  const newMessage = body.newMessage ?? body.new_message;
+  const stateDelta = body.stateDelta ?? body.state_delta ?? {};
+  if (appName !== options.name) return noApp(appName);
   const key = [appName, userId, sessionId].join('/');
   const session = sessions.get(key);
   if (!session) return [404, { error: `Session not found: ${sessionId}` }];
@@ -71,6 +76,10 @@ function run(_params, { appName, userId, sessionId, newMessage, stateDelta }) {
   session.events.push(reply);
   sessions.save(key, session);
   return [200, [reply]];
+}
+
+function noApp(app) {
+  return [404, { error: `there is no app "${app}"` }];
 }
 
 function eventOf(invocationId, author, parts, stateDelta = {}) {

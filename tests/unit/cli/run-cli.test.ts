@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { packageVersion } from '../../../router/src/config/package-version.ts';
 import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
 import { suggestedLimitMs } from '../../../router/src/infra/agents/agent-tools.ts';
+import { StandInServer } from '../../doubles/stand-in-server.ts';
 import { serverOf } from '../../support/abi.ts';
 import { runWa2ai } from '../../support/cli.ts';
 
@@ -115,6 +116,16 @@ describe('wa2ai agent', () => {
     const { url } = await anAdkServer(401);
     const { code, errors } = await wa2ai('agent', 'test', url, '--message', 'hi');
     expect([code, errors]).toEqual([1, 'wa2ai: ADK agent endpoint returned 401: []\n']);
+  });
+
+  it('ends with 1 when a server answers 404 to everything, and names no kind', async () => {
+    const server = await StandInServer.start(() => ({ status: 404 }));
+    onTestFinished(() => server.close());
+    const { code, output, errors } = await wa2ai('agent', 'inspect', server.url);
+    expect([code, output]).toEqual([1, '']);
+    expect(errors).toBe(
+      `wa2ai: ${server.url} answers HTTP, protocol unknown. Check the path, or name its kind with --kind ${kindNames.join('|')}.\n`,
+    );
   });
 
   it('ends with 1 when no agent of any kind answers', async () => {

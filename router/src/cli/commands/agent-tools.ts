@@ -1,14 +1,13 @@
 import { parseArgs } from 'node:util';
 import { AgentTimeoutError } from '../../core/errors.ts';
-import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { agentKinds } from '../../infra/agents/agent-kinds.ts';
 import {
-  type AgentTools,
   suggestedLimitMs,
   type ToolInput,
   ToolkitError,
   ToolUsageError,
 } from '../../infra/agents/agent-tools.ts';
+import { detectKind, type KindWithTools } from '../../infra/agents/inspect-agent.ts';
 import { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../infra/agents/transport/egress.ts';
 import { holdingClock } from '../../infra/clock/system-clock.ts';
@@ -17,7 +16,6 @@ import { EXIT } from '../exit-code.ts';
 
 const VERBS = ['test', 'inspect', 'check'] as const;
 type Verb = (typeof VERBS)[number];
-type KindWithTools = AgentKind & { tools: AgentTools };
 
 const kinds = agentKinds.filter((kind): kind is KindWithTools => kind.tools !== undefined);
 const kindNames = kinds.map(({ name }) => name).join('|');
@@ -158,11 +156,11 @@ async function kindOf(input: ToolInput, named: string | boolean | undefined): Pr
   const [kind, ...others] = fitting;
   if (kind && others.length === 0) return kind;
   if (!kind) throw new ToolUsageError('these options belong to agents of different kinds; see --help');
-  // Together: an address that does not answer takes one time limit, not one for each kind.
-  const detected = await Promise.all(fitting.map(({ tools }) => tools.detect(input)));
-  const found = fitting.find((_, index) => detected[index]);
-  if (found) return found;
+  const found = await detectKind(fitting, input);
+  if (typeof found !== 'string') return found;
   throw new ToolkitError(
-    `No agent answers at ${input.url}. Start it, or name its kind with --kind ${kindNames}.`,
+    found === 'no-answer'
+      ? `No agent answers at ${input.url}. Start it, or name its kind with --kind ${kindNames}.`
+      : `${input.url} answers HTTP, protocol unknown. Check the path, or name its kind with --kind ${kindNames}.`,
   );
 }

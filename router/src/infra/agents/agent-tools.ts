@@ -46,7 +46,7 @@ export interface AgentTool {
 
 /** The tools of an agent kind: `wa2ai agent test|inspect|check`. */
 export interface AgentTools {
-  /** Whether an agent of this kind seems to answer at the URL. Sends only a harmless request. */
+  /** Whether an agent of this kind seems to answer at the URL. Sends only a harmless request; never rejects. */
   detect(input: ToolInput): Promise<boolean>;
   /** Its report is an Inspection (inspection.ts). */
   inspect: AgentTool;

@@ -1,9 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AgentKind } from '../../../../router/src/infra/agents/agent-kind.ts';
+import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { type AgentTools, ToolUsageError } from '../../../../router/src/infra/agents/agent-tools.ts';
 import { inspectAgent } from '../../../../router/src/infra/agents/inspect-agent.ts';
 import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../../../router/src/infra/agents/transport/egress.ts';
+import { StandInServer } from '../../../doubles/stand-in-server.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 const URL = 'http://localhost:8000';
@@ -22,8 +24,18 @@ describe('inspectAgent', () => {
     expect(await inspectAgent({ ...deps, kinds }, URL)).toEqual({ kind: 'b', url: URL });
   });
 
-  it('finds nothing when no kind does', async () => {
-    expect(await inspectAgent({ ...deps, kinds: [kindOf('a', false, () => ({}))] }, URL)).toBeUndefined();
+  it('says whether anything answers when no kind recognizes it', async () => {
+    const kinds = [kindOf('a', false, () => ({}))];
+    expect(await inspectAgent({ ...deps, kinds }, 'http://127.0.0.1:9')).toBe('no-answer');
+    const server = await StandInServer.start(() => ({ status: 404 }));
+    onTestFinished(() => server.close());
+    expect(await inspectAgent({ ...deps, kinds }, server.url)).toBe('unknown-protocol');
+  });
+
+  it('takes a server that answers 404 to everything for no agent of any kind', async () => {
+    const server = await StandInServer.start(() => ({ status: 404 }));
+    onTestFinished(() => server.close());
+    expect(await inspectAgent({ ...deps, kinds: agentKinds }, server.url)).toBe('unknown-protocol');
   });
 
   it('names the kind when a person must say more about the agent', async () => {

@@ -31,7 +31,11 @@ const SLOW_MS = 25_000;
 /** Tools for people who write webhooks. No answer can come later: there is no chat, and so no reply token. */
 export const webhookTools: AgentTools = {
   async detect(input) {
-    return (await probe(input)).status !== undefined;
+    const { status } = await probe(input);
+    // What answers that there is nothing, or that it is broken, may be any server.
+    const isElse =
+      status === 404 || status === 410 || (status !== undefined && status >= 500 && status !== 501);
+    return status !== undefined && !isElse;
   },
   inspect: {
     summary: 'shows whether a server answers at the address, without a message',

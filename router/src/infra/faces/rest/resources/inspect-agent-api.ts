@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import type { NoAgent } from '../../../agents/inspect-agent.ts';
 import type { Inspection } from '../../../agents/inspection.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { dataResponse } from '../fields.ts';
 import { HttpProblem, problemSchema } from '../problem.ts';
 
 export interface InspectAgentApiDeps {
-  /** @returns undefined when no agent answers */
-  inspectAgent(url: string): Promise<Inspection | undefined>;
+  inspectAgent(url: string): Promise<Inspection | NoAgent>;
   /** Why the egress policy refuses an address; undefined: it does not. */
   egressRefusalOf(url: string): string | undefined;
 }
@@ -65,8 +65,15 @@ export function inspectAgentApi({ inspectAgent, egressRefusalOf }: InspectAgentA
           throw new HttpProblem(400, 'INVALID_BODY', `agentEndpoint ${message}.`, [detail]);
         }
         const found = await inspectAgent(agentEndpoint);
-        if (!found) {
+        if (found === 'no-answer') {
           throw new HttpProblem(404, 'NOT_FOUND', 'No agent answers there. Start it, and check its address.');
+        }
+        if (found === 'unknown-protocol') {
+          throw new HttpProblem(
+            404,
+            'NOT_FOUND',
+            'An HTTP server answers there, and its protocol is unknown. Check the path, or add a route with the kind of the agent.',
+          );
         }
         const { kind, url, isReachable, answer, latencyMs, version, capabilities, route } = found;
         const data = {

@@ -7,7 +7,7 @@ import {
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { webhookTools } from '../../../../../../router/src/infra/agents/webhook/toolkit/webhook-tools.ts';
 import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
-import type { StandInServer } from '../../../../../doubles/stand-in-server.ts';
+import { StandInServer } from '../../../../../doubles/stand-in-server.ts';
 import { startWebhookServer, type WebhookStandInOptions } from '../../../../../doubles/webhook-server.ts';
 
 let server: StandInServer | undefined;
@@ -26,7 +26,20 @@ function inputOf(url: string, options: Record<string, string> = {}): ToolInput {
 }
 
 describe('webhookTools', () => {
-  it('detect any server that answers, and send no message', async () => {
+  it.each([
+    [200, true],
+    [401, true],
+    [405, true],
+    [501, true],
+    [404, false],
+    [410, false],
+    [502, false],
+  ])('take a server that answers %i for a webhook: %s', async (status, isFound) => {
+    server = await StandInServer.start(() => ({ status }));
+    expect(await webhookTools.detect(inputOf(server.url))).toBe(isFound);
+  });
+
+  it('detect a server that answers, and send no message', async () => {
     const { server, input } = await setup();
     expect(await webhookTools.detect(input)).toBe(true);
     expect(server.requests.map(({ method }) => method)).toEqual(['HEAD']);

@@ -71,6 +71,7 @@ describe('/api/playground/scenarios', () => {
 describe('POST /api/routes/inspect', () => {
   it.each([
     ['http://127.0.0.1:8000', 404, 'No agent answers there.'],
+    ['http://127.0.0.1:8001', 404, 'An HTTP server answers there, and its protocol is unknown.'],
     ['ftp://127.0.0.1', 400, 'must be a URL that begins with http:// or https://'],
     ['http://169.254.169.254/', 400, 'is refused'],
   ])('answers for %s with %i', async (agentEndpoint, status, sentence) => {
