@@ -17,10 +17,10 @@ export async function writeConsoleTypes() {
 
 /** The description of the API, without a running service: its handlers are made and never called. */
 async function openApiDocument() {
-  const load = (path) => import(pathToFileURL(join(root, 'dist', 'router', 'src', 'infra', path)).href);
-  const { restApi } = await load('faces/rest/rest-api.js');
-  const { openApiDocument: documentOf } = await load('faces/rest/openapi.js');
-  const { agentKinds } = await load('agents/agent-kinds.js');
+  const load = (path) => import(pathToFileURL(join(root, 'dist', 'router', 'src', path)).href);
+  const { restApi } = await load('app/rest-api.js');
+  const { openApiDocument: documentOf } = await load('infra/operations/openapi.js');
+  const { agentKinds } = await load('infra/agents/agent-kinds.js');
   const config = { accountId: 'default', environment: 'lab', host: '127.0.0.1' };
   const given = { agentKinds, config };
   const deps = new Proxy(given, { get: (known, name) => known[name] ?? neverCalled });

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { RemoteRuntime } from '../../router/src/infra/agents/shell/swe-rex/remote-runtime.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
-import { RemoteRuntime } from '../../router/src/infra/hosting/swe-rex/remote-runtime.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { median, round } from './statistics.ts';
 

@@ -1,8 +1,8 @@
 // Only for the bench, loaded into a node before its program (`node --import`): the journal is kept in memory, so that a
 // message costs what it would without durability. There is no setting for this.
 import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
-import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
-import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { PostgresJournal } from '../../router/src/infra/db/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../router/src/infra/db/stores/postgres-key-store.ts';
 
 const entries = new Map<string, JournalEntry>();
 const { commit } = PostgresKeyStore.prototype;

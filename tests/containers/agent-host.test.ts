@@ -1,5 +1,5 @@
-import { DockerEngine } from '../../router/src/infra/hosting/docker/docker-engine.ts';
-import { DockerRuntime } from '../../router/src/infra/hosting/docker/docker-runtime.ts';
+import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts';
+import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
 import { agentHostSuite } from '../support/agent-host-suite.ts';
 import { engineUnderTest } from './engine-under-test.ts';
 

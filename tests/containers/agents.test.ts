@@ -9,18 +9,15 @@ import Docker from 'dockerode';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
 import type { HostedAgent } from '../../router/src/core/hosting/agent-spec.ts';
-import { hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
-import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import {
-  DockerEngine,
-  type DockerEngineOptions,
-} from '../../router/src/infra/hosting/docker/docker-engine.ts';
+import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
+import { DockerEngine, type DockerEngineOptions } from '../../router/src/features/hosting/docker-engine.ts';
 import {
   DockerRuntime,
   type DockerRuntimeOptions,
-} from '../../router/src/infra/hosting/docker/docker-runtime.ts';
-import { AgentFolders } from '../../router/src/infra/hosting/files/agent-folders.ts';
-import { HttpAgentProbe } from '../../router/src/infra/hosting/http-agent-probe.ts';
+} from '../../router/src/features/hosting/docker-runtime.ts';
+import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
+import { hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { engineUnderTest } from './engine-under-test.ts';

@@ -1,4 +1,4 @@
-import { DockerEngine } from '../../router/src/infra/hosting/docker/docker-engine.ts';
+import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts';
 import { containerEngineSuite } from '../support/container-engine-suite.ts';
 import { engineUnderTest } from './engine-under-test.ts';
 

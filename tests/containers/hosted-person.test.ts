@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DockerEngine } from '../../router/src/infra/hosting/docker/docker-engine.ts';
+import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts';
 import { TestBed } from '../support/test-bed.ts';
 import type { LogLine } from '../support/wa2ai-process.ts';
 import { engineUnderTest } from './engine-under-test.ts';

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
-import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
-import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
-import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
-import { PostgresCluster } from '../../router/src/infra/storage/stores/postgres-cluster.ts';
+import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
+import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
+import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';
+import { PostgresCluster } from '../../router/src/infra/db/stores/postgres-cluster.ts';
 import { MemoryAccountLeases, MemoryLeaseState } from '../doubles/memory-account-lease.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
-import type { Postgres } from '../../router/src/infra/storage/postgres.ts';
-import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
+import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
+import type { Postgres } from '../../router/src/infra/db/postgres.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { anAccount } from './adapters.ts';

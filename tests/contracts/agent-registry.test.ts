@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HostedAgent } from '../../router/src/core/hosting/agent-spec.ts';
 import type { AgentRegistry } from '../../router/src/core/ports/agent-registry.ts';
-import { PostgresAgentRegistry } from '../../router/src/infra/storage/stores/postgres-agent-registry.ts';
+import { PostgresAgentRegistry } from '../../router/src/features/hosting/postgres-agent-registry.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

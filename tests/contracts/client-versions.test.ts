@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ClientVersionStore } from '../../router/src/core/ports/client-versions.ts';
-import { PostgresClientVersions } from '../../router/src/infra/storage/stores/postgres-client-versions.ts';
+import { PostgresClientVersions } from '../../router/src/infra/db/stores/postgres-client-versions.ts';
 import { MemoryClientVersions } from '../doubles/memory-client-versions.ts';
 import { createTestDatabase } from '../support/database.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AccountLeases } from '../../router/src/core/ports/account-lease.ts';
 import type { Cluster } from '../../router/src/core/ports/cluster.ts';
-import { NodeConnection } from '../../router/src/infra/storage/connections/node-connection.ts';
-import { PostgresAccountLeases } from '../../router/src/infra/storage/stores/postgres-account-lease.ts';
-import { PostgresCluster } from '../../router/src/infra/storage/stores/postgres-cluster.ts';
+import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
+import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';
+import { PostgresCluster } from '../../router/src/infra/db/stores/postgres-cluster.ts';
 import { MemoryAccountLeases, MemoryLeaseState } from '../doubles/memory-account-lease.ts';
 import { MemoryCluster, MemoryClusterState } from '../doubles/memory-cluster.ts';
 import { createTestDatabase } from '../support/database.ts';

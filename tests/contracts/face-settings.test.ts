@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts';
-import { PostgresFaceSettings } from '../../router/src/infra/storage/stores/postgres-face-settings.ts';
+import { PostgresFaceSettings } from '../../router/src/infra/db/stores/postgres-face-settings.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
 import { createTestDatabase } from '../support/database.ts';
 

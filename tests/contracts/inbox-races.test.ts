@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
-import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, answered, aPerson, drain, NODE, newClaimOf } from './adapters.ts';
 

@@ -6,11 +6,11 @@ import type { AccountStore } from '../../router/src/core/ports/account-store.ts'
 import type { Inbox } from '../../router/src/core/ports/inbox.ts';
 import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
 import type { KeyChange, KeyScope, KeyStore } from '../../router/src/core/ports/key-store.ts';
+import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { PostgresAccountStore } from '../../router/src/infra/storage/stores/postgres-account-store.ts';
-import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
-import { PostgresJournal } from '../../router/src/infra/storage/stores/postgres-journal.ts';
-import { PostgresKeyStore } from '../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
+import { PostgresJournal } from '../../router/src/infra/db/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../router/src/infra/db/stores/postgres-key-store.ts';
 import { AccountKeys } from '../../router/src/providers/baileys/signal/account-keys.ts';
 import { GroupCommit } from '../../router/src/providers/baileys/signal/group-commit.ts';
 import { Unit } from '../../router/src/providers/baileys/signal/unit.ts';

@@ -1,8 +1,8 @@
 import sql, { raw } from 'sql-template-tag';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
-import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
-import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
+import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Playground } from '../../router/src/core/ports/playground.ts';
-import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
-import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
-import { PostgresPlayground } from '../../router/src/infra/storage/stores/postgres-playground.ts';
+import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
+import { PostgresPlayground } from '../../router/src/features/playground/postgres-playground.ts';
+import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { MemoryPlayground } from '../doubles/memory-playground.ts';
 import { createTestDatabase } from '../support/database.ts';
 

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../router/src/core/models.ts';
 import type { RouteChangeBy, RouteHistory } from '../../router/src/core/ports/route-history.ts';
 import type { NewRoute, RouteStore } from '../../router/src/core/ports/route-store.ts';
-import { parseDataKeys } from '../../router/src/infra/storage/encryption/data-keys.ts';
-import { SecretCipher } from '../../router/src/infra/storage/encryption/secret-cipher.ts';
-import { PostgresRouteHistory } from '../../router/src/infra/storage/stores/postgres-route-history.ts';
-import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
+import { PostgresRouteHistory } from '../../router/src/features/routes/postgres-route-history.ts';
+import { parseDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
+import { SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
+import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-route-store.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

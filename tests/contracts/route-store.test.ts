@@ -5,8 +5,8 @@ import { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { RouteAction, RouteChangeBy } from '../../router/src/core/ports/route-history.ts';
 import type { NewRoute } from '../../router/src/core/ports/route-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { CachedRouteStore } from '../../router/src/infra/storage/stores/cached-route-store.ts';
-import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
+import { CachedRouteStore } from '../../router/src/infra/db/stores/cached-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-route-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { ADAPTERS, type Adapter, anAccount, describeStores } from './adapters.ts';
 

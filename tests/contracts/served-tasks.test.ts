@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NewServedTask, ServedRequest, ServedTasks } from '../../router/src/core/ports/served-tasks.ts';
-import { PostgresServedTasks } from '../../router/src/infra/storage/stores/postgres-served-tasks.ts';
+import { PostgresServedTasks } from '../../router/src/features/tasks/postgres-served-tasks.ts';
+import type {
+  NewServedTask,
+  ServedRequest,
+  ServedTasks,
+} from '../../router/src/features/tasks/served-tasks.ts';
 import { MemoryServedTasks } from '../doubles/memory-served-tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

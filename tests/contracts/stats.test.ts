@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AccountCounts, Stats } from '../../router/src/core/ports/stats.ts';
-import { bucketOf, TIME_BUCKETS } from '../../router/src/core/stats/answer-times.ts';
-import { PostgresStats } from '../../router/src/infra/storage/stores/postgres-stats.ts';
+import { bucketOf, TIME_BUCKETS } from '../../router/src/features/stats/answer-times.ts';
+import { PostgresStats } from '../../router/src/features/stats/postgres-stats.ts';
+import type { AccountCounts, Stats } from '../../router/src/features/stats/stats.ts';
 import { MemoryStats } from '../doubles/memory-stats.ts';
 import { createTestDatabase } from '../support/database.ts';
 

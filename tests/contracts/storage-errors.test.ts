@@ -8,12 +8,12 @@ import {
   Wa2aiError,
 } from '../../router/src/core/errors.ts';
 import type { Environment } from '../../router/src/core/models.ts';
-import { Postgres } from '../../router/src/infra/storage/postgres.ts';
-import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
-import { PostgresMessageLog } from '../../router/src/infra/storage/stores/postgres-message-log.ts';
-import { PostgresOutbox } from '../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
-import { StorageDamagedError, withStorage } from '../../router/src/infra/storage/stores/storage-errors.ts';
+import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
+import { Postgres } from '../../router/src/infra/db/postgres.ts';
+import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
+import { PostgresOutbox } from '../../router/src/infra/db/stores/postgres-outbox.ts';
+import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-route-store.ts';
+import { StorageDamagedError, withStorage } from '../../router/src/infra/db/stores/storage-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, aPerson, aReply, NODE } from './adapters.ts';
 

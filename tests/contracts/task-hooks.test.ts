@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ServedTasks } from '../../router/src/core/ports/served-tasks.ts';
-import type { NewTaskHook, TaskHooks } from '../../router/src/core/ports/task-hooks.ts';
-import { PostgresServedTasks } from '../../router/src/infra/storage/stores/postgres-served-tasks.ts';
-import { PostgresTaskHooks } from '../../router/src/infra/storage/stores/postgres-task-hooks.ts';
+import { PostgresTaskHooks } from '../../router/src/features/a2a/postgres-task-hooks.ts';
+import type { NewTaskHook, TaskHooks } from '../../router/src/features/a2a/task-hooks.ts';
+import { PostgresServedTasks } from '../../router/src/features/tasks/postgres-served-tasks.ts';
+import type { ServedTasks } from '../../router/src/features/tasks/served-tasks.ts';
 import { MemoryServedTasks } from '../doubles/memory-served-tasks.ts';
 import { MemoryTaskHooks } from '../doubles/memory-task-hooks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StorageRejectedError } from '../../router/src/core/errors.ts';
+import { PostgresWebhookDeliveries } from '../../router/src/features/webhooks/postgres-webhook-deliveries.ts';
+import { PostgresWebhooks } from '../../router/src/features/webhooks/postgres-webhooks.ts';
 import type {
   DueDelivery,
   EventFacts,
   WebhookDeliveries,
-} from '../../router/src/core/ports/webhook-deliveries.ts';
-import type { NewWebhook, WebhookEvent, Webhooks } from '../../router/src/core/ports/webhooks.ts';
-import { PostgresWebhookDeliveries } from '../../router/src/infra/storage/stores/postgres-webhook-deliveries.ts';
-import { PostgresWebhooks } from '../../router/src/infra/storage/stores/postgres-webhooks.ts';
+} from '../../router/src/features/webhooks/webhook-deliveries.ts';
+import type { NewWebhook, WebhookEvent, Webhooks } from '../../router/src/features/webhooks/webhooks.ts';
 import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startEmbeddedPostgres } from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../router/src/infra/db/embedded/embedded-postgres.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { runCrashes } from './crash-run.ts';
 import { summary } from './summary.ts';

@@ -1,6 +1,10 @@
 import { canonicalChannelId } from '../../router/src/core/chat-id.ts';
 import { channelIdsOf } from '../../router/src/core/messages/chat-identity.ts';
-import type { DeadLetterFilter, DeadLetters, Replay } from '../../router/src/core/ports/dead-letters.ts';
+import type {
+  DeadLetterFilter,
+  DeadLetters,
+  Replay,
+} from '../../router/src/features/dead-letters/dead-letters.ts';
 import { claimChat, claimOf } from './memory-chats.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
 import type { MemoryDeadLetter, MemoryState } from './memory-state.ts';

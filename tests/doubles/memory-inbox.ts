@@ -27,7 +27,7 @@ import type {
   QueuedReply,
   TurnResult,
 } from '../../router/src/core/turns/turn.ts';
-import { mediaColumns } from '../../router/src/infra/storage/stores/media-columns.ts';
+import { mediaColumns } from '../../router/src/infra/db/stores/media-columns.ts';
 import {
   ACCESS_REASONS,
   chatOf,

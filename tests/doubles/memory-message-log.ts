@@ -19,7 +19,7 @@ import type {
   SentQuery,
 } from '../../router/src/core/ports/message-log.ts';
 import type { StoredMessageToRoute } from '../../router/src/core/routing/when-facts.ts';
-import { rowId } from '../../router/src/infra/storage/stores/storable-text.ts';
+import { rowId } from '../../router/src/infra/db/stores/storable-text.ts';
 import { asRow } from './memory-outbox.ts';
 import type { MemoryDeadLetter, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 

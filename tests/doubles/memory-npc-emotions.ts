@@ -1,5 +1,5 @@
-import { type EmotionEvent, FORGOTTEN_AFTER_MS } from '../../router/src/core/npc/emotions.ts';
-import type { NpcEmotions, NpcScope } from '../../router/src/core/ports/npc-emotions.ts';
+import { type EmotionEvent, FORGOTTEN_AFTER_MS } from '../../router/src/features/npc/emotions.ts';
+import type { NpcEmotions, NpcScope } from '../../router/src/features/npc/npc-emotions.ts';
 
 /** Emotions of NPCs in memory. */
 export class MemoryNpcEmotions implements NpcEmotions {

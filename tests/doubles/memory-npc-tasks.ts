@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { hasEnded, type NpcTask, type NpcTaskEnd } from '../../router/src/core/npc/npc-task.ts';
+import { hasEnded, type NpcTask, type NpcTaskEnd } from '../../router/src/features/npc/npc-task.ts';
 import type {
   NewNpcTask,
   NpcTaskPage,
   NpcTaskQuery,
   NpcTasks,
-} from '../../router/src/core/ports/npc-tasks.ts';
+} from '../../router/src/features/npc/npc-tasks.ts';
 
 /** Tasks of the NPC face in memory, with the promises of PostgresNpcTasks except durability. */
 export class MemoryNpcTasks implements NpcTasks {

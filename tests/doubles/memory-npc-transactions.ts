@@ -1,10 +1,10 @@
-import type { SignedTransaction, WalletTransaction } from '../../router/src/core/ports/npc-chain.ts';
+import type { SignedTransaction, WalletTransaction } from '../../router/src/features/npc/npc-chain.ts';
 import type {
   NpcTransactions,
   Spent,
   TransactionEnd,
   TransactionSpending,
-} from '../../router/src/core/ports/npc-transactions.ts';
+} from '../../router/src/features/npc/npc-transactions.ts';
 
 interface Row extends WalletTransaction {
   end?: TransactionEnd;

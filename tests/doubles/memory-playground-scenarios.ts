@@ -1,4 +1,7 @@
-import type { PlaygroundScenarios, SavedScenario } from '../../router/src/core/ports/playground-scenarios.ts';
+import type {
+  PlaygroundScenarios,
+  SavedScenario,
+} from '../../router/src/features/playground/playground-scenarios.ts';
 
 /** Saved scenarios in memory. */
 export class MemoryPlaygroundScenarios implements PlaygroundScenarios {

@@ -7,7 +7,7 @@ import {
   type ServedTask,
   type ServedTaskQuery,
   type ServedTasks,
-} from '../../router/src/core/ports/served-tasks.ts';
+} from '../../router/src/features/tasks/served-tasks.ts';
 
 /** Tasks for programs in memory, with the promises of PostgresServedTasks except durability. */
 export class MemoryServedTasks implements ServedTasks {

@@ -1,4 +1,4 @@
-import type { AccountCounts, StatPoint, StatQuery, Stats } from '../../router/src/core/ports/stats.ts';
+import type { AccountCounts, StatPoint, StatQuery, Stats } from '../../router/src/features/stats/stats.ts';
 
 /** Counts in memory, as they came. */
 export class MemoryStats implements Stats {

@@ -1,4 +1,4 @@
-import type { NewTaskHook, TaskHook, TaskHooks } from '../../router/src/core/ports/task-hooks.ts';
+import type { NewTaskHook, TaskHook, TaskHooks } from '../../router/src/features/a2a/task-hooks.ts';
 import type { MemoryServedTasks } from './memory-served-tasks.ts';
 
 /** Hooks of served tasks in memory. */

@@ -7,14 +7,14 @@ import type {
   FailedAttempt,
   LoggedDelivery,
   WebhookDeliveries,
-} from '../../router/src/core/ports/webhook-deliveries.ts';
+} from '../../router/src/features/webhooks/webhook-deliveries.ts';
 import type {
   NewWebhook,
   Webhook,
   WebhookChange,
   WebhookEvent,
   Webhooks,
-} from '../../router/src/core/ports/webhooks.ts';
+} from '../../router/src/features/webhooks/webhooks.ts';
 
 interface Stored extends Omit<Webhook, 'waiting'> {
   secret: string;

@@ -7,7 +7,7 @@ import type {
   SignedTransaction,
   TransactionState,
   WalletTransaction,
-} from '../../router/src/core/ports/npc-chain.ts';
+} from '../../router/src/features/npc/npc-chain.ts';
 
 /** A chain whose answers a test writes. Signed bytes name their nonce and their fee. */
 export class ScriptedNpcChain implements NpcChain {

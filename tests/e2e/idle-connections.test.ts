@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { SERVER_LIMITS } from '../../router/src/infra/faces/rest/http-listener.ts';
+import { SERVER_LIMITS } from '../../router/src/infra/operations/http-listener.ts';
 import { TestBed } from '../support/test-bed.ts';
 
 /** The most that the API keeps open. */

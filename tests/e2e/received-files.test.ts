@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Retention } from '../../router/src/infra/storage/upkeep/retention.ts';
+import { Retention } from '../../router/src/app/retention.ts';
 import { countRows } from '../support/database.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { quietLog } from '../support/quiet-log.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import sql from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startEmbeddedPostgres } from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../router/src/infra/db/embedded/embedded-postgres.ts';
 import { inOneRun, runTrial, type TrialOptions, type TrialReport } from '../crash/trial.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import type { AgentSpec } from '../../router/src/core/hosting/agent-spec.ts';
+import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
+import { ProcessRuntime } from '../../router/src/features/hosting/process-runtime.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { DockerRuntime } from '../../router/src/infra/hosting/docker/docker-runtime.ts';
-import { ProcessRuntime } from '../../router/src/infra/hosting/process/process-runtime.ts';
 import { MemoryContainerEngine } from '../doubles/memory-container-engine.ts';
 import { agentHostSuite } from '../support/agent-host-suite.ts';
 import { CHAT_IMAGE, chatProgram } from '../support/hosted-agents.ts';

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type AuditCheckpoint, verifyAudit } from '../../router/src/infra/faces/access/verify-audit.ts';
-import { PostgresAuditLog } from '../../router/src/infra/storage/stores/postgres-audit-log.ts';
-import { Retention } from '../../router/src/infra/storage/upkeep/retention.ts';
+import { Retention } from '../../router/src/app/retention.ts';
+import { type AuditCheckpoint, verifyAudit } from '../../router/src/features/audit/verify-audit.ts';
+import { PostgresAuditLog } from '../../router/src/infra/db/stores/postgres-audit-log.ts';
 import { ADMIN_KEY, type ApiNode, startApiNode } from '../support/api-nodes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { FakeClock } from '../support/fake-clock.ts';

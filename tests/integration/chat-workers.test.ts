@@ -4,7 +4,7 @@ import { AgentElsewhereError } from '../../router/src/core/hosting/hosting-error
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { aMessage } from '../contracts/adapters.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { answerDeps } from '../support/answering.ts';

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { ChainFollower } from '../../router/src/core/npc/chain-follower.ts';
-import type { NpcChainSettings } from '../../router/src/core/npc/npc-settings.ts';
-import type { NpcTask } from '../../router/src/core/npc/npc-task.ts';
+import { ChainFollower } from '../../router/src/features/npc/chain-follower.ts';
+import type { NpcChain, WalletTransaction } from '../../router/src/features/npc/npc-chain.ts';
+import type { NpcChainSettings } from '../../router/src/features/npc/npc-settings.ts';
+import type { NpcTask } from '../../router/src/features/npc/npc-task.ts';
 import {
   type ChainTaskDeps,
   confirmForTask,
   signForTask,
-} from '../../router/src/core/npc/perform-chain-task.ts';
-import type { NpcChain, WalletTransaction } from '../../router/src/core/ports/npc-chain.ts';
+} from '../../router/src/features/npc/perform-chain-task.ts';
+import { PostgresNpcChainEvents } from '../../router/src/features/npc/postgres-npc-chain-events.ts';
+import { PostgresNpcTransactions } from '../../router/src/features/npc/postgres-npc-transactions.ts';
+import { ViemNpcChain } from '../../router/src/features/npc/viem-npc-chain.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
-import { ViemNpcChain } from '../../router/src/infra/chain/viem-npc-chain.ts';
-import { PostgresNpcChainEvents } from '../../router/src/infra/storage/stores/postgres-npc-chain-events.ts';
-import { PostgresNpcTransactions } from '../../router/src/infra/storage/stores/postgres-npc-transactions.ts';
 import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type NpcChainBed, npcChainBed, TOKENS } from '../support/npc-chain.ts';

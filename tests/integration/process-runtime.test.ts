@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
 import type { AgentSpec } from '../../router/src/core/hosting/agent-spec.ts';
+import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
+import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
+import { ProcessRuntime } from '../../router/src/features/hosting/process-runtime.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { AgentFolders } from '../../router/src/infra/hosting/files/agent-folders.ts';
-import { HttpAgentProbe } from '../../router/src/infra/hosting/http-agent-probe.ts';
-import { ProcessRuntime } from '../../router/src/infra/hosting/process/process-runtime.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PostgresInbox } from '../../router/src/infra/storage/stores/postgres-inbox.ts';
+import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { aMessage, answered, aPerson } from '../contracts/adapters.ts';
 import { ADMIN_KEY, startApiNode } from '../support/api-nodes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

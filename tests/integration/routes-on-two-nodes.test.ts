@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { PostgresRouteStore } from '../../router/src/infra/storage/stores/postgres-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-route-store.ts';
 import { ADMIN_KEY, startApiNode } from '../support/api-nodes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sendEvent } from '../../router/src/features/webhooks/send-event.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { sendEvent } from '../../router/src/infra/webhooks/send-event.ts';
 import { repositoryRoot } from '../support/repository.ts';
 
 const SECRET = 'the-secret-of-the-webhook';

@@ -65,37 +65,57 @@ const production = new Map([...graph].filter(([file]) => file.startsWith('router
 /** What a file of each folder may import besides its own folder and core. */
 const ALLOWED: Record<string, readonly string[]> = {
   config: [],
-  'infra/agents': ['config', 'infra/clock', 'infra/hosting', 'infra/http-agent-client.ts'],
-  'infra/chain': ['infra/agents'],
+  'infra/agents': ['config', 'infra/clock', 'infra/http-agent-client.ts'],
   'infra/clock': [],
-  'infra/doctor': ['config', 'infra/agents', 'infra/storage'],
-  'infra/engine': ['infra/storage'],
-  'infra/faces': ['config', 'infra/agents', 'infra/clock', 'infra/logging', 'infra/media', 'infra/scenarios'],
+  'infra/db': ['config', 'infra/agents', 'infra/clock', 'infra/files'],
+  'infra/engine': ['infra/db'],
   'infra/files': [],
   'infra/formatting': [],
-  'infra/hosting': ['config', 'infra/agents', 'infra/clock', 'infra/files'],
   'infra/http-agent-client.ts': ['infra/agents', 'infra/clock'],
   'infra/logging': [],
   'infra/matching': [],
   'infra/media': ['infra/agents/transport'],
-  'infra/scenarios': [],
-  'infra/webhooks': ['infra/agents'],
+  'infra/operations': ['config', 'infra/agents', 'infra/clock', 'infra/logging'],
   'infra/speech': ['infra/agents/transport'],
-  'infra/storage': ['config', 'infra/agents', 'infra/clock', 'infra/files'],
   'providers/baileys': [],
   'providers/playground': [],
   'infra/watchdog': [],
 };
 
+/** The features, each with those that it is built on. All may import core, config and infra. */
+const FEATURES: Record<string, readonly string[]> = {
+  a2a: ['tasks'],
+  access: [],
+  accounts: [],
+  audit: [],
+  backup: [],
+  chats: ['accounts'],
+  'dead-letters': [],
+  doctor: ['backup'],
+  drafts: [],
+  hosting: ['routes'],
+  live: [],
+  mcp: ['accounts', 'chats', 'hosting', 'routes', 'tasks'],
+  nodes: [],
+  npc: [],
+  pages: ['access', 'accounts'],
+  playground: [],
+  routes: ['accounts'],
+  settings: ['mcp'],
+  stats: ['nodes'],
+  tasks: [],
+  webhooks: [],
+};
+
 /** The only folders that use a library. All other libraries may be used everywhere but in core, which uses zod only. */
 const LIBRARIES: Array<[library: RegExp, folders: string[]]> = [
-  [/^@a2a-js\//, ['infra/agents', 'infra/faces']],
+  [/^@a2a-js\//, ['infra/agents', 'features/a2a']],
   [/^@dbos-inc\//, ['infra/engine']],
-  [/^pg$/, ['infra/engine', 'infra/storage']],
-  [/^rate-limiter-flexible$/, ['infra/storage']],
+  [/^pg$/, ['infra/engine', 'infra/db', 'features/backup']],
+  [/^rate-limiter-flexible$/, ['infra/db']],
   [/^(@whiskeysockets\/|libsignal)/, ['providers/baileys']],
-  [/^(express|helmet)$/, ['infra/faces']],
-  [/^dockerode$/, ['infra/hosting']],
+  [/^(express|helmet)$/, ['infra/operations', 'features']],
+  [/^dockerode$/, ['features/hosting']],
 ];
 
 const isIn = (file: string, place: string) =>
@@ -140,7 +160,7 @@ describe('imports', () => {
         ([library, folders]) => library.test(imported) && !folders.some((folder) => isIn(file, folder)),
       );
     expect(notThere('router/src/app/a.ts', 'pg')).toBe(true);
-    expect(notThere('router/src/infra/storage/a.ts', 'pg')).toBe(false);
+    expect(notThere('router/src/infra/db/a.ts', 'pg')).toBe(false);
     expect(forbidden(notThere)).toEqual([]);
     for (const [library] of LIBRARIES) {
       const isUsed = [...production.values()].some((imports) => imports.some((each) => library.test(each)));
@@ -148,9 +168,9 @@ describe('imports', () => {
     }
   });
 
-  it('of faces lead to the descriptors of agent kinds, not into their folders', () => {
+  it('of operations lead to the descriptors of agent kinds, not into their folders', () => {
     const inside = (file: string, imported: string) =>
-      isIn(file, 'infra/faces') && /^router\/src\/infra\/agents\/[^/]+\//.test(imported);
+      isIn(file, 'infra/operations') && /^router\/src\/infra\/agents\/[^/]+\//.test(imported);
     expect(forbidden(inside)).toEqual([]);
   });
 
@@ -172,7 +192,7 @@ describe('imports', () => {
 
   it('of a folder lead to itself, core and the folders that it is built on', () => {
     const places = Object.keys(ALLOWED);
-    const rest = ['core', 'app', 'main.ts', 'cli'];
+    const rest = ['core', 'features', 'app', 'main.ts', 'cli'];
     const unlisted = [...production.keys()].filter(
       (file) => ![...places, ...rest].some((place) => isIn(file, place)),
     );
@@ -185,8 +205,34 @@ describe('imports', () => {
         ![own, 'core', ...(ALLOWED[own] ?? [])].some((place) => isIn(imported, place))
       );
     };
-    expect(notAllowed('router/src/infra/agents/a.ts', 'router/src/infra/storage/b.ts')).toBe(true);
+    expect(notAllowed('router/src/infra/agents/a.ts', 'router/src/infra/db/b.ts')).toBe(true);
     expect(forbidden(notAllowed)).toEqual([]);
+  });
+
+  it('of a feature lead to core, infra and the features that it is built on', () => {
+    const featureOf = (file: string) => /^router\/src\/features\/([^/]+)\//.exec(file)?.[1];
+    const features = [...production.keys()].flatMap((file) => featureOf(file) ?? []);
+    expect([...new Set(features)].sort()).toEqual(Object.keys(FEATURES));
+    const notAllowed = (file: string, imported: string) => {
+      const [own, other] = [featureOf(file), featureOf(imported)];
+      if (own === undefined) return false;
+      if (other !== undefined) return own !== other && !FEATURES[own]?.includes(other);
+      const base = ['core', 'config', 'infra', ...(own === 'playground' ? ['providers/playground'] : [])];
+      return imported.startsWith('router/src/') && !base.some((place) => isIn(imported, place));
+    };
+    expect(notAllowed('router/src/features/audit/a.ts', 'router/src/features/mcp/b.ts')).toBe(true);
+    expect(notAllowed('router/src/features/mcp/a.ts', 'router/src/features/chats/b.ts')).toBe(false);
+    expect(forbidden(notAllowed)).toEqual([]);
+    const unused = Object.entries(FEATURES).flatMap(([feature, others]) =>
+      others
+        .filter((other) => {
+          const isUsed = ([file, imports]: [string, string[]]) =>
+            featureOf(file) === feature && imports.some((imported) => featureOf(imported) === other);
+          return ![...production].some(isUsed);
+        })
+        .map((other) => `${feature} -> ${other}`),
+    );
+    expect(unused).toEqual([]);
   });
 
   it('of files all exist', () => {
@@ -208,9 +254,9 @@ const OTHER_SENDERS = [
   // WhatsApp's file servers.
   'router/src/providers/baileys/media/media-download.ts',
   // Programs that wa2ai has just started; with the mark.
-  'router/src/infra/hosting/http-agent-probe.ts',
+  'router/src/features/hosting/http-agent-probe.ts',
   // Commands of a person, outside of the service.
-  'router/src/infra/doctor/check-network.ts',
+  'router/src/features/doctor/check-network.ts',
   'router/src/cli/service/api.ts',
   'router/src/cli/service/connection-to.ts',
 ];

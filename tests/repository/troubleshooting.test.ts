@@ -6,7 +6,7 @@ import { CLI_VARIABLES } from '../../router/src/config/unknown-variables.ts';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
 import { MESSAGE_REASONS } from '../../router/src/core/messages/message-reason.ts';
 import { DEAD_REPLY_REASONS } from '../../router/src/core/ports/outbox.ts';
-import { anchorOf } from '../../router/src/infra/faces/pages/docs-pages.ts';
+import { anchorOf } from '../../router/src/features/pages/docs-pages.ts';
 import { anchorsOf, readDocument } from '../support/documents.ts';
 import { repositoryRoot } from '../support/repository.ts';
 

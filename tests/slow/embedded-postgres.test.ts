@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Logger } from '../../router/src/core/ports/logger.ts';
-import { createTaskTables } from '../../router/src/infra/engine/create-task-tables.ts';
 import {
   type RunningPostgres,
   startEmbeddedPostgres,
-} from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
-import { findFreePort } from '../../router/src/infra/storage/embedded/postgres-folder.ts';
-import { preparePostgres } from '../../router/src/infra/storage/embedded/postgres-preparation.ts';
-import { launchServer } from '../../router/src/infra/storage/embedded/postgres-server.ts';
-import { applyMigrations } from '../../router/src/infra/storage/upkeep/migrations.ts';
+} from '../../router/src/infra/db/embedded/embedded-postgres.ts';
+import { findFreePort } from '../../router/src/infra/db/embedded/postgres-folder.ts';
+import { preparePostgres } from '../../router/src/infra/db/embedded/postgres-preparation.ts';
+import { launchServer } from '../../router/src/infra/db/embedded/postgres-server.ts';
+import { applyMigrations } from '../../router/src/infra/db/upkeep/migrations.ts';
+import { createTaskTables } from '../../router/src/infra/engine/create-task-tables.ts';
 import type { ChildReport } from '../support/postgres-child.ts';
 import { quietLog, recordingLog } from '../support/quiet-log.ts';
 import { repositoryRoot } from '../support/repository.ts';

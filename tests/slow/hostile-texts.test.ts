@@ -9,11 +9,11 @@ import { readModelAnswer } from '../../router/src/infra/agents/openai/openai-ans
 import { resultResponse } from '../../router/src/infra/agents/shell/shell-text.ts';
 import { errorText } from '../../router/src/infra/agents/transport/error-text.ts';
 import { maskedText } from '../../router/src/infra/agents/transport/exchange-mask.ts';
-import { HttpProblem } from '../../router/src/infra/faces/rest/problem.ts';
-import { readYaml } from '../../router/src/infra/faces/rest/yaml.ts';
 import { markdownPictures } from '../../router/src/infra/formatting/markdown-pictures.ts';
 import { markdownToWhatsApp } from '../../router/src/infra/formatting/markdown-to-whatsapp.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
+import { HttpProblem } from '../../router/src/infra/operations/problem.ts';
+import { readYaml } from '../../router/src/infra/operations/yaml.ts';
 import { HOSTILE_CHARS, HOSTILE_PIECES, hostileTexts } from '../support/hostile-texts.ts';
 
 /** The longest time that one text may keep the event loop busy. */

@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESTRICTIONS, type Restriction } from '../../router/src/core/access/admission.ts';
 import { SCOPES } from '../../router/src/core/access/scopes.ts';
-import { UNRESTRICTABLE } from '../../router/src/infra/faces/rest/resources/keys-api.ts';
+import { UNRESTRICTABLE } from '../../router/src/features/access/keys-api.ts';
 import { a2aClient, a2aRequest, seen } from '../support/a2a-client.ts';
 import { EventClient } from '../support/event-client.ts';
 import { mcpOverHttp } from '../support/mcp-client.ts';

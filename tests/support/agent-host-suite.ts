@@ -7,9 +7,9 @@ import { AgentHost, type AgentHostDeps } from '../../router/src/core/hosting/age
 import type { AgentSpec, HostedAgent } from '../../router/src/core/hosting/agent-spec.ts';
 import type { RunningAgent } from '../../router/src/core/ports/agent-probe.ts';
 import type { AgentRuntime } from '../../router/src/core/ports/agent-runtime.ts';
+import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
+import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { AgentFolders } from '../../router/src/infra/hosting/files/agent-folders.ts';
-import { HttpAgentProbe } from '../../router/src/infra/hosting/http-agent-probe.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from './quiet-log.ts';
 

@@ -6,12 +6,12 @@ import {
   findFreePort,
   readPidFile,
   removeStalePidFile,
-} from '../../router/src/infra/storage/embedded/postgres-folder.ts';
+} from '../../router/src/infra/db/embedded/postgres-folder.ts';
 import {
   type PreparedPostgres,
   preparePostgres,
-} from '../../router/src/infra/storage/embedded/postgres-preparation.ts';
-import { DATABASE_NAME, launchServer } from '../../router/src/infra/storage/embedded/postgres-server.ts';
+} from '../../router/src/infra/db/embedded/postgres-preparation.ts';
+import { DATABASE_NAME, launchServer } from '../../router/src/infra/db/embedded/postgres-server.ts';
 import { quietLog } from './quiet-log.ts';
 import { until } from './until.ts';
 

@@ -6,8 +6,8 @@ import type { TestProject } from 'vitest/node';
 import {
   type RunningPostgres,
   startEmbeddedPostgres,
-} from '../../router/src/infra/storage/embedded/embedded-postgres.ts';
-import { applyMigrations } from '../../router/src/infra/storage/upkeep/migrations.ts';
+} from '../../router/src/infra/db/embedded/embedded-postgres.ts';
+import { applyMigrations } from '../../router/src/infra/db/upkeep/migrations.ts';
 import { quietLog } from './quiet-log.ts';
 import { superuserUrl } from './superuser.ts';
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import sql, { type Sql } from 'sql-template-tag';
 import { inject } from 'vitest';
-import { parseDataKeys } from '../../router/src/infra/storage/encryption/data-keys.ts';
-import { SecretCipher } from '../../router/src/infra/storage/encryption/secret-cipher.ts';
-import { Postgres, type PostgresOptions } from '../../router/src/infra/storage/postgres.ts';
+import { parseDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
+import { SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
+import { Postgres, type PostgresOptions } from '../../router/src/infra/db/postgres.ts';
 import { TEMPLATE_NAME } from './database-setup.ts';
 
 /** A key for tests; stores of a test database encrypt as in production. */

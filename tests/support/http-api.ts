@@ -1,22 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { type RestApiDeps, restApi } from '../../router/src/app/rest-api.ts';
 import { loadConfig } from '../../router/src/config/config.ts';
 import type { Role } from '../../router/src/core/access/roles.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
-import { replayDeadLetter, replayDeadLetters } from '../../router/src/core/delivery/replay-dead-letters.ts';
 import { refuseUnknownNumber, sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
 import { Changes } from '../../router/src/core/live/changes.ts';
-import { LiveFeed } from '../../router/src/core/live/live-feed.ts';
 import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
 import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
-import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/core/npc/npc-settings.ts';
-import { hasEnded } from '../../router/src/core/npc/npc-task.ts';
-import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/core/npc/run-npc-task.ts';
-import { type ShortTaskDeps, ShortTasks } from '../../router/src/core/npc/short-tasks.ts';
-import { runScenario } from '../../router/src/core/playground/run-scenario.ts';
-import { writeMessage } from '../../router/src/core/playground/write-message.ts';
 import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
 import { groupPolicy } from '../../router/src/core/policies/group.ts';
 import { pausedChatPolicy } from '../../router/src/core/policies/paused-chat.ts';
@@ -25,7 +18,6 @@ import { storedConversation } from '../../router/src/core/policies/settings.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
-import type { NpcChain } from '../../router/src/core/ports/npc-chain.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import {
   type ExplainDeps,
@@ -34,39 +26,50 @@ import {
 } from '../../router/src/core/routing/explain-route.ts';
 import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
 import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
-import { askAboutTask, cancelTask } from '../../router/src/core/tasks/ask-about-task.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
+import { Argon2Passwords } from '../../router/src/features/access/argon2-passwords.ts';
+import { SignIn } from '../../router/src/features/access/sign-in.ts';
+import {
+  replayDeadLetter,
+  replayDeadLetters,
+} from '../../router/src/features/dead-letters/replay-dead-letters.ts';
+import { LiveFeed } from '../../router/src/features/live/live-feed.ts';
+import type { NpcChain } from '../../router/src/features/npc/npc-chain.ts';
+import { npcFace } from '../../router/src/features/npc/npc-face.ts';
+import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/features/npc/npc-settings.ts';
+import { hasEnded } from '../../router/src/features/npc/npc-task.ts';
+import { NpcTaskFeed } from '../../router/src/features/npc/npc-task-feed.ts';
+import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/features/npc/run-npc-task.ts';
+import { type ShortTaskDeps, ShortTasks } from '../../router/src/features/npc/short-tasks.ts';
+import { docsPages } from '../../router/src/features/pages/docs-pages.ts';
+import { type PagesDeps, pages } from '../../router/src/features/pages/pages.ts';
+import { runScenario } from '../../router/src/features/playground/run-scenario.ts';
+import { createMetrics, type Metrics } from '../../router/src/features/stats/metrics.ts';
+import { askAboutTask, cancelTask } from '../../router/src/features/tasks/ask-about-task.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { type HostedSettings, hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { Access } from '../../router/src/infra/faces/access/access.ts';
-import { Argon2Passwords } from '../../router/src/infra/faces/access/argon2-passwords.ts';
-import { AuditRecorder } from '../../router/src/infra/faces/access/audit-recorder.ts';
-import { newKey } from '../../router/src/infra/faces/access/key-text.ts';
-import { KeyWatch } from '../../router/src/infra/faces/access/key-watch.ts';
-import {
-  adminKeyMac,
-  newSessionToken,
-  sessionTokenHash,
-} from '../../router/src/infra/faces/access/session-token.ts';
-import { SignIn } from '../../router/src/infra/faces/access/sign-in.ts';
-import { UserPresence } from '../../router/src/infra/faces/access/user-presence.ts';
-import { npcFace } from '../../router/src/infra/faces/npc/npc-face.ts';
-import { NpcTaskFeed } from '../../router/src/infra/faces/npc/npc-task-feed.ts';
-import { docsPages } from '../../router/src/infra/faces/pages/docs-pages.ts';
-import { type PagesDeps, pages } from '../../router/src/infra/faces/pages/pages.ts';
-import type { Endpoint } from '../../router/src/infra/faces/rest/endpoint.ts';
-import { createMetrics, type Metrics } from '../../router/src/infra/faces/rest/metrics/metrics.ts';
-import { problemSchema, rateLimitSchema } from '../../router/src/infra/faces/rest/problem.ts';
-import { type RestApiDeps, restApi } from '../../router/src/infra/faces/rest/rest-api.ts';
-import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/faces/rest/server.ts';
 import { LogRing } from '../../router/src/infra/logging/log-ring.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { FfmpegVoiceEncoder } from '../../router/src/infra/media/ffmpeg-voice-encoder.ts';
 import { FilesToSend } from '../../router/src/infra/media/files-to-send.ts';
+import { Access } from '../../router/src/infra/operations/access.ts';
+import { AuditRecorder } from '../../router/src/infra/operations/audit-recorder.ts';
+import type { Endpoint } from '../../router/src/infra/operations/endpoint.ts';
+import { newKey } from '../../router/src/infra/operations/key-text.ts';
+import { KeyWatch } from '../../router/src/infra/operations/key-watch.ts';
+import { problemSchema, rateLimitSchema } from '../../router/src/infra/operations/problem.ts';
+import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/operations/server.ts';
+import {
+  adminKeyMac,
+  newSessionToken,
+  sessionTokenHash,
+} from '../../router/src/infra/operations/session-token.ts';
+import { UserPresence } from '../../router/src/infra/operations/user-presence.ts';
+import { writeMessage } from '../../router/src/providers/playground/write-message.ts';
 import { FakeAccounts } from '../doubles/fake-accounts.ts';
 import { FakeMessageLog } from '../doubles/fake-message-log.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { routeSchemas } from '../../router/src/features/routes/route-schemas.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
-import { routeSchemas } from '../../router/src/infra/faces/rest/resources/route-schemas.ts';
 
 /** A JSON schema, as far as a table shows it. */
 interface Schema {

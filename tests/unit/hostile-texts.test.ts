@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { filterEgress } from '../../router/src/core/policies/egress-filter.ts';
 import { paragraphMessages } from '../../router/src/core/policies/stream.ts';
+import { readScenario } from '../../router/src/features/playground/read-scenario.ts';
 import { parseOutputTemplate } from '../../router/src/infra/agents/abi/output/output-template.ts';
 import { parseJsonTemplate } from '../../router/src/infra/agents/json-template.ts';
 import { resultResponse } from '../../router/src/infra/agents/shell/shell-text.ts';
 import { errorText } from '../../router/src/infra/agents/transport/error-text.ts';
 import { maskedText } from '../../router/src/infra/agents/transport/exchange-mask.ts';
-import { readYaml } from '../../router/src/infra/faces/rest/yaml.ts';
-import { readScenario } from '../../router/src/infra/scenarios/read-scenario.ts';
+import { readYaml } from '../../router/src/infra/operations/yaml.ts';
 
 /** Far above what these take, far below what they took: from four seconds to years. */
 const MAX_MS = 2_000;

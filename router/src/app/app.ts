@@ -1,7 +1,7 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { listenHttp } from '../infra/faces/rest/http-listener.ts';
-import { PostgresAccountProxies } from '../infra/storage/stores/postgres-account-proxies.ts';
+import { PostgresAccountProxies } from '../features/accounts/postgres-account-proxies.ts';
+import { listenHttp } from '../infra/operations/http-listener.ts';
 import { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import { createA2a } from './a2a.ts';
 import { createAccounts } from './accounts.ts';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { unknownVariables } from '../config/unknown-variables.ts';
+import { type Database, openDatabase } from '../infra/db/database.ts';
 import { LogRing } from '../infra/logging/log-ring.ts';
 import { createLogger } from '../infra/logging/logger.ts';
-import { type Database, openDatabase } from '../infra/storage/database.ts';
 import { Watchdog } from '../infra/watchdog/watchdog.ts';
 
 /** What starts while the rest of the service is loaded. */

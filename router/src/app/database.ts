@@ -2,13 +2,13 @@ import type { Config } from '../config/config.ts';
 import { StorageTroubleError } from '../core/errors.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
-import type { Database } from '../infra/storage/database.ts';
-import { Postgres } from '../infra/storage/postgres.ts';
-import { FileUpkeep } from '../infra/storage/upkeep/file-upkeep.ts';
-import { Retention } from '../infra/storage/upkeep/retention.ts';
-import { StorageCheck } from '../infra/storage/upkeep/storage-check.ts';
+import type { Database } from '../infra/db/database.ts';
+import { Postgres } from '../infra/db/postgres.ts';
+import { FileUpkeep } from '../infra/db/upkeep/file-upkeep.ts';
+import { StorageCheck } from '../infra/db/upkeep/storage-check.ts';
 import { mediaStores } from './media-stores.ts';
 import type { Part } from './part.ts';
+import { Retention } from './retention.ts';
 
 const CHECK_EVERY_MS = 5_000;
 /** Statements of the start that run at the same time. */

@@ -1,7 +1,7 @@
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
 import { refuseUnknownNumber, type SendMessageInput, sendMessage } from '../core/delivery/send-message.ts';
 import type { QueuedReply } from '../core/turns/turn.ts';
-import { PostgresOutbox } from '../infra/storage/stores/postgres-outbox.ts';
+import { PostgresOutbox } from '../infra/db/stores/postgres-outbox.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { TurnParts } from './turns.ts';

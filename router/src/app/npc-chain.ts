@@ -1,5 +1,5 @@
-import { ChainFollower } from '../core/npc/chain-follower.ts';
 import type { Logger } from '../core/ports/logger.ts';
+import { ChainFollower } from '../features/npc/chain-follower.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { NpcParts } from './npc.ts';

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
-import { aliasesOf } from '../../../router/src/infra/storage/stores/chat-aliases.ts';
+import { Postgres } from '../../../router/src/infra/db/postgres.ts';
+import { aliasesOf } from '../../../router/src/infra/db/stores/chat-aliases.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 let database: TestDatabase;

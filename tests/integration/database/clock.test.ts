@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { NodeConnection } from '../../../router/src/infra/storage/connections/node-connection.ts';
-import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
-import { PostgresCluster } from '../../../router/src/infra/storage/stores/postgres-cluster.ts';
-import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { NodeConnection } from '../../../router/src/infra/db/connections/node-connection.ts';
+import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
+import { PostgresCluster } from '../../../router/src/infra/db/stores/postgres-cluster.ts';
+import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { anAccount, aPerson, aReply } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';

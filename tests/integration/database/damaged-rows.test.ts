@@ -6,21 +6,21 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ChatClaim } from '../../../router/src/core/ports/inbox.ts';
 import { DAMAGED_VALUE } from '../../../router/src/core/ports/key-store.ts';
+import { PostgresChatStore } from '../../../router/src/features/chats/postgres-chat-store.ts';
+import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
+import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/postgres-dead-letters.ts';
 import {
   type RunningPostgres,
   startEmbeddedPostgres,
-} from '../../../router/src/infra/storage/embedded/embedded-postgres.ts';
-import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
-import { PostgresChatStore } from '../../../router/src/infra/storage/stores/postgres-chat-store.ts';
-import { PostgresDeadLetters } from '../../../router/src/infra/storage/stores/postgres-dead-letters.ts';
-import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
-import { PostgresJournal } from '../../../router/src/infra/storage/stores/postgres-journal.ts';
-import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
-import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
-import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
-import { PostgresRouteStore } from '../../../router/src/infra/storage/stores/postgres-route-store.ts';
-import { StorageDamagedError } from '../../../router/src/infra/storage/stores/storage-errors.ts';
-import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
+} from '../../../router/src/infra/db/embedded/embedded-postgres.ts';
+import { Postgres } from '../../../router/src/infra/db/postgres.ts';
+import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
+import { PostgresJournal } from '../../../router/src/infra/db/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-key-store.ts';
+import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
+import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
+import { StorageDamagedError } from '../../../router/src/infra/db/stores/storage-errors.ts';
+import { applyMigrations } from '../../../router/src/infra/db/upkeep/migrations.ts';
 import { aMessage, aPerson, aReply, NODE, newClaimOf } from '../../contracts/adapters.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 

@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from '../../../router/src/infra/storage/database.ts';
+import { type Database, openDatabase } from '../../../router/src/infra/db/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog, recordingLog } from '../../support/quiet-log.ts';
 

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chatPage } from '../../../router/src/infra/faces/rest/resources/chat-pages.ts';
-import { messagePage } from '../../../router/src/infra/faces/rest/resources/message-pages.ts';
-import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
-import { PostgresChatStore } from '../../../router/src/infra/storage/stores/postgres-chat-store.ts';
-import { PostgresMessageLog } from '../../../router/src/infra/storage/stores/postgres-message-log.ts';
+import { chatPage } from '../../../router/src/features/chats/chat-pages.ts';
+import { messagePage } from '../../../router/src/features/chats/message-pages.ts';
+import { PostgresChatStore } from '../../../router/src/features/chats/postgres-chat-store.ts';
+import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
+import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { seedChats } from '../../support/seed-chats.ts';
 

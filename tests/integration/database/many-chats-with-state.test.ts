@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
-import { PostgresChatHistory } from '../../../router/src/infra/storage/stores/postgres-chat-history.ts';
-import { PostgresChatStore } from '../../../router/src/infra/storage/stores/postgres-chat-store.ts';
-import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
-import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
+import { PostgresChatStore } from '../../../router/src/features/chats/postgres-chat-store.ts';
+import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
+import { PostgresChatHistory } from '../../../router/src/infra/db/stores/postgres-chat-history.ts';
+import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
+import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { aMessage, answered, aPerson, aReply, NODE, newClaimOf } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 

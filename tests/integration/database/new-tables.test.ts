@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Postgres } from '../../../router/src/infra/storage/postgres.ts';
-import { PostgresInbox } from '../../../router/src/infra/storage/stores/postgres-inbox.ts';
-import { PostgresJournal } from '../../../router/src/infra/storage/stores/postgres-journal.ts';
-import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
-import { PostgresOutbox } from '../../../router/src/infra/storage/stores/postgres-outbox.ts';
+import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
+import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
+import { PostgresJournal } from '../../../router/src/infra/db/stores/postgres-journal.ts';
+import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-key-store.ts';
+import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { aMessage, answered, aPerson, aReply, NODE, newClaimOf } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 

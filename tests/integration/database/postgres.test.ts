@@ -1,6 +1,6 @@
 import sql, { raw } from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Postgres } from '../../../router/src/infra/storage/postgres.ts';
+import { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 let database: TestDatabase;

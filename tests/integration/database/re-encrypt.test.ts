@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { signingKey } from '../../../router/src/infra/faces/a2a/push/signing-key.ts';
-import { parseDataKeys } from '../../../router/src/infra/storage/encryption/data-keys.ts';
-import { reEncrypt } from '../../../router/src/infra/storage/encryption/re-encrypt.ts';
-import { SecretCipher } from '../../../router/src/infra/storage/encryption/secret-cipher.ts';
-import { pushKeyCipher } from '../../../router/src/infra/storage/encryption/secret-columns.ts';
-import { NpcSettingsStore } from '../../../router/src/infra/storage/stores/npc-settings-store.ts';
-import { PostgresAccountProxies } from '../../../router/src/infra/storage/stores/postgres-account-proxies.ts';
-import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
-import { PostgresKeyStore } from '../../../router/src/infra/storage/stores/postgres-key-store.ts';
+import { signingKey } from '../../../router/src/features/a2a/signing-key.ts';
+import { PostgresAccountProxies } from '../../../router/src/features/accounts/postgres-account-proxies.ts';
+import { NpcSettingsStore } from '../../../router/src/features/npc/npc-settings-store.ts';
+import { parseDataKeys } from '../../../router/src/infra/db/encryption/data-keys.ts';
+import { reEncrypt } from '../../../router/src/infra/db/encryption/re-encrypt.ts';
+import { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
+import { pushKeyCipher } from '../../../router/src/infra/db/encryption/secret-columns.ts';
+import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
+import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-key-store.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 const scope = { accountId: 'a', generation: 1 };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
+import { applyMigrations } from '../../../router/src/infra/db/upkeep/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { createRole } from '../../support/database-role.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyMigrations } from '../../../router/src/infra/storage/upkeep/migrations.ts';
+import { applyMigrations } from '../../../router/src/infra/db/upkeep/migrations.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 

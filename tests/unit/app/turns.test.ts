@@ -7,11 +7,11 @@ import { ChatPlacement } from '../../../router/src/core/cluster/chat-placement.t
 import { AgentUnavailableError, MediaError } from '../../../router/src/core/errors.ts';
 import type { Route } from '../../../router/src/core/models.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
+import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
+import { PostgresMessageFiles } from '../../../router/src/infra/db/stores/postgres-message-files.ts';
+import { PostgresQuestions } from '../../../router/src/infra/db/stores/postgres-questions.ts';
+import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { RegexMatcher } from '../../../router/src/infra/matching/regex-matcher.ts';
-import { PostgresFaceSettings } from '../../../router/src/infra/storage/stores/postgres-face-settings.ts';
-import { PostgresMessageFiles } from '../../../router/src/infra/storage/stores/postgres-message-files.ts';
-import { PostgresQuestions } from '../../../router/src/infra/storage/stores/postgres-questions.ts';
-import { PostgresRouteStore } from '../../../router/src/infra/storage/stores/postgres-route-store.ts';
 import { aMessage } from '../../contracts/adapters.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
 import { MemoryNodeHub } from '../../doubles/memory-node-hub.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AuditCheckpoint, VerifyReport } from '../../infra/faces/access/verify-audit.ts';
+import type { AuditCheckpoint, VerifyReport } from '../../features/audit/verify-audit.ts';
 import type { Cli } from '../cli.ts';
 import { CliUsageError, EXIT } from '../exit-code.ts';
 import { absoluteTime } from '../output/times.ts';
@@ -35,7 +35,7 @@ export function addAudit(parent: Command, cli: Cli): void {
     )
     .action(async (address: string | undefined, { earlier }: { earlier?: string }) => {
       const checkpoint = checkpointOf(earlier);
-      const { verifyAudit } = await import('../../infra/faces/access/verify-audit.ts');
+      const { verifyAudit } = await import('../../features/audit/verify-audit.ts');
       const api = await cli.api(address);
       const report = await verifyAudit({
         read: (path) => api.call('GET', path),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { BackupCommand } from '../../infra/storage/backup/backup-commands.ts';
+import type { BackupCommand } from '../../features/backup/backup-commands.ts';
 import type { Cli } from '../cli.ts';
 import { backupDeps } from '../service/backup-deps.ts';
 
@@ -12,7 +12,7 @@ export function addBackup(parent: Command, cli: Cli): void {
     .option('--passphrase-file <path>', 'file with the passphrase; default: WA2AI_BACKUP_PASSPHRASE')
     .option('--verify', 'restore it into a temporary database afterwards and compare every row')
     .action(async (file: string, options: BackupCommand) => {
-      const { runBackup } = await import('../../infra/storage/backup/backup-commands.ts');
+      const { runBackup } = await import('../../features/backup/backup-commands.ts');
       const { report, text } = await runBackup(file, options, await backupDeps(cli));
       cli.show(report, () => text);
     });

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { ClientVersion } from '../../core/client-version.ts';
+import type { AgentToCheck, RouteToCheck } from '../../features/doctor/check-agents.ts';
+import type { AccountToCheck } from '../../features/doctor/check-network.ts';
+import type { RunningService } from '../../features/doctor/examine.ts';
+import type { Finding } from '../../features/doctor/finding.ts';
 import type { ProbeResult } from '../../infra/agents/route-probe.ts';
-import type { AgentToCheck, RouteToCheck } from '../../infra/doctor/check-agents.ts';
-import type { AccountToCheck } from '../../infra/doctor/check-network.ts';
-import type { RunningService } from '../../infra/doctor/examine.ts';
-import type { Finding } from '../../infra/doctor/finding.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import type { Api } from '../service/api.ts';
@@ -22,7 +22,7 @@ export function addDoctor(parent: Command, cli: Cli): void {
     .action(async ({ live }: { live?: boolean }) => {
       if (live) return await showLive(cli);
       const [{ examine }, { createLogger }] = await Promise.all([
-        import('../../infra/doctor/examine.ts'),
+        import('../../features/doctor/examine.ts'),
         import('../../infra/logging/logger.ts'),
       ]);
       const { env, now } = cli.host;
@@ -38,7 +38,7 @@ export function addDoctor(parent: Command, cli: Cli): void {
 async function showLive(cli: Cli): Promise<void> {
   const [{ examineLive }, { readClientRevision }, { boundedFetch }, { Egress }, { systemClock }] =
     await Promise.all([
-      import('../../infra/doctor/examine-live.ts'),
+      import('../../features/doctor/examine-live.ts'),
       import('../../providers/baileys/connection/client-revision.ts'),
       import('../../infra/agents/transport/bounded-fetch.ts'),
       import('../../infra/agents/transport/egress.ts'),
@@ -141,7 +141,7 @@ function versionOf(shown: NonNullable<ShownAccount['clientVersion']>): ClientVer
 
 /** Asks the service to probe the agents of its routes. */
 async function agentFindings(api: Api): Promise<Finding[]> {
-  const { checkAgents, hostedFindings } = await import('../../infra/doctor/check-agents.ts');
+  const { checkAgents, hostedFindings } = await import('../../features/doctor/check-agents.ts');
   const test = async (id: string) =>
     (await api.call<{ data: ProbeResult }>('POST', `/api/routes/${part(id)}/test`)).data;
   try {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RestoreCommand } from '../../infra/storage/backup/backup-commands.ts';
+import type { RestoreCommand } from '../../features/backup/backup-commands.ts';
 import type { Cli } from '../cli.ts';
 import { backupDeps } from '../service/backup-deps.ts';
 import { asking } from './show-list.ts';
@@ -20,7 +20,7 @@ export function addRestore(parent: Command, cli: Cli): void {
           'Everything in the database of the settings will be replaced. It cannot be undone.',
         );
       }
-      const { runRestore } = await import('../../infra/storage/backup/backup-commands.ts');
+      const { runRestore } = await import('../../features/backup/backup-commands.ts');
       const { report, text } = await runRestore(file, options, await backupDeps(cli));
       cli.show(report, () => text);
     });

@@ -1,4 +1,4 @@
-import type { BackupCommandDeps } from '../../infra/storage/backup/backup-commands.ts';
+import type { BackupCommandDeps } from '../../features/backup/backup-commands.ts';
 import type { Cli } from '../cli.ts';
 
 /** What backup and restore need. Log lines are not shown: every failure is a sentence. */

@@ -1,5 +1,5 @@
 import { Agent, fetch as fetchOver } from 'undici';
-import type { ServiceConnection } from '../../infra/faces/mcp/stdio/http-bridge.ts';
+import type { ServiceConnection } from '../../features/mcp/http-bridge.ts';
 import type { Target } from './target.ts';
 
 /** One for each socket file. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import { fileOfStep, type Scenario, type ScenarioStep } from '../../core/playground/scenario.ts';
-import { readScenario, sentenceOfProblem } from '../../infra/scenarios/read-scenario.ts';
+import { readScenario, sentenceOfProblem } from '../../features/playground/read-scenario.ts';
+import { fileOfStep, type Scenario, type ScenarioStep } from '../../features/playground/scenario.ts';
 import { CliUsageError } from '../exit-code.ts';
 
 /** A scenario of a file, with the bytes of the files that it sends. */

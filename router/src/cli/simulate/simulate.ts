@@ -1,9 +1,9 @@
-import { runScenario, type ScenarioResult, type StepResult } from '../../core/playground/run-scenario.ts';
-import { hasRestart } from '../../core/playground/scenario.ts';
-import { StepFailedError } from '../../core/ports/scenario-world.ts';
+import { ApiWorld, type CallApi, OPERATIONS } from '../../features/playground/api-world.ts';
+import { runScenario, type ScenarioResult, type StepResult } from '../../features/playground/run-scenario.ts';
+import { hasRestart } from '../../features/playground/scenario.ts';
+import { StepFailedError } from '../../features/playground/scenario-world.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
 import { RegexMatcher } from '../../infra/matching/regex-matcher.ts';
-import { ApiWorld, type CallApi, OPERATIONS } from '../../infra/scenarios/api-world.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, EXIT } from '../exit-code.ts';
 import { oneLine } from '../output/visible-text.ts';

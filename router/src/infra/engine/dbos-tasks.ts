@@ -11,9 +11,9 @@ import type {
   TaskSteps,
 } from '../../core/ports/durable-tasks.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { createPostgresPool } from '../storage/connections/postgres-pool.ts';
-import type { Statements } from '../storage/postgres.ts';
-import { withStorage } from '../storage/stores/storage-errors.ts';
+import { createPostgresPool } from '../db/connections/postgres-pool.ts';
+import type { Statements } from '../db/postgres.ts';
+import { withStorage } from '../db/stores/storage-errors.ts';
 
 /** Changes when the steps of a kind of task change: tasks of another version are not continued by this one. */
 const TASKS_VERSION = 'tasks-1';

@@ -11,12 +11,12 @@ import {
 } from '../../core/errors.ts';
 import type { MessageKey, OutgoingMessage } from '../../core/models.ts';
 import { PLAYGROUND_PHONE } from '../../core/playground/playground-account.ts';
-import { addressOf } from '../../core/playground/write-message.ts';
 import type { AccountStore } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { Playground, PlaygroundChat, PlaygroundEvent } from '../../core/ports/playground.ts';
+import { addressOf } from './write-message.ts';
 
 /** How often messages are read whose report from another node was lost. */
 const READ_EVERY_MS = 5_000;

@@ -12,7 +12,18 @@ import { readDocument } from '../../../support/documents.ts';
 import { repositoryRoot } from '../../../support/repository.ts';
 import { mistakesIn, problemSentencesIn, sentencesIn } from '../../../support/source-sentences.ts';
 
-const REST = 'router/src/infra/faces/rest';
+const OPERATIONS = 'router/src/infra/operations';
+/** The operations of features, and what checks their bodies. */
+const FEATURES = readdirSync(join(repositoryRoot, 'router/src/features'), {
+  recursive: true,
+  encoding: 'utf8',
+})
+  .filter((name) =>
+    /(?:-api|-view|-fields|-schemas|-checks|-table|-to-send|-preview|plan-\w+|after-failure|read-scenario)\.ts$/.test(
+      name,
+    ),
+  )
+  .map((name) => `router/src/features/${name}`);
 const CORE = 'router/src/core';
 const ENCRYPTED_EDITS = 'router/src/providers/baileys/messages/encrypted-edit.ts';
 const AGENTS = 'router/src/infra/agents';
@@ -86,8 +97,8 @@ describe('the Spanish texts of the service', () => {
       ...sentencesIn(['router/src/providers/baileys/account/passkey-ceremony.ts']),
       ...sentencesIn([ENCRYPTED_EDITS]),
       ...sentencesIn([`${CORE}/cluster/cluster-view.ts`]),
-      ...sentencesIn([`${REST}/guard.ts`, `${REST}/restrictions.ts`]),
-      ...problemSentencesIn([REST]),
+      ...sentencesIn([`${OPERATIONS}/guard.ts`, `${OPERATIONS}/restrictions.ts`]),
+      ...problemSentencesIn([OPERATIONS, ...FEATURES]),
     ]);
     expect(sentences.size).toBeGreaterThan(150);
     expect(Object.keys(SPANISH_SENTENCES).sort()).toEqual([...sentences].sort());
@@ -98,11 +109,11 @@ describe('the Spanish texts of the service', () => {
       .filter((name) => /(?:-settings|-settings-check|-fields)\.ts$/.test(name))
       .map((name) => `${AGENTS}/${name}`);
     const mistakes = mistakesIn([
-      REST,
+      OPERATIONS,
+      ...FEATURES,
       ...settings,
-      ...[`${CORE}/routing`, `${CORE}/policies`, `${CORE}/access`, `${CORE}/webhooks`],
+      ...[`${CORE}/routing`, `${CORE}/policies`, `${CORE}/access`],
       `${CORE}/account-proxy.ts`,
-      'router/src/infra/scenarios',
     ]);
     expect(mistakes.length).toBeGreaterThan(100);
     expect(Object.keys(SPANISH_MISTAKES).sort()).toEqual(mistakes);

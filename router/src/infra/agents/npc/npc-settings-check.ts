@@ -1,8 +1,8 @@
-import { capabilityOf } from '../../../core/npc/capabilities.ts';
-import { checkedParams, NpcInputError } from '../../../core/npc/check-params.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 import { JsonTemplateError, parseJsonTemplate } from '../json-template.ts';
 import { placeholderProblems } from '../message-template.ts';
+import { capabilityOf } from './input/capabilities.ts';
+import { checkedParams, NpcInputError } from './input/check-params.ts';
 import type { NpcSettings } from './npc-settings.ts';
 
 /** Mistakes in the settings of a route that their schema cannot express. */

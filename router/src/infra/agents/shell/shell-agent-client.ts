@@ -13,8 +13,6 @@ import { ShellError } from '../../../core/hosting/hosting-errors.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
 import type { ShellRuntime } from '../../../core/ports/shell-runtime.ts';
 import { within } from '../../../core/time-limit.ts';
-import { DockerDeployment } from '../../hosting/swe-rex/docker-deployment.ts';
-import { RemoteRuntime } from '../../hosting/swe-rex/remote-runtime.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { mayUseShell } from './shell-people.ts';
@@ -23,6 +21,8 @@ import { ShellSession } from './shell-session.ts';
 import type { ShellSettings } from './shell-settings.ts';
 import { HELP, monospace, resultResponse } from './shell-text.ts';
 import { type ShellWish, wishOf } from './shell-wish.ts';
+import { DockerDeployment } from './swe-rex/docker-deployment.ts';
+import { RemoteRuntime } from './swe-rex/remote-runtime.ts';
 
 /** A turn waits so long for a command; one that runs longer becomes a task, so that the chat can interrupt it. */
 const TURN_WAIT_MS = 4_000;

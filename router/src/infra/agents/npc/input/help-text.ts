@@ -1,5 +1,5 @@
-import { type Capability, type CapabilityParam, commandOf } from '../../../../core/npc/capabilities.ts';
-import { expectation } from '../../../../core/npc/check-params.ts';
+import { type Capability, type CapabilityParam, commandOf } from './capabilities.ts';
+import { expectation } from './check-params.ts';
 
 /** Maximum number of characters in the list of commands. */
 const MAX_LIST_CHARS = 6_000;

@@ -1,14 +1,9 @@
 import type { IncomingMessage } from '../../../../core/models.ts';
-import {
-  type Capability,
-  capabilityOf,
-  commandOf,
-  STANDARD_CAPABILITIES,
-} from '../../../../core/npc/capabilities.ts';
-import { checkedParams, NpcInputError } from '../../../../core/npc/check-params.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from '../../lenient-json.ts';
 import { fillText, mapLeaves } from '../../message-template.ts';
 import type { NpcSettings } from '../npc-settings.ts';
+import { type Capability, capabilityOf, commandOf, STANDARD_CAPABILITIES } from './capabilities.ts';
+import { checkedParams, NpcInputError } from './check-params.ts';
 import { capabilityHelp, commandList, usage } from './help-text.ts';
 
 /** A task to open. */

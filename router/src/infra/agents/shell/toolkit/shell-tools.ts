@@ -1,5 +1,4 @@
 import { ShellError } from '../../../../core/hosting/hosting-errors.ts';
-import { RemoteRuntime } from '../../../hosting/swe-rex/remote-runtime.ts';
 import {
   type AgentTools,
   checkText,
@@ -10,6 +9,7 @@ import {
 import { CheckRun } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
 import { probeShell, type ShellProbe } from '../shell-probe.ts';
+import { RemoteRuntime } from '../swe-rex/remote-runtime.ts';
 
 const message: ToolOption = { name: 'message', value: 'TEXT', help: 'the command' };
 const token: ToolOption = {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { capabilityOf, STANDARD_CAPABILITIES } from '../../../../../../router/src/core/npc/capabilities.ts';
+import {
+  capabilityOf,
+  STANDARD_CAPABILITIES,
+} from '../../../../../../router/src/infra/agents/npc/input/capabilities.ts';
 import {
   capabilityHelp,
   commandList,

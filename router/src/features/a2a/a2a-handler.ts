@@ -1,0 +1,385 @@
+import { randomUUID } from 'node:crypto';
+import {
+  A2AError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { RESTRICTIONS, type Restriction } from '../../core/access/admission.ts';
+import { auditedCaller } from '../../core/access/audited-caller.ts';
+import { Wa2aiError } from '../../core/errors.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
+import { admit } from '../../infra/operations/guard.ts';
+import type { KeyWatch } from '../../infra/operations/key-watch.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/open-requests.ts';
+import { isEnd, type NewUpdate, type ServedTask, type ServedTasks } from '../tasks/served-tasks.ts';
+import type { TaskFeed } from '../tasks/task-feed.ts';
+import type { TaskStarter } from '../tasks/task-starter.ts';
+import { isSettled, untilSettled } from '../tasks/until-settled.ts';
+import { A2aCaller } from './a2a-caller.ts';
+import { agentCard } from './a2a-card.ts';
+import { type A2aInput, eventsOf, inputOf, type StreamEvent, stateOf, taskOf } from './a2a-wire.ts';
+import { type DecideRequestDeps, decideRequest, usableRoutes } from './decide-request.ts';
+import { hookConfig, refuseHookUrl, setHook, type TaskHookDeps } from './set-hook.ts';
+
+/** A call that waits for the end of its task gets the task as it is after this. */
+const MAX_BLOCKING_MS = 300_000;
+const MAX_PAGE = 100;
+
+/** The operations, with whom each lets in. A task belongs to the caller who opened it, and is of no other chat or route. */
+const OPERATIONS = {
+  getExtendedAgentCard: reads(RESTRICTIONS),
+  sendMessage: changes(RESTRICTIONS),
+  sendMessageStream: changes(RESTRICTIONS),
+  resubscribe: reads(RESTRICTIONS),
+  getTask: reads(RESTRICTIONS),
+  listTasks: reads(RESTRICTIONS),
+  cancelTask: changes(RESTRICTIONS),
+  createTaskPushNotificationConfig: changes(RESTRICTIONS),
+  getTaskPushNotificationConfig: reads(RESTRICTIONS),
+  listTaskPushNotificationConfigs: reads(RESTRICTIONS),
+  deleteTaskPushNotificationConfig: changes(RESTRICTIONS),
+};
+
+function reads(honours: readonly Restriction[]) {
+  return { kind: 'read' as const, scopes: ['a2a'] as const, honours };
+}
+
+function changes(honours: readonly Restriction[]) {
+  return { kind: 'change' as const, scopes: ['a2a'] as const, honours };
+}
+
+type Params<Method extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Method]>[0];
+type Result<Method extends keyof A2ARequestHandler> = Awaited<ReturnType<A2ARequestHandler[Method]>>;
+
+export interface A2aHandlerDeps extends DecideRequestDeps, TaskHookDeps {
+  servedTasks: ServedTasks;
+  feed: Pick<TaskFeed, 'watch'>;
+  keyWatch: Pick<KeyWatch, 'watch'>;
+  starter: Pick<TaskStarter, 'start'>;
+  needsKey: boolean;
+  config: { host: string; publicUrl?: string | undefined };
+  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
+  clock: Clock;
+  log: Logger;
+  /** Aborts when the server stops: streams end. */
+  stopping: AbortSignal;
+}
+
+/**
+ * wa2ai as an A2A agent. Every state is in the database, so any node answers any call: a stream follows the task wherever it
+ * is done. A caller sees its own tasks only.
+ */
+export class A2aHandler implements A2ARequestHandler {
+  readonly #deps: A2aHandlerDeps;
+
+  constructor(deps: A2aHandlerDeps) {
+    this.#deps = deps;
+  }
+
+  async getAgentCard(): Promise<Result<'getAgentCard'>> {
+    return agentCard({ baseUrl: 'http://localhost', needsKey: this.#deps.needsKey });
+  }
+
+  getAuthenticatedExtendedAgentCard(
+    _params: Params<'getAuthenticatedExtendedAgentCard'>,
+    context: ServerCallContext,
+  ): Promise<Result<'getAgentCard'>> {
+    return this.#call('getExtendedAgentCard', context, async (caller) => {
+      const shared = await usableRoutes(this.#deps, caller);
+      const routes = shared.map(({ skill, route }) => ({ skill, name: route.name ?? 'an agent' }));
+      return agentCard({ baseUrl: caller.baseUrl, needsKey: this.#deps.needsKey, routes });
+    });
+  }
+
+  sendMessage(params: Params<'sendMessage'>, context: ServerCallContext): Promise<Result<'sendMessage'>> {
+    return this.#call('sendMessage', context, async (caller) => {
+      const task = await this.#accept(params, context, caller);
+      const { returnImmediately = false, historyLength } = params.configuration ?? {};
+      return taskOf(returnImmediately ? task : await this.#settled(task, caller), historyLength);
+    });
+  }
+
+  async *sendMessageStream(
+    params: Params<'sendMessageStream'>,
+    context: ServerCallContext,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const [task, caller] = await this.#call('sendMessageStream', context, async (by) => {
+      return [await this.#accept(params, context, by), by] as const;
+    });
+    yield* this.#events(task, caller);
+  }
+
+  async *resubscribe(
+    { id }: Params<'resubscribe'>,
+    context: ServerCallContext,
+  ): AsyncGenerator<StreamEvent, void, undefined> {
+    const [task, caller] = await this.#call('resubscribe', context, async (by) => {
+      const found = await this.#find(id, by);
+      if (isEnd(found.state)) throw new UnsupportedOperationError(`The task has ended: ${found.state}.`);
+      return [found, by] as const;
+    });
+    yield* this.#events(task, caller);
+  }
+
+  getTask({ id, historyLength }: Params<'getTask'>, context: ServerCallContext): Promise<Result<'getTask'>> {
+    return this.#call('getTask', context, async (caller) =>
+      taskOf(await this.#find(id, caller), historyLength),
+    );
+  }
+
+  listTasks(params: Params<'listTasks'>, context: ServerCallContext): Promise<Result<'listTasks'>> {
+    return this.#call('listTasks', context, async ({ owners }) => {
+      const { contextId, status, pageSize = 50, pageToken, historyLength, statusTimestampAfter } = params;
+      if (pageSize < 1 || pageSize > MAX_PAGE) {
+        throw new RequestMalformedError(`pageSize must be from 1 to ${MAX_PAGE}.`);
+      }
+      const since = statusTimestampAfter ? new Date(statusTimestampAfter) : undefined;
+      if (since && Number.isNaN(since.getTime())) {
+        throw new RequestMalformedError('statusTimestampAfter must be a time.');
+      }
+      const state = stateOf(status);
+      const isAny = status === 0;
+      if (!isAny && !state) return { tasks: [], nextPageToken: '', pageSize, totalSize: 0 };
+      const { tasks, total } = await this.#deps.servedTasks.list(owners, {
+        ...(contextId && { contextId }),
+        ...(state && { state }),
+        ...(since && { since }),
+        ...(pageToken && { after: pageToken }),
+        limit: pageSize + 1,
+      });
+      const page = tasks.slice(0, pageSize);
+      return {
+        tasks: page.map((task) => taskOf(task, historyLength)),
+        nextPageToken: tasks.length > pageSize ? (page.at(-1)?.id ?? '') : '',
+        pageSize,
+        totalSize: total,
+      };
+    });
+  }
+
+  cancelTask({ id }: Params<'cancelTask'>, context: ServerCallContext): Promise<Result<'cancelTask'>> {
+    return this.#call('cancelTask', context, async (caller) => {
+      const task = await this.#find(id, caller);
+      const update: NewUpdate = { key: 'cancel', state: 'canceled', text: 'The task was canceled.' };
+      if (!(await this.#deps.servedTasks.update(task.id, update))) {
+        throw new TaskNotCancelableError('The task has ended.');
+      }
+      return taskOf(await this.#find(id, caller));
+    });
+  }
+
+  createTaskPushNotificationConfig(
+    params: Params<'createTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<Result<'createTaskPushNotificationConfig'>> {
+    return this.#call('createTaskPushNotificationConfig', context, async (caller) => {
+      const task = await this.#find(params.taskId, caller);
+      refuseHookUrl(this.#deps, params.url);
+      return hookConfig(await setHook(this.#deps, { ...params, taskId: task.id }, context.requestedVersion));
+    });
+  }
+
+  getTaskPushNotificationConfig(
+    params: Params<'getTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<Result<'getTaskPushNotificationConfig'>> {
+    return this.#call('getTaskPushNotificationConfig', context, async (caller) => {
+      const { id: taskId } = await this.#find(params.taskId, caller);
+      const hooks = await this.#deps.hooks.list(taskId);
+      // Version 0.3 may leave out the id: the only one, or the first.
+      const hook = params.id ? hooks.find(({ id }) => id === params.id) : hooks[0];
+      if (!hook) throw new TaskNotFoundError('The task has no such push notification config.');
+      return hookConfig(hook);
+    });
+  }
+
+  listTaskPushNotificationConfigs(
+    params: Params<'listTaskPushNotificationConfigs'>,
+    context: ServerCallContext,
+  ): Promise<Result<'listTaskPushNotificationConfigs'>> {
+    return this.#call('listTaskPushNotificationConfigs', context, async (caller) => {
+      const { id: taskId } = await this.#find(params.taskId, caller);
+      return { configs: (await this.#deps.hooks.list(taskId)).map(hookConfig), nextPageToken: '' };
+    });
+  }
+
+  deleteTaskPushNotificationConfig(
+    params: Params<'deleteTaskPushNotificationConfig'>,
+    context: ServerCallContext,
+  ): Promise<void> {
+    return this.#call('deleteTaskPushNotificationConfig', context, async (caller) => {
+      const { id: taskId } = await this.#find(params.taskId, caller);
+      await this.#deps.hooks.delete(taskId, params.id);
+    });
+  }
+
+  /** Opens or continues the task of a message, and sets the hook that came with it. */
+  async #accept(
+    params: Params<'sendMessage'>,
+    context: ServerCallContext,
+    caller: A2aCaller,
+  ): Promise<ServedTask> {
+    const given = params.configuration?.taskPushNotificationConfig;
+    // Checked before the task is opened.
+    if (given) refuseHookUrl(this.#deps, given.url);
+    const task = await this.#open(params, caller);
+    if (given && !isEnd(task.state))
+      await setHook(this.#deps, { ...given, taskId: task.id }, context.requestedVersion);
+    return task;
+  }
+
+  /** Opens the task of a message, or continues the one that waits for it. */
+  async #open(params: Params<'sendMessage'>, caller: A2aCaller): Promise<ServedTask> {
+    const { servedTasks, starter } = this.#deps;
+    const { message } = params;
+    if (!message?.messageId) throw new RequestMalformedError('message.messageId is missing.');
+    if (message.messageId.length > 200 || message.contextId.length > 200) {
+      throw new RequestMalformedError('messageId and contextId must have at most 200 characters.');
+    }
+    const input = inputOf(message);
+    if ('problem' in input) throw new RequestMalformedError(input.problem);
+    if (message.taskId) return this.#continue(message.taskId, message.messageId, input, caller);
+    const contextId = message.contextId || randomUUID();
+    const decision = await decideRequest(this.#deps, input, contextId, caller);
+    const opened = await servedTasks.open(
+      {
+        id: randomUUID(),
+        contextId,
+        owner: caller.userName,
+        message: { messageId: message.messageId, text: input.text },
+        ...('request' in decision && { request: decision.request }),
+      },
+      maxOpenTasksOf(caller.caller),
+    );
+    if (opened.outcome === 'full') {
+      caller.overLimit();
+      throw new UnsupportedOperationError(TOO_MANY_TASKS);
+    }
+    const { outcome, task } = opened;
+    if ('request' in decision) await starter.start(task);
+    else if (outcome === 'opened') {
+      await servedTasks.update(task.id, { key: 'first', ...decision.update });
+      return this.#find(task.id, caller);
+    }
+    return task;
+  }
+
+  /** Gives a task that waits for input what it waits for. */
+  async #continue(id: string, messageId: string, input: A2aInput, caller: A2aCaller): Promise<ServedTask> {
+    const { servedTasks, starter } = this.#deps;
+    const task = await this.#find(id, caller);
+    if (task.messages.some((message) => message.messageId === messageId)) return task;
+    if (task.state !== 'input-required') {
+      throw new UnsupportedOperationError(
+        `The task takes no message: it is ${task.state}. Send one without taskId.`,
+      );
+    }
+    const text = input.text.trim() === '' ? (task.messages[0]?.text ?? '') : input.text;
+    const decision = await decideRequest(this.#deps, { ...input, text }, task.contextId, caller);
+    if ('update' in decision) {
+      await servedTasks.update(id, { key: `input ${messageId}`, ...decision.update });
+    } else if (await servedTasks.resume(id, { messageId, text }, decision.request)) {
+      await starter.start(await this.#find(id, caller));
+    }
+    return this.#find(id, caller);
+  }
+
+  async #find(id: string, { owners }: A2aCaller): Promise<ServedTask> {
+    if (!id) throw new RequestMalformedError('The id of the task is missing.');
+    const task = await this.#deps.servedTasks.get(id, owners);
+    if (!task) throw new TaskNotFoundError(`Task not found: ${id.slice(0, 100)}`);
+    return task;
+  }
+
+  /** The task when it has ended or waits for input; or as it is after five minutes. */
+  async #settled(task: ServedTask, caller: A2aCaller): Promise<ServedTask> {
+    const refused = new AbortController();
+    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
+    try {
+      return await untilSettled(this.#deps, task, MAX_BLOCKING_MS, signal);
+    } finally {
+      unwatch();
+    }
+  }
+
+  /** The task as it is, then its updates until it has ended or waits for input, or the key of the caller is refused. */
+  async *#events(task: ServedTask, caller: A2aCaller): AsyncGenerator<StreamEvent, void, undefined> {
+    const refused = new AbortController();
+    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
+    const watch = this.#deps.feed.watch(task.id);
+    const stopKeepAlive = caller.keepAlive();
+    try {
+      yield { payload: { $case: 'task', value: taskOf(task) } };
+      let current = task;
+      while (!isSettled(current)) {
+        await caller.drained();
+        const next = await watch.next(current.updates.length, signal);
+        if (!next) return;
+        for (const update of next.updates.slice(current.updates.length)) {
+          for (const event of eventsOf(next, update)) {
+            signal.throwIfAborted();
+            yield event;
+            await caller.drained();
+          }
+        }
+        current = next;
+      }
+    } catch (error) {
+      if (!signal.aborted) throw this.#shown(error);
+    } finally {
+      stopKeepAlive();
+      unwatch();
+      watch.close();
+    }
+  }
+
+  /** Does a call and records it. */
+  async #call<T>(
+    action: keyof typeof OPERATIONS,
+    context: ServerCallContext,
+    work: (caller: A2aCaller) => Promise<T>,
+  ): Promise<T> {
+    const caller = context.user;
+    if (!(caller instanceof A2aCaller)) throw new TypeError('the call has no caller');
+    let outcome = 'ok';
+    try {
+      admit(caller.caller, OPERATIONS[action]);
+      return await work(caller);
+    } catch (error) {
+      outcome =
+        error instanceof A2AError ? error.reason : error instanceof Wa2aiError ? error.code : 'INTERNAL';
+      throw this.#shown(error);
+    } finally {
+      await this.#record(action, caller, outcome);
+    }
+  }
+
+  async #record(action: keyof typeof OPERATIONS, by: A2aCaller, outcome: string): Promise<void> {
+    const { caller, requestId, address } = by;
+    const event = {
+      at: new Date(this.#deps.clock.now()),
+      face: 'a2a',
+      ...auditedCaller(caller),
+      action,
+      outcome,
+      requestId,
+      address,
+    };
+    if (OPERATIONS[action].kind === 'change') await this.#deps.recorder.recordChange(event);
+    else this.#deps.recorder.recordRead(event);
+  }
+
+  /** The error as the caller may see it: a defect is only in the log. */
+  #shown(error: unknown): unknown {
+    if (error instanceof A2AError || error instanceof Wa2aiError) return error;
+    this.#deps.log.error({ err: error }, 'a2a call failed');
+    return new Error('wa2ai failed to handle this request. Its log has the cause.');
+  }
+}

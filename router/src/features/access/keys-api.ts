@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { RESTRICTIONS } from '../../core/access/admission.ts';
+import { SCOPES, type Scope } from '../../core/access/scopes.ts';
+import type { ApiKey, ApiKeyStore, KeyLimits } from '../../core/ports/api-key-store.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import {
+  accountIdField,
+  changedResponse,
+  chatField,
+  dataResponse,
+  timeView,
+} from '../../infra/operations/fields.ts';
+import { newKey, prefixOf } from '../../infra/operations/key-text.ts';
+import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+
+export interface KeysApiDeps {
+  keys: Pick<ApiKeyStore, 'create' | 'all' | 'delete'>;
+  /** Epoch milliseconds. */
+  now(): number;
+  log: Logger;
+}
+
+const DEFAULT_LIMITS: KeyLimits = { perMinute: 100, perSecond: 10 };
+
+const scopeField = z.enum(SCOPES);
+
+const limitsField = z.strictObject({
+  perMinute: z.int().min(1).max(1_000_000).default(DEFAULT_LIMITS.perMinute).describe('Requests per minute.'),
+  perSecond: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(DEFAULT_LIMITS.perSecond)
+    .describe('Requests within one second.'),
+});
+
+const CHATS =
+  'The only chats that the key may read, send to, and have routes for: phone numbers, JIDs or group ids.';
+const ROUTES = 'Ids of the only routes that the key may read and change. It cannot add routes then.';
+
+const ACCOUNTS =
+  'Ids of the only WhatsApp accounts that the key may read, send from, and have routes for. It cannot add accounts then.';
+
+/** Scopes of which no operation honours a restriction: a key with both could do nothing with them. */
+export const UNRESTRICTABLE: readonly Scope[] = ['admin', 'playground', 'webhooks:manage'];
+
+const keyBody = z
+  .strictObject({
+    name: z
+      .string()
+      .max(200)
+      .refine((name) => name.trim() !== '', 'must not be blank')
+      .describe('What it is for.'),
+    scopes: z.array(scopeField).min(1, 'must name a scope').max(SCOPES.length).describe('What it may do.'),
+    chats: z.array(chatField).min(1, 'must name a chat').max(100).optional().describe(CHATS),
+    routes: z
+      .array(z.uuid('must be the id of a route'))
+      .min(1, 'must name a route')
+      .max(100)
+      .optional()
+      .describe(ROUTES),
+    accounts: z.array(accountIdField).min(1, 'must name an account').max(100).optional().describe(ACCOUNTS),
+    limits: limitsField.optional().describe('Default: 100 a minute, 10 a second.'),
+    expiresAt: z.iso
+      .datetime({ offset: true, error: 'must be a time in ISO 8601, such as 2027-01-31T12:00:00Z' })
+      .transform((text) => new Date(text))
+      .optional()
+      .describe('It is refused from this time on. Default: never.'),
+  })
+  .superRefine(({ scopes, ...restrictions }, context) => {
+    const restriction = RESTRICTIONS.find((each) => restrictions[each] !== undefined);
+    const scope = UNRESTRICTABLE.find((each) => scopes.includes(each));
+    if (restriction === undefined || scope === undefined) return;
+    const message = `cannot restrict the scope ${scope}: its calls concern every chat, route and account`;
+    context.addIssue({ code: 'custom', path: [restriction], message });
+  })
+  .meta({
+    id: 'NewKey',
+    examples: [
+      {
+        name: 'orders service',
+        scopes: ['messages:send', 'messages:read'],
+        chats: ['+54 9 3777 239922'],
+        expiresAt: '2027-01-31T00:00:00Z',
+      },
+    ],
+  });
+
+const keyFields = z.object({
+  id: z.string(),
+  prefix: z.string().describe('The visible start of the key.'),
+  name: z.string(),
+  scopes: z.array(scopeField),
+  chats: z.array(z.string()).optional().describe(CHATS),
+  routes: z.array(z.string()).optional().describe(ROUTES),
+  accounts: z.array(z.string()).optional().describe(ACCOUNTS),
+  limits: z.object({ perMinute: z.int(), perSecond: z.int() }),
+  createdAt: timeView,
+  expiresAt: timeView.optional(),
+  lastUsedAt: timeView.optional().describe('Of its last request, to a minute.'),
+});
+
+const keyView = keyFields.meta({ id: 'Key' });
+
+const newKeyView = keyFields
+  .extend({ key: z.string().describe('The key itself. It is shown now only; wa2ai stores a hash of it.') })
+  .meta({ id: 'CreatedKey' });
+
+const listQuery = z.strictObject(optionalPageQuery);
+
+const notFound = { description: 'No such key.', schema: problemSchema };
+
+/** Keys of this API: `/api/keys`. */
+export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
+  const common = { tag: 'Keys' as const };
+  const params = { id: 'Id of the key.' };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/keys',
+      operationId: 'createKey',
+      scopes: ['admin'],
+      honours: [],
+      summary: 'Add a key; the response is the only one that shows it',
+      body: keyBody,
+      responses: { 201: { description: 'The key.', schema: changedResponse(newKeyView) } },
+      handle: async ({ body }) => {
+        if (body.expiresAt && body.expiresAt.getTime() <= now()) throw pastExpiry();
+        const { id, text, secretHash } = newKey();
+        const { limits = DEFAULT_LIMITS, ...rest } = body;
+        const scopes = [...new Set(body.scopes)];
+        const created = await keys.create({ ...rest, scopes, limits, id, secretHash });
+        log.info({ keyId: id, scopes }, 'key created');
+        const data = { ...viewOf(created), key: text };
+        const headers = { location: `/api/keys/${id}` };
+        const message = 'Key created. Copy it now.';
+        return { status: 201, object: id, headers, json: { success: true, message, data } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/keys',
+      operationId: 'listKeys',
+      scopes: ['admin'],
+      honours: [],
+      summary: 'List keys, oldest first',
+      query: listQuery,
+      responses: { 200: { description: 'The keys, without their secrets.', schema: pageResponse(keyView) } },
+      handle: async ({ query }) => ({
+        status: 200,
+        json: pageOfAll((await keys.all()).map(viewOf), query, ({ id }) => id),
+      }),
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/keys/{id}',
+      operationId: 'getKey',
+      scopes: ['admin'],
+      honours: [],
+      summary: 'Show a key without its secret',
+      params,
+      responses: { 200: { description: 'The key.', schema: dataResponse(keyView) }, 404: notFound },
+      handle: async ({ params }) => ({ status: 200, json: { success: true, data: await found(params.id) } }),
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/keys/{id}',
+      operationId: 'deleteKey',
+      scopes: ['admin'],
+      honours: [],
+      summary: 'Revoke a key on all nodes',
+      params,
+      responses: {
+        200: { description: 'The key that is gone.', schema: changedResponse(keyView) },
+        404: notFound,
+      },
+      handle: async ({ params }) => {
+        const data = await found(params.id);
+        if (!(await keys.delete(data.id))) throw noSuchKey();
+        log.info({ keyId: data.id }, 'key revoked');
+        return { status: 200, json: { success: true, message: 'Key revoked.', data } };
+      },
+    }),
+  ];
+
+  async function found(id: string | undefined): Promise<z.input<typeof keyView>> {
+    const key = (await keys.all()).find((each) => each.id === id);
+    if (!key) throw noSuchKey();
+    return viewOf(key);
+  }
+}
+
+/** Field by field: a stored key also has its hash. */
+function viewOf(key: ApiKey): z.input<typeof keyView> {
+  return {
+    id: key.id,
+    prefix: prefixOf(key.id),
+    name: key.name,
+    scopes: [...key.scopes],
+    ...(key.chats && { chats: [...key.chats] }),
+    ...(key.routes && { routes: [...key.routes] }),
+    ...(key.accounts && { accounts: [...key.accounts] }),
+    limits: { ...key.limits },
+    createdAt: key.createdAt.toISOString(),
+    ...(key.expiresAt && { expiresAt: key.expiresAt.toISOString() }),
+    ...(key.lastUsedAt && { lastUsedAt: key.lastUsedAt.toISOString() }),
+  };
+}
+
+function pastExpiry(): HttpProblem {
+  const message = 'must be in the future';
+  return new HttpProblem(400, 'INVALID_BODY', `expiresAt ${message}.`, [{ field: 'expiresAt', message }]);
+}
+
+function noSuchKey(): HttpProblem {
+  return new HttpProblem(404, 'NOT_FOUND', 'There is no key with this id.');
+}

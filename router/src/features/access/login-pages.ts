@@ -1,0 +1,261 @@
+import type { Request } from 'express';
+import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import { MIN_PASSWORD_CHARS } from '../../core/access/password-problem.ts';
+import type { ConsoleSessions } from '../../core/ports/console-sessions.ts';
+import type { ConsoleUsers } from '../../core/ports/console-users.ts';
+import { refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { html } from '../../infra/operations/html.ts';
+import { ownPath } from '../../infra/operations/own-path.ts';
+import { page } from '../../infra/operations/page-frame.ts';
+import { HttpProblem, LoginDelayedProblem } from '../../infra/operations/problem.ts';
+import { type ApiResponse, type Call, requestOf } from '../../infra/operations/response.ts';
+import { endedSessionCookie } from '../../infra/operations/session-cookie.ts';
+import type { UserPresence } from '../../infra/operations/user-presence.ts';
+import { LOGIN_TEXTS, languageOf } from './login-texts.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import { hashedPassword, signedIn, signInCookies, signInFrom } from './session-api.ts';
+import type { SignIn, SignInResult } from './sign-in.ts';
+import { userNameField } from './users-api.ts';
+
+export interface LoginPagesDeps {
+  config: Pick<Config, 'publicUrl' | 'apiKey'>;
+  signIn: Pick<SignIn, 'withAdminKey' | 'withPassword'>;
+  sessions: Pick<ConsoleSessions, 'end'>;
+  users: Pick<ConsoleUsers, 'create'>;
+  presence: Pick<UserPresence, 'refresh' | 'hasUsers'>;
+  passwords: Pick<PasswordHasher, 'hash'>;
+}
+
+const secret = z.string().max(1_024).optional();
+
+const loginBody = z.object({
+  key: secret,
+  name: z.string().max(200).optional(),
+  password: secret,
+  page: secret,
+});
+
+const ownerBody = z.object({ name: z.string().max(200), password: z.string().max(1_024) });
+
+const htmlPage = { description: 'The page.', contentType: 'text/html' };
+
+/** Where people sign in and out, and where the first owner is added: `/login`, `/logout`, `/first-run`. */
+export function loginPages(deps: LoginPagesDeps): Endpoint[] {
+  const { config, signIn, sessions, users, presence, passwords } = deps;
+  const common = { tag: 'Pairing' as const, scopes: 'public' as const };
+  const form = {
+    bodyType: 'application/x-www-form-urlencoded' as const,
+    isBodyOptional: true,
+    isPageForm: true as const,
+  };
+  const refused = { description: 'Wrong, with the form.', contentType: 'text/html' };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/login',
+      operationId: 'login',
+      summary: 'Sign a browser in with the admin key, or as a user',
+      body: loginBody,
+      ...form,
+      responses: { 303: { description: 'Signed in. Redirects to the page.' }, 401: refused, 429: refused },
+      handle: async (call) => {
+        const { body, caller } = call;
+        const location = ownPath(body.page, '/qr');
+        refuseForeignOrigin(requestOf(call));
+        if (caller.kind === 'loopback') return { status: 303, headers: { location: `.${location}` } };
+        const name = body.name?.trim() ?? '';
+        const result =
+          name === ''
+            ? await signIn.withAdminKey(body.key?.trim() ?? '', signInFrom(requestOf(call), config.publicUrl))
+            : await signIn.withPassword(
+                name,
+                body.password ?? '',
+                signInFrom(requestOf(call), config.publicUrl),
+              );
+        return signedInTo(call, result, location, name === '');
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/logout',
+      operationId: 'logout',
+      summary: 'Sign a browser out',
+      isPageForm: true,
+      responses: { 303: { description: 'Signed out. Redirects to the login form.' } },
+      handle: async (call) => {
+        const { caller } = call;
+        const request = requestOf(call);
+        refuseForeignOrigin(request);
+        if (caller.kind === 'session') await sessions.end(caller.session.id);
+        const cookie = endedSessionCookie(request, config.publicUrl);
+        return { status: 303, headers: { location: './', 'set-cookie': cookie } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/first-run',
+      operationId: 'showFirstRun',
+      summary: 'Page that adds the first owner, for a browser on this machine',
+      responses: { 200: htmlPage, 303: { description: 'A login exists. Redirects to `/`.' } },
+      handle: (call) =>
+        call.caller.kind === 'loopback'
+          ? firstRunPage(requestOf(call), 200)
+          : { status: 303, headers: { location: './' } },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/first-run',
+      operationId: 'addFirstOwner',
+      summary: 'Add the first owner and sign the browser in',
+      body: ownerBody,
+      ...form,
+      isBodyOptional: false,
+      responses: {
+        303: { description: 'Added, or a login exists already. Redirects to `/`.' },
+        400: { description: 'Not a name or password, with the form.', contentType: 'text/html' },
+      },
+      handle: async (call) => {
+        const { body, caller } = call;
+        const request = requestOf(call);
+        refuseForeignOrigin(request);
+        const home = { status: 303, headers: { location: './' } };
+        // Only while nobody needs a login, and then only on this machine.
+        if (caller.kind !== 'loopback') return home;
+        const name = body.name.trim();
+        const problem = userNameField.safeParse(name).error?.issues[0]?.message;
+        if (problem !== undefined) return firstRunPage(request, 400, `The name ${problem}.`);
+        let passwordHash: string;
+        try {
+          passwordHash = await hashedPassword(passwords, body.password, name, 'The password');
+        } catch (error) {
+          if (!(error instanceof HttpProblem)) throw error;
+          return firstRunPage(request, error.status, error.message);
+        }
+        const created = await users.create({ name, role: 'owner', passwordHash });
+        await presence.refresh();
+        if (typeof created === 'string') return home;
+        const result = await signIn.withPassword(
+          name,
+          body.password,
+          signInFrom(requestOf(call), config.publicUrl),
+        );
+        return { ...signedInTo(call, result, '/', false), object: name };
+      },
+    }),
+  ];
+
+  function signedInTo(
+    call: Pick<Call<unknown, unknown>, 'request'>,
+    result: SignInResult,
+    location: string,
+    isByKey: boolean,
+  ): ApiResponse {
+    const request = requestOf(call);
+    try {
+      const begun = signedIn(result, (user) => {
+        if (request.res) request.res.locals.objectId = user;
+      });
+      const { session } = begun;
+      const cookies = signInCookies(request, begun, config.publicUrl);
+      const caller = { kind: 'session' as const, session: { id: session.id, user: session.user } };
+      const headers = { location: `.${location}`, 'set-cookie': cookies };
+      return { status: 303, caller, object: session.id, headers };
+    } catch (error) {
+      if (!(error instanceof HttpProblem)) throw error;
+      const t = LOGIN_TEXTS[languageOf(request)];
+      const wrong = isByKey ? t.wrongKey : t.wrong;
+      const problem = error instanceof LoginDelayedProblem ? t.delayed(error.retryAfterSeconds) : wrong;
+      const shown = loginPage(deps, { request, location, problem, status: error.status, isByKey });
+      const { status, headers, ...form } = shown;
+      if (error instanceof LoginDelayedProblem) {
+        return { ...form, status, headers: { ...headers, 'retry-after': String(error.retryAfterSeconds) } };
+      }
+      return { ...form, status, headers: headers ?? {} };
+    }
+  }
+}
+
+/** What the login form offers: only ways in that exist. */
+interface LoginWays {
+  config: Pick<Config, 'apiKey'>;
+  presence: Pick<UserPresence, 'hasUsers'>;
+}
+
+interface LoginForm {
+  request: Request;
+  /** Where the browser goes after it. */
+  location: string;
+  problem?: string;
+  status?: number;
+  /** The admin key was sent. */
+  isByKey?: boolean;
+}
+
+/** The login form. Its addresses are relative, so that it also works behind a path prefix. */
+export function loginPage({ config, presence }: LoginWays, form: LoginForm): ApiResponse {
+  const { request, location, problem, status = 401, isByKey = false } = form;
+  const language = languageOf(request);
+  const t = LOGIN_TEXTS[language];
+  const hasKey = config.apiKey !== undefined;
+  const hasPasswords = presence.hasUsers;
+  const nobody = !hasPasswords && !hasKey && html`<p>${t.noLogin}</p>`;
+  const target = html`<input type="hidden" name="page" value="${location}">`;
+  const alert = html`<p role="alert" id="problem">${problem}</p>`;
+  const keyForm = html`<form method="post" action="login">
+<label for="key">${t.key}</label>
+<input id="key" name="key" type="password" autocomplete="off" required aria-describedby="key-hint problem"${!hasPasswords && html` autofocus`}>
+<p class="faint" id="key-hint">${t.keyHint}</p>
+${target}${isByKey && alert}
+<button class="${hasPasswords && 'quiet'}">${t.withKey}</button>
+</form>`;
+  return page({
+    status,
+    language,
+    title: t.logIn,
+    main: html`
+<h1>${t.logIn}</h1>
+<p class="faint">${t.lead}</p>
+${nobody}
+${
+  hasPasswords &&
+  html`<form method="post" action="login">
+<label for="name">${t.name}</label>
+<input id="name" name="name" autocomplete="username" autocapitalize="none" required aria-describedby="problem"${!isByKey && html` autofocus`}>
+<label for="password">${t.password}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required aria-describedby="problem">
+${target}${!isByKey && alert}
+<button>${t.logIn}</button>
+</form>`
+}
+${hasKey && (hasPasswords ? html`<details${isByKey && html` open`}><summary>${t.withKey}</summary>${keyForm}</details>` : keyForm)}`,
+  });
+}
+
+function firstRunPage(request: Request, status: number, problem?: string): ApiResponse {
+  const language = languageOf(request);
+  const t = LOGIN_TEXTS[language];
+  return page({
+    status,
+    language,
+    title: t.setUp,
+    main: html`
+<h1>${t.setUp}</h1>
+<p>${t.setUpLead}</p>
+<form method="post" action="first-run">
+<label for="name">${t.ownerName}</label>
+<input id="name" name="name" autocomplete="username" autocapitalize="none" required autofocus aria-describedby="problem">
+<label for="password">${t.ownerPassword}</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="${MIN_PASSWORD_CHARS}" required aria-describedby="problem">
+<p role="alert" id="problem">${problem}</p>
+<button>${t.addOwner}</button>
+</form>
+<p><a href="./">${t.without}</a></p>`,
+  });
+}

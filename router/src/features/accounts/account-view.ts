@@ -1,0 +1,241 @@
+import { z } from 'zod';
+import { ageDaysOf, type ClientVersion } from '../../core/client-version.ts';
+import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import { LIMIT_KINDS } from '../../core/ports/account-store.ts';
+import type { AccountStatus } from '../../core/ports/chat-provider.ts';
+import { timeView } from '../../infra/operations/fields.ts';
+import { HttpProblem } from '../../infra/operations/problem.ts';
+import { passkeyScript } from './passkey-script.ts';
+
+const EXAMPLE = {
+  accountId: 'default',
+  state: 'open' as const,
+  nextAction: 'Nothing to do: connected.',
+  isConnected: true,
+  since: '2026-01-31T11:58:00.000Z',
+  clientVersion: {
+    version: '2.3000.1043857760',
+    source: 'built-in' as const,
+    since: '2026-07-25T00:00:00.000Z',
+    ageDays: 12,
+  },
+  phone: '5493777111111',
+  name: 'Shop',
+  node: 'n-3f2a',
+};
+
+export const passkeyView = z
+  .object({
+    step: z
+      .enum(['sign', 'phone', 'compare', 'finish'])
+      .describe(
+        '`sign`: the owner signs with the passkey. `phone`: the phone must continue. `compare`: the owner compares the code with the one on the phone. `finish`: WhatsApp links the account.',
+      ),
+    script: z
+      .string()
+      .optional()
+      .describe(
+        'In `sign`: JavaScript for the developer console of a browser at https://web.whatsapp.com. It signs and shows the answer.',
+      ),
+    options: z
+      .string()
+      .optional()
+      .describe(
+        'In `sign`: PublicKeyCredentialRequestOptions of WebAuthn as JSON, for a program that signs.',
+      ),
+    code: z.string().optional().describe('In `compare`: the eight letters that the phone must show too.'),
+  })
+  .meta({ id: 'PasskeyStep' })
+  .describe('What WhatsApp waits for, in the state `passkey-required`. Needs the scope `accounts:manage`.');
+
+/** A limit of WhatsApp on an account. */
+export const limitView = z
+  .object({
+    kind: z
+      .enum(LIMIT_KINDS)
+      .describe(
+        '`new-contacts`: messages to people who never wrote are locked · `new-chats`: WhatsApp counted too many new chats · `rate`: too many messages (429) · `connection`: WhatsApp refuses to connect.',
+      ),
+    reason: z.string(),
+    until: timeView,
+  })
+  .meta({ id: 'WhatsAppLimit' });
+
+/** A WhatsApp account as responses show it. */
+export const accountView = z
+  .object({
+    accountId: z.string(),
+    provider: z
+      .enum(['playground'])
+      .optional()
+      .describe('`playground`: an account with invented people. Absent: a WhatsApp account.'),
+    state: z.enum(ACCOUNT_STATES),
+    nextAction: z.string().describe('What a person should do now.'),
+    isConnected: z
+      .boolean()
+      .optional()
+      .describe('Connected to WhatsApp: in the state `open`, and usually in `restricted`.'),
+    since: timeView.describe('When it changed to this state.'),
+    reason: z.string().optional(),
+    qr: z
+      .string()
+      .optional()
+      .describe('Raw text of the QR code, while pairing by QR. Needs the scope `accounts:manage`.'),
+    pairingCode: z
+      .string()
+      .optional()
+      .describe(
+        'Eight letters to type on the phone, while pairing by code. Needs the scope `accounts:manage`.',
+      ),
+    passkey: passkeyView.optional(),
+    expiresAt: timeView.optional().describe('When `qr`, `pairingCode` or the step of `passkey` expires.'),
+    retryAt: timeView
+      .optional()
+      .describe(
+        'When wa2ai connects again (`waiting`, `proxy-failed`), looks for a newer version (`outdated`), or when the limit of WhatsApp ends.',
+      ),
+    limits: z.array(limitView).optional().describe('Limits of WhatsApp that apply now; absent: none.'),
+    problems: z
+      .array(z.string())
+      .optional()
+      .describe('Problems with single messages or keys while the account works.'),
+    clientVersion: z
+      .object({
+        version: z.string().describe('The version of WhatsApp Web that the last login announced.'),
+        source: z
+          .enum(['built-in', 'look-up', 'setting'])
+          .describe(
+            '`built-in`: part of Baileys · `look-up`: found at WhatsApp · `setting`: `WA2AI_WHATSAPP_VERSION`.',
+          ),
+        since: timeView.describe(
+          'When WhatsApp built it; for a version that is not built in, when wa2ai first saw it.',
+        ),
+        ageDays: z.int().describe('WhatsApp refused earlier versions at 135 days.'),
+        refusedSince: timeView.optional().describe('Since when WhatsApp refuses it; absent: it does not.'),
+      })
+      .optional()
+      .describe('Absent before the first login of the node that runs the account.'),
+    proxy: z
+      .object({ url: z.string().describe('User name and password are shown as `***`.') })
+      .optional()
+      .describe(
+        'The proxy that the account connects through. Absent: none, or no node runs the account. Needs the scope `accounts:manage`.',
+      ),
+    phone: z.string().optional(),
+    lid: z.string().optional(),
+    name: z.string().optional(),
+    node: z.string().optional().describe('The node that runs the account; absent while none does.'),
+  })
+  .meta({
+    id: 'Account',
+    examples: [EXAMPLE],
+  });
+
+/** A single account, with what it has not sent. */
+export const accountDetailView = accountView
+  .extend({
+    outgoing: z
+      .object({
+        queued: z.int().describe('Messages that wait for their turn, or for a connection.'),
+        delayed: z
+          .array(
+            z.object({
+              why: z.string(),
+              messages: z.int(),
+              until: timeView.describe('When the first of them may be sent.'),
+            }),
+          )
+          .describe('Messages that wait for a time: the governor or WhatsApp limits the account.'),
+      })
+      .optional()
+      .describe('What was not sent yet. Absent while the database does not answer.'),
+  })
+  .meta({
+    id: 'AccountDetail',
+    examples: [
+      {
+        ...EXAMPLE,
+        outgoing: {
+          queued: 0,
+          delayed: [
+            {
+              why: 'It is a first contact, and the account may send 25 in an hour and 50 in 24 hours now.',
+              messages: 3,
+              until: '2026-01-31T12:40:00.000Z',
+            },
+          ],
+        },
+      },
+    ],
+  });
+
+/**
+ * An account for a caller who may only read it: anybody who has the code can link the account to another phone, and a proxy may
+ * be inside of a private network.
+ */
+export function withoutCodes(status: AccountStatus): AccountStatus {
+  const { qr: _qr, pairingCode: _code, passkey: _passkey, proxy: _proxy, ...rest } = status;
+  return rest;
+}
+
+/** Times as text. */
+export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
+  const {
+    sinceMs,
+    expiresAtMs,
+    retryAtMs,
+    limitLeftMs: _left,
+    limits,
+    clientVersion,
+    passkey,
+    proxy,
+    ...rest
+  } = status;
+  return {
+    ...rest,
+    since: new Date(sinceMs).toISOString(),
+    ...(passkey && {
+      passkey: passkey.step === 'sign' ? { ...passkey, script: passkeyScript(passkey.options) } : passkey,
+    }),
+    ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
+    ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
+    ...(proxy !== undefined && { proxy: { url: proxy } }),
+    ...(limits && {
+      limits: limits.map(({ untilMs, ...limit }) => ({ ...limit, until: new Date(untilMs).toISOString() })),
+    }),
+    ...(clientVersion && { clientVersion: versionViewOf(clientVersion) }),
+  };
+}
+
+function versionViewOf(shown: ClientVersion): z.input<typeof accountView>['clientVersion'] {
+  const { version, source, sinceMs, refusedSinceMs } = shown;
+  return {
+    version,
+    source,
+    since: new Date(sinceMs).toISOString(),
+    ageDays: ageDaysOf(shown, Date.now()),
+    ...(refusedSinceMs !== undefined && { refusedSince: new Date(refusedSinceMs).toISOString() }),
+  };
+}
+
+/** @throws {HttpProblem} 404: undefined is no account */
+export function foundAccount(status: AccountStatus | undefined): AccountStatus {
+  if (status) return status;
+  throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
+}
+
+/**
+ * Refuses an account that this service does not have, because nothing would use what is stored for it. `knownIds` are accepted
+ * in any case.
+ * @throws {HttpProblem} 400
+ */
+export function refuseUnknownAccount(
+  accounts: AccountControl,
+  accountId: string,
+  ...knownIds: string[]
+): void {
+  if (knownIds.includes(accountId) || accounts.get(accountId)) return;
+  const message = 'is not a WhatsApp account of this service';
+  throw new HttpProblem(400, 'INVALID_BODY', `accountId ${message}.`, [{ field: 'accountId', message }]);
+}

@@ -1,0 +1,130 @@
+import sql, { empty } from 'sql-template-tag';
+import { cleanText } from '../../core/clean-text.ts';
+import type { Fence } from '../../core/ports/account-lease.ts';
+import type {
+  AccountLimit,
+  AccountRecord,
+  AccountStateChange,
+  AccountStore,
+  LimitKind,
+} from '../../core/ports/account-store.ts';
+import type { Statements } from '../../infra/db/postgres.ts';
+import { fenceOf, type HeldRow, underFence } from '../../infra/db/stores/fence.ts';
+import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
+import { storableOrNull } from '../../infra/db/stores/storable-text.ts';
+import { withStorage } from '../../infra/db/stores/storage-errors.ts';
+
+/** State changes of one account that are kept. */
+const KEPT_CHANGES = 500;
+
+/** WhatsApp accounts in PostgreSQL. */
+export class PostgresAccountStore implements AccountStore {
+  readonly #postgres: Statements;
+  readonly #fence: Fence | undefined;
+
+  /** @param fence the lease that every change is made under; without one they are not fenced */
+  constructor(postgres: Statements, fence?: Fence) {
+    this.#postgres = postgres;
+    this.#fence = fence;
+  }
+
+  async load(accountId: string): Promise<AccountRecord> {
+    const [row] = await withStorage('reading a WhatsApp account', () =>
+      this.#postgres.query<Columns<AccountRecord>>(sql`
+        SELECT state, auth_generation AS generation, reason, phone, lid, push_name AS "pushName"
+        FROM account WHERE id = ${accountId}`),
+    );
+    return row ? withoutNulls(row) : { state: 'starting', generation: 1 };
+  }
+
+  async save(accountId: string, record: Omit<AccountRecord, 'generation'>): Promise<void> {
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(this.#fence, 'storing a WhatsApp account', () =>
+      this.#postgres.query<HeldRow>(sql`
+        WITH held AS MATERIALIZED (SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)), changed AS (
+          INSERT INTO account_state_change (account_id, state, reason, node)
+          SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${owner ?? ''}
+          FROM held LEFT JOIN account a ON a.id = ${accountId}
+          WHERE (a.state, a.reason) IS DISTINCT FROM (${record.state}, ${storableOrNull(record.reason)})
+        )
+        INSERT INTO account (id, state, reason, phone, lid, push_name, updated_at)
+        SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${storableOrNull(record.phone)},
+               ${storableOrNull(record.lid)}, ${storableOrNull(record.pushName)}, now()
+        FROM held
+        ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, phone = excluded.phone,
+          lid = excluded.lid, push_name = excluded.push_name, updated_at = excluded.updated_at
+        RETURNING 1 AS held`),
+    );
+  }
+
+  async stateChanges(
+    accountId: string,
+    { limit, before }: { limit: number; before?: string },
+  ): Promise<AccountStateChange[]> {
+    const rows = await withStorage('reading the states of a WhatsApp account', () =>
+      this.#postgres.query<Columns<AccountStateChange>>(sql`
+        SELECT id::text, state, reason, node, at FROM account_state_change
+        WHERE account_id = ${accountId} ${before === undefined ? empty : sql`AND id < ${before}::bigint`}
+        ORDER BY account_state_change.id DESC LIMIT ${limit}::integer`),
+    );
+    return rows.map((row) => withoutNulls(row));
+  }
+
+  async nextGeneration(accountId: string): Promise<number> {
+    const { owner, epoch } = fenceOf(this.#fence);
+    const row = await underFence(this.#fence, 'starting new keys of a WhatsApp account', () =>
+      this.#postgres.query<HeldRow & { generation: number }>(sql`
+        INSERT INTO account (id, auth_generation, updated_at)
+        SELECT ${accountId}, 2, now() FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ON CONFLICT (id) DO UPDATE SET auth_generation = account.auth_generation + 1,
+          generation_at = now(), updated_at = now()
+        RETURNING 1 AS held, auth_generation AS generation`),
+    );
+    return row.generation;
+  }
+
+  async limits(accountId: string): Promise<AccountLimit[]> {
+    return withStorage('reading the limits of a WhatsApp account', () =>
+      this.#postgres.query<AccountLimit>(sql`
+        SELECT kind, reason,
+          (extract(epoch FROM until - greatest(since, clock_timestamp())) * 1000)::float8 AS "forMs"
+        FROM account_limit WHERE account_id = ${accountId} AND until > clock_timestamp() ORDER BY kind`),
+    );
+  }
+
+  async beginLimit(accountId: string, limit: AccountLimit): Promise<void> {
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(this.#fence, 'storing a limit of a WhatsApp account', () =>
+      this.#postgres.query<HeldRow>(sql`
+        INSERT INTO account_limit (account_id, kind, reason, since, until)
+        SELECT ${accountId}, ${limit.kind}, ${cleanText(limit.reason)}, clock_timestamp(),
+               clock_timestamp() + ${Math.round(limit.forMs)}::bigint * interval '1 millisecond'
+        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
+        ON CONFLICT (account_id, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since,
+          until = excluded.until
+        RETURNING 1 AS held`),
+    );
+  }
+
+  async endLimit(accountId: string, kind: LimitKind): Promise<void> {
+    const { owner, epoch } = fenceOf(this.#fence);
+    await underFence(this.#fence, 'ending a limit of a WhatsApp account', () =>
+      this.#postgres.query<HeldRow>(sql`
+        WITH held AS MATERIALIZED (SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)), gone AS (
+          DELETE FROM account_limit USING held WHERE account_id = ${accountId} AND kind = ${kind}
+        )
+        SELECT count(*)::integer AS held FROM held`),
+    );
+  }
+}
+
+/** Removes the state changes of each account but the newest ones. @throws {StorageUnavailableError} */
+export async function forgetOldStateChanges(postgres: Pick<Statements, 'execute'>): Promise<void> {
+  await withStorage('removing old states of WhatsApp accounts', () =>
+    postgres.execute(sql`
+      DELETE FROM account_state_change c USING account a
+      WHERE c.account_id = a.id AND c.id <= (
+        SELECT k.id FROM account_state_change k WHERE k.account_id = a.id
+        ORDER BY k.id DESC OFFSET ${KEPT_CHANGES} LIMIT 1)`),
+  );
+}

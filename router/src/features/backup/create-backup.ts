@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout } from 'node:timers/promises';
+import { createGzip } from 'node:zlib';
+import type pg from 'pg';
+import { packageVersion } from '../../config/package-version.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import { withConnection } from '../../infra/db/connections/with-connection.ts';
+import type { DatabaseConfig } from '../../infra/db/database.ts';
+import { errorCode, errorMessage } from '../../infra/db/database-errors.ts';
+import { dataKeysOfFolder, readDataKeys } from '../../infra/db/encryption/data-keys.ts';
+import { PLAIN } from '../../infra/db/encryption/secret-cipher.ts';
+import {
+  migrationNames,
+  presentMigrations,
+  type RecordedMigration,
+} from '../../infra/db/upkeep/migrations.ts';
+import { dumpAgentData, type LeftOut } from './agent-data.ts';
+import { BackupError } from './backup-errors.ts';
+import { TASKS_SCHEMA } from './backup-tables.ts';
+import { beginSnapshot, dumpDatabase, type TableSummary } from './dump-database.ts';
+import { openSource } from './open-source.ts';
+import { type BackupRecord, encodeRecords, type Manifest } from './records.ts';
+import { sealed } from './sealed-file.ts';
+
+/** The tables of durable tasks are complete when nothing changed them for so long. */
+const SETTLED_MS = 1_000;
+
+export interface CreateBackupOptions {
+  /** Where the database, the data key and the files are. */
+  config: DatabaseConfig;
+  /** `prisma` of the project. */
+  prismaFolder: string;
+  /** A file that does not exist yet. */
+  path: string;
+  passphrase: string;
+  /** Settings that the backup contains. */
+  settings: Record<string, string>;
+  log: Logger;
+  /** Of scrypt; tests use a small one. */
+  scryptCost?: number;
+}
+
+export interface BackupReport {
+  path: string;
+  bytes: number;
+  createdAt: string;
+  tables: number;
+  rows: number;
+  files: number;
+  /** Files of hosted agents that are not in the backup, or in part, because they could not be read. */
+  leftOut: LeftOut;
+}
+
+/**
+ * Writes an encrypted backup of the database, the data keys, the settings and the files of hosted agents, in one snapshot, while
+ * the service runs or not. The file appears when it is complete, readable for its owner only. Memory: the longest row.
+ * @throws {BackupError} BACKUP_FILE: the file exists or cannot be written · BACKUP_SOURCE: there is nothing to back up, the
+ *   data key is missing, or a folder of wa2ai cannot be read
+ * @throws {DatabaseError}
+ */
+export async function createBackup(options: CreateBackupOptions): Promise<BackupReport> {
+  const { path, config } = options;
+  if (await isThere(path)) {
+    throw new BackupError('BACKUP_FILE', `${path} exists already. Choose another name, or remove it first.`);
+  }
+  const draft = `${path}.part-${randomBytes(4).toString('hex')}`;
+  const source = await openSource(config, options.log);
+  try {
+    return await withConnection(source.url, 'backup', async (client) => {
+      const manifest = await manifestOf(client, options);
+      const counts = { tables: [] as TableSummary[], files: 0, leftOut: { count: 0, files: [] } as LeftOut };
+      await pipeline(
+        Readable.from(encodeRecords(recordsOf(client, manifest, config.dataDir, counts))),
+        createGzip(),
+        (zipped: AsyncIterable<Uint8Array>) => sealed(zipped, options.passphrase, options.scryptCost),
+        createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }),
+      );
+      await rename(draft, path);
+      await syncFolder(dirname(path));
+      return {
+        path,
+        bytes: (await stat(path)).size,
+        createdAt: manifest.createdAt,
+        tables: counts.tables.length,
+        rows: counts.tables.reduce((sum, { rows }) => sum + rows, 0),
+        files: counts.files,
+        leftOut: counts.leftOut,
+      };
+    });
+  } catch (error) {
+    throw explainWrite(error, path);
+  } finally {
+    await rm(draft, { force: true });
+    await source.close();
+  }
+}
+
+async function* recordsOf(
+  client: pg.Client,
+  manifest: Manifest,
+  dataDir: string,
+  counts: { tables: TableSummary[]; files: number; leftOut: LeftOut },
+): AsyncGenerator<BackupRecord> {
+  yield { type: 'manifest', value: manifest };
+  counts.tables = yield* dumpDatabase(client);
+  counts.files = yield* dumpAgentData(dataDir, counts.leftOut);
+  yield { type: 'end', value: { tables: counts.tables.length, files: counts.files } };
+}
+
+/** Begins the snapshot, and checks that this version knows all that is in it. */
+async function manifestOf(client: pg.Client, options: CreateBackupOptions): Promise<Manifest> {
+  const { config, prismaFolder, settings } = options;
+  const { rows: found } = await client.query<{ has: boolean }>(
+    `SELECT to_regclass('_prisma_migrations') IS NOT NULL AND to_regclass('data_key_use') IS NOT NULL AS has`,
+  );
+  if (!found[0]?.has) {
+    throw new BackupError(
+      'BACKUP_SOURCE',
+      'The database has no tables of wa2ai: there is nothing to back up.',
+    );
+  }
+  await untilTaskTablesSettled(client);
+  await beginSnapshot(client);
+  const { rows: recorded } = await client.query<RecordedMigration>(
+    `SELECT migration_name AS name, checksum AS sha256 FROM _prisma_migrations
+     WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL ORDER BY migration_name`,
+  );
+  const migrations = await presentMigrations(recorded, prismaFolder);
+  const known = new Set(await migrationNames(prismaFolder));
+  const unknown = migrations.find(({ name }) => !known.has(name));
+  if (unknown) {
+    throw new BackupError(
+      'BACKUP_NEWER',
+      `A newer wa2ai has migrated the database ("${unknown.name}"). Make the backup with that version.`,
+    );
+  }
+  const { rows: now } = await client.query<{ server: string; at: Date }>(
+    `SELECT current_setting('server_version') AS server, now() AS at`,
+  );
+  return {
+    createdAt: (now[0]?.at ?? new Date(0)).toISOString(),
+    wa2ai: packageVersion(),
+    server: `PostgreSQL ${now[0]?.server}`,
+    migrations,
+    dataKeys: await dataKeysText(client, config),
+    settings,
+  };
+}
+
+/**
+ * The service makes the tables of durable tasks with the first task, in many steps that each commit. A snapshot between two
+ * of them has tables that a restore does not know. Resolves when no step was done for a second.
+ */
+async function untilTaskTablesSettled(client: pg.Client): Promise<void> {
+  const version = async () => {
+    const { rows: found } = await client.query<{ has: boolean; isBegun: boolean }>(
+      `SELECT to_regclass('${TASKS_SCHEMA}.dbos_migrations') IS NOT NULL AS has,
+         to_regnamespace('${TASKS_SCHEMA}') IS NOT NULL AS "isBegun"`,
+    );
+    if (!found[0]?.has) return found[0]?.isBegun ? '' : undefined;
+    const { rows } = await client.query<{ version: string }>(
+      `SELECT version::text FROM ${TASKS_SCHEMA}.dbos_migrations`,
+    );
+    return rows[0]?.version ?? '';
+  };
+  for (let before = await version(); before !== undefined; ) {
+    await setTimeout(SETTLED_MS);
+    const now = await version();
+    if (now === before) return;
+    before = now;
+  }
+}
+
+/** The text of the key file, when values may be encrypted with one of its keys. */
+async function dataKeysText(client: pg.Client, config: DatabaseConfig): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>('SELECT DISTINCT key_id AS id FROM data_key_use');
+  const needed = rows.map(({ id }) => id).filter((id) => id !== PLAIN);
+  if (needed.length === 0) return undefined;
+  const { dataKeyFile, databaseUrl, dataDir } = config;
+  if (dataKeyFile === undefined && databaseUrl !== undefined) {
+    throw missingKey('WA2AI_DATA_KEY_FILE is not set');
+  }
+  const file =
+    dataKeyFile === undefined ? await dataKeysOfFolder(dataDir, false) : await readDataKeys(dataKeyFile);
+  const missing = needed.find((id) => !file.keys.some((key) => key.id === id));
+  if (missing !== undefined)
+    throw missingKey(`the key file ${file.path} does not contain the key ${missing}`);
+  return readFile(file.path, 'utf8');
+}
+
+function missingKey(reason: string): BackupError {
+  return new BackupError(
+    'BACKUP_SOURCE',
+    `A backup without the data key cannot be used, and ${reason}. Run this command with the settings of the service.`,
+  );
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** So that a power cut does not remove the name of the file. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+function explainWrite(error: unknown, path: string): unknown {
+  const code = errorCode(error) ?? '';
+  if (!['EACCES', 'ENOENT', 'ENOSPC', 'EROFS', 'EPERM', 'ENOTDIR', 'EDQUOT'].includes(code)) return error;
+  const advice =
+    code === 'ENOSPC' ? 'Free space, or choose another folder.' : 'Choose a folder that you may write.';
+  return new BackupError(
+    'BACKUP_FILE',
+    `The backup ${path} cannot be written (${errorMessage(error)}). ${advice}`,
+    {
+      cause: error,
+    },
+  );
+}

@@ -1,0 +1,212 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  randomBytes,
+  type ScryptOptions,
+  scrypt,
+  timingSafeEqual,
+} from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { z } from 'zod';
+import { errorCode } from '../../infra/db/database-errors.ts';
+import { BackupError } from './backup-errors.ts';
+
+/**
+ * An encrypted file of chunks that is written and read as a stream. Three lines of text begin it: the magic line, the
+ * parameters as JSON, and their HMAC-SHA-256. Chunks of 64 KiB follow, each sealed with AES-256-GCM. The nonce of a chunk is
+ * its number and a mark for the last one (the STREAM construction), so that a chunk that is changed, moved, repeated or
+ * missing at the end does not open. Both keys are derived from the passphrase with scrypt and a random salt, so no key
+ * encrypts two files.
+ */
+const MAGIC = 'wa2ai backup 1\n';
+const ALGORITHM = 'aes-256-gcm';
+const TAG_BYTES = 16;
+const CHUNK_BYTES = 65_536;
+const MAX_HEADER_BYTES = 1_024;
+/** 128 MB of memory and about half a second for one guess. */
+const SCRYPT_COST = 2 ** 17;
+const MAX_SCRYPT_COST = 2 ** 20;
+
+const parametersSchema = z.object({
+  kdf: z.literal('scrypt'),
+  n: z
+    .number()
+    .int()
+    .min(2 ** 14)
+    .max(MAX_SCRYPT_COST)
+    .refine((n) => Number.isInteger(Math.log2(n))),
+  r: z.literal(8),
+  p: z.literal(1),
+  salt: z.base64().length(24),
+  cipher: z.literal(ALGORITHM),
+  chunkBytes: z.literal(CHUNK_BYTES),
+});
+type Parameters = z.infer<typeof parametersSchema>;
+
+/**
+ * Encrypts a stream of bytes.
+ * @param scryptCost a power of 2; tests use a small one
+ */
+export async function* sealed(
+  plaintext: AsyncIterable<Uint8Array>,
+  passphrase: string,
+  scryptCost: number = SCRYPT_COST,
+): AsyncGenerator<Buffer> {
+  const parameters: Parameters = {
+    kdf: 'scrypt',
+    n: scryptCost,
+    r: 8,
+    p: 1,
+    salt: randomBytes(16).toString('base64'),
+    cipher: ALGORITHM,
+    chunkBytes: CHUNK_BYTES,
+  };
+  const { fileKey, headerKey } = await deriveKeys(passphrase, parameters);
+  const head = `${MAGIC}${JSON.stringify(parameters)}\n`;
+  yield Buffer.from(`${head}${macOf(head, headerKey).toString('base64')}\n`);
+  let index = 0;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  for await (const bytes of plaintext) {
+    pending.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    pendingBytes += bytes.byteLength;
+    // More than a chunk: which one is the last is known only at the end.
+    if (pendingBytes <= CHUNK_BYTES) continue;
+    let joined = Buffer.concat(pending);
+    for (; joined.length > CHUNK_BYTES; joined = joined.subarray(CHUNK_BYTES)) {
+      yield sealChunk(fileKey, joined.subarray(0, CHUNK_BYTES), index++, false);
+    }
+    pending = [joined];
+    pendingBytes = joined.length;
+  }
+  yield sealChunk(fileKey, Buffer.concat(pending), index, true);
+}
+
+/**
+ * Decrypts a file of `sealed`. Each chunk is authentic when it is yielded; that the file is complete is known only after the
+ * last one.
+ * @throws {BackupError} BACKUP_FILE: the file cannot be read, or is no backup · BACKUP_NEWER: another version of the format ·
+ *   BACKUP_PASSPHRASE: the passphrase is wrong, or the first lines were changed · BACKUP_DAMAGED: a chunk was changed, or the
+ *   file is cut off
+ */
+export async function* unsealed(path: string, passphrase: string): AsyncGenerator<Buffer> {
+  const file = await open(path, 'r').catch((error: unknown) => {
+    throw new BackupError(
+      'BACKUP_FILE',
+      `The backup ${path} cannot be read (${errorCode(error) ?? 'unknown error'}). Check the path and the rights of the file.`,
+      { cause: error },
+    );
+  });
+  try {
+    const { size } = await file.stat();
+    const { parameters, head, mac, headerBytes } = await readHeader(file, path);
+    const { fileKey, headerKey } = await deriveKeys(passphrase, parameters);
+    const expected = macOf(head, headerKey);
+    if (mac.length !== expected.length || !timingSafeEqual(mac, expected)) {
+      throw new BackupError(
+        'BACKUP_PASSPHRASE',
+        `The passphrase does not open ${path}: it is wrong, or the first lines of the file were changed. Nothing was changed.`,
+      );
+    }
+    let position = headerBytes;
+    for (let index = 0; position < size || index === 0; index += 1) {
+      const length = Math.min(CHUNK_BYTES + TAG_BYTES, size - position);
+      const isLast = position + length >= size;
+      const chunk = openChunk(fileKey, await readFully(file, position, length), index, isLast);
+      if (!chunk) throw damaged(path, position);
+      position += length;
+      yield chunk;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** @param position in bytes, where reading stopped */
+function damaged(path: string, position: number): BackupError {
+  return new BackupError(
+    'BACKUP_DAMAGED',
+    `The backup ${path} was changed or is cut off: what begins at byte ${position} is not what was written. Nothing was restored from it. Use another copy.`,
+  );
+}
+
+async function readHeader(file: FileHandle, path: string) {
+  const text = (await readFully(file, 0, MAX_HEADER_BYTES)).toString('latin1');
+  const [magic = '', json = '', mac = ''] = text.split('\n', 3);
+  if (`${magic}\n` !== MAGIC) {
+    const isOther = /^wa2ai backup \d+$/.test(magic);
+    throw new BackupError(
+      isOther ? 'BACKUP_NEWER' : 'BACKUP_FILE',
+      isOther
+        ? `${path} has another format ("${magic}") than this version of wa2ai reads. Use the version that made it, or a newer one.`
+        : `${path} is not a backup of wa2ai.`,
+    );
+  }
+  const parameters = parametersSchema.safeParse(parsedJson(json));
+  if (!parameters.success) throw damaged(path, MAGIC.length);
+  const head = `${MAGIC}${json}\n`;
+  return {
+    parameters: parameters.data,
+    head,
+    mac: Buffer.from(mac, 'base64'),
+    headerBytes: head.length + mac.length + 1,
+  };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function readFully(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(Math.max(length, 0));
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(buffer, filled, length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+async function deriveKeys(passphrase: string, { n, r, p, salt }: Parameters) {
+  const options: ScryptOptions = { N: n, r, p, maxmem: 128 * n * r + 1_048_576 };
+  const derived = await new Promise<Buffer>((resolve, reject) => {
+    scrypt(passphrase.normalize('NFC'), Buffer.from(salt, 'base64'), 64, options, (error, key) =>
+      error ? reject(error) : resolve(key),
+    );
+  });
+  return { fileKey: derived.subarray(0, 32), headerKey: derived.subarray(32) };
+}
+
+function macOf(head: string, key: Buffer): Buffer {
+  return createHmac('sha256', key).update(head, 'latin1').digest();
+}
+
+function nonceOf(index: number, isLast: boolean): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUIntBE(index, 5, 6);
+  nonce[11] = isLast ? 1 : 0;
+  return nonce;
+}
+
+function sealChunk(key: Buffer, plaintext: Buffer, index: number, isLast: boolean): Buffer {
+  const cipher = createCipheriv(ALGORITHM, key, nonceOf(index, isLast));
+  return Buffer.concat([cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** Undefined: the chunk is not the one that was written here. */
+function openChunk(key: Buffer, chunk: Buffer, index: number, isLast: boolean): Buffer | undefined {
+  if (chunk.length < TAG_BYTES) return undefined;
+  const decipher = createDecipheriv(ALGORITHM, key, nonceOf(index, isLast), { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(chunk.subarray(chunk.length - TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(chunk.subarray(0, chunk.length - TAG_BYTES)), decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { RESTRICTIONS } from '../../core/access/admission.ts';
+import type { AliasesOf } from '../../core/access/caller.ts';
+import type { LinkedFile } from '../../core/ports/media-links.ts';
+import type { MessageLog } from '../../core/ports/message-log.ts';
+import type { PendingTurn } from '../../core/turns/turn.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { isRowId } from '../../infra/operations/fields.ts';
+import { fileResponse } from '../../infra/operations/file-response.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { refuseOtherChat } from '../../infra/operations/restrictions.ts';
+
+export interface MediaApiDeps {
+  /** The file that a link leads to. @throws {MediaError} */
+  loadLinked(
+    token: string,
+    signal: AbortSignal,
+  ): Promise<{ file: LinkedFile; bytes: Uint8Array } | 'expired' | 'unknown'>;
+  messageLog: MessageLog;
+  /** The bytes of the file of a message received. @throws {MediaError} */
+  loadReceived(
+    message: Pick<PendingTurn, 'messageId' | 'accountId'>,
+    signal: AbortSignal,
+  ): Promise<Uint8Array>;
+  /** The bytes of the file of a message sent; undefined: they are not stored. */
+  sentFile(messageId: string): Promise<Uint8Array | undefined>;
+  aliasesOf: AliasesOf;
+}
+
+/** Files of people: for agents by a link, which is the secret, and of stored messages for programs with a key. */
+export function mediaApi(deps: MediaApiDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'get',
+      path: '/api/media/{token}',
+      operationId: 'getMedia',
+      tag: 'Messages',
+      summary: 'Load a file of a person by its link',
+      description: 'For agents that received a link with a message. A link works for an hour. Needs no key.',
+      scopes: 'public',
+      params: { token: 'The last part of the link.' },
+      responses: {
+        200: {
+          description: 'The bytes of the file, with the type that its sender named.',
+          contentType: 'application/octet-stream',
+          schema: z.string().meta({ format: 'binary' }),
+        },
+        404: { description: 'No such link.', schema: problemSchema },
+        410: { description: 'The link has expired.', schema: problemSchema },
+      },
+      handle: async ({ params: { token = '' }, signal }) => {
+        const loaded = await deps.loadLinked(token, signal);
+        if (loaded === 'unknown') throw new HttpProblem(404, 'NOT_FOUND', 'There is no such link.');
+        if (loaded === 'expired') throw new HttpProblem(410, 'LINK_EXPIRED', 'The link has expired.');
+        const { file, bytes } = loaded;
+        return fileResponse(bytes, file);
+      },
+    }),
+    endpoint({
+      method: 'get',
+      path: '/api/messages/{id}/file',
+      operationId: 'getMessageFile',
+      isAudited: true,
+      tag: 'Messages',
+      summary: 'Load the file of a message',
+      description:
+        'While the message has `hasFile`. The file of a message received is stored when it is first loaded (WA2AI_MEDIA_RECEIVED); before, it is loaded from WhatsApp, which deletes files after some weeks.',
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      params: { id: 'Id of a message received or sent.' },
+      responses: {
+        200: {
+          description: 'The bytes of the file, with the type that its sender named.',
+          contentType: 'application/octet-stream',
+          schema: z.string().meta({ format: 'binary' }),
+        },
+        404: { description: 'No such message, or it has no file that is stored.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller, signal }) => {
+        const row = isRowId(id)
+          ? ((await deps.messageLog.message(id)) ?? (await deps.messageLog.sentMessage(id)))
+          : undefined;
+        if (!row) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
+        await refuseOtherChat(caller, row, deps.aliasesOf);
+        const { accountId, media, hasFile, direction } = row;
+        const load = () =>
+          direction === 'incoming'
+            ? deps.loadReceived({ messageId: id, accountId }, signal)
+            : deps.sentFile(id);
+        const bytes = media && hasFile ? await load() : undefined;
+        if (!media || !bytes) {
+          throw new HttpProblem(404, 'NOT_FOUND', 'The message has no file, or it is not stored any more.');
+        }
+        return fileResponse(bytes, media);
+      },
+    }),
+  ];
+}

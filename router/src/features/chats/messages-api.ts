@@ -1,0 +1,232 @@
+import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import { RESTRICTIONS } from '../../core/access/admission.ts';
+import type { AliasesOf } from '../../core/access/caller.ts';
+import { chatHash } from '../../core/chat-hash.ts';
+import type { FileToSend, SendMessageInput } from '../../core/delivery/send-message.ts';
+import type { WantedFile } from '../../core/delivery/sendable-file.ts';
+import type { MediaKind } from '../../core/models.ts';
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { MessageLog } from '../../core/ports/message-log.ts';
+import type { OutboxRow } from '../../core/ports/outbox.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { dataResponse, isRowId } from '../../infra/operations/fields.ts';
+import {
+  anyMessageView,
+  exchangeView,
+  logQuery,
+  sentMessageView,
+} from '../../infra/operations/log-schemas.ts';
+import { pageResponse } from '../../infra/operations/paging.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { allowedPart, refuseOtherChat, withoutOtherRoutes } from '../../infra/operations/restrictions.ts';
+import { validate } from '../../infra/operations/validate.ts';
+import { refuseUnknownAccount } from '../accounts/account-view.ts';
+import type { ChatsApiDeps } from './chats-api.ts';
+import { messagePage, SENT_STATES } from './message-pages.ts';
+import { bodyOfForm, fileOf, messageToSend, readMessageToSend } from './message-to-send.ts';
+
+export interface MessagesApiDeps {
+  messageLog: MessageLog;
+  accounts: AccountControl;
+  /** Stores a message to send; the same idempotencyKey returns the first row. */
+  sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
+  /** @throws {NotOnWhatsAppError} the message would go to a number without an account */
+  refuseUnknownNumber(message: Pick<SendMessageInput, 'accountId' | 'to' | 'idempotencyKey'>): Promise<void>;
+  /** Makes a file ready to be sent; nothing is loaded before its `load`. */
+  prepareFile(kind: MediaKind, wanted: WantedFile): FileToSend;
+  policyOfChat: ChatsApiDeps['policyOfChat'];
+  aliasesOf: AliasesOf;
+  config: Pick<Config, 'accountId'>;
+  clock: Pick<Clock, 'now'>;
+  log: Logger;
+}
+
+const RECEIVED_STATES = ['received', 'answered', 'ignored', 'dead'] as const;
+
+/** A file of 10 MB, and the other fields. */
+const MAX_FORM_BYTES = 11 * 1024 * 1024;
+
+const listQuery = z.strictObject({
+  ...logQuery,
+  direction: z
+    .enum(['incoming', 'outgoing', 'all'])
+    .default('incoming')
+    .describe('Messages received, messages sent (replies and those of `POST /api/messages`), or both.'),
+  state: z.enum([...RECEIVED_STATES, ...SENT_STATES.filter((state) => state !== 'dead')]).optional(),
+  routeId: z.string().min(1).max(100).optional().describe('Only messages received that this route answered.'),
+  text: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe(
+      'Only messages that contain this text, in upper or lower case. Without `channelId` or `from`, a call searches a part of all messages: continue with `next` until there is none, also when `data` is empty. Without `channelId`, messages of chats that the owner has locked on the phone are left out.',
+    ),
+});
+
+export const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces');
+
+const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
+
+/** Messages received and sent, and sending: `/api/messages`. */
+export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
+  const { messageLog, accounts, prepareFile, policyOfChat, aliasesOf, config, clock, log } = deps;
+  const common = { tag: 'Messages' as const };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/messages',
+      operationId: 'listMessages',
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      summary: 'List messages, newest first',
+      description:
+        'Each message received has its replies. `from` and `routeId` match messages received only. A key that is restricted to some chats gets messages of those only.',
+      query: listQuery,
+      responses: { 200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) } },
+      handle: async ({ query, caller }) => {
+        const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
+        const page = await messagePage(messageLog, { ...query, ...part });
+        const data = page.data.map((row) => withoutOtherRoutes(caller, row));
+        return { status: 200, object: query.channelId, json: { ...page, data } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/messages/{id}',
+      operationId: 'getMessage',
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      summary:
+        'Show a message received with its route choice and replies, or a message sent with its delivery state',
+      params: { id: 'Id of a message, or of one that `POST /api/messages` returned.' },
+      responses: {
+        200: { description: 'The message.', schema: dataResponse(anyMessageView) },
+        404: { description: 'No such message.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        const message = isRowId(id)
+          ? ((await messageLog.message(id)) ?? (await messageLog.sentMessage(id)))
+          : undefined;
+        if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
+        await refuseOtherChat(caller, message, aliasesOf);
+        return { status: 200, json: { success: true, data: withoutOtherRoutes(caller, message) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/messages/{id}/exchanges',
+      operationId: 'listExchanges',
+      isAudited: true,
+      scopes: ['messages:read', 'routes:read'],
+      // Not routes: a fallback route or a replay may have got some of the requests.
+      honours: ['chats', 'accounts'],
+      summary: 'Show what was sent to agents for a message received, and what came back',
+      description:
+        'The requests of its last five turns with their answers, oldest first; at most 12 of each turn. Values of headers, keys and tokens are `***`, files are left out, and each body ends after 8,192 characters. Empty: no request was made, `WA2AI_EXCHANGES` is `off`, or `WA2AI_RETENTION_EXCHANGES_DAYS` have passed. Needs `routes:read` too, because a request shows settings of the route, such as the instructions of a model.',
+      params: { id: 'Id of a message received.' },
+      responses: {
+        200: {
+          description: 'The exchanges.',
+          schema: dataResponse(z.array(exchangeView)),
+        },
+        404: { description: 'No such message.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        const message = isRowId(id) ? await messageLog.message(id) : undefined;
+        if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message received with this id.');
+        await refuseOtherChat(caller, message, aliasesOf);
+        return { status: 200, json: { success: true, data: await messageLog.exchanges(id) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/messages',
+      operationId: 'sendMessage',
+      scopes: ['messages:send'],
+      honours: RESTRICTIONS,
+      summary: 'Send a message to a chat, or react to, edit or delete one',
+      description:
+        'A text, a file, a location, contacts or a poll; or a reaction, an edit or a deletion of an earlier message. A text or a file may quote a message. A file of at most 10 MB is named by its URL, or is a part of a form (`multipart/form-data`) whose other parts are the fields; what it is follows from its bytes.',
+      body: messageToSend,
+      form: { maxBytes: MAX_FORM_BYTES, read: bodyOfForm },
+      headers: {
+        'idempotency-key': 'Makes a repeat safe: the same key returns the first message and sends nothing.',
+      },
+      responses: {
+        202: {
+          description: 'The stored message. `GET /api/messages/{id}` shows its delivery state.',
+          schema: dataResponse(sentMessageView),
+        },
+        409: {
+          description: 'The Idempotency-Key was used for another chat or message.',
+          schema: problemSchema,
+        },
+        422: {
+          description:
+            'WhatsApp has no account with this number, or the file cannot be loaded, is too large, or has another format than its kind needs. Nothing was stored.',
+          schema: problemSchema,
+        },
+      },
+      handle: async ({ body, header, caller }) => {
+        const headers = { 'idempotency-key': header('idempotency-key') };
+        const idempotencyKey = validate(sendHeaders, headers, 'headers')['idempotency-key'];
+        const accountId = body.accountId ?? config.accountId;
+        refuseUnknownAccount(accounts, accountId, config.accountId);
+        await refuseOtherChat(caller, { accountId, channelId: body.to }, aliasesOf);
+        const chat = new Set([body.to, ...(await aliasesOf(accountId, body.to))]);
+        const message = await readMessageToSend(
+          body,
+          messageLog,
+          (row) => row.accountId === accountId && chat.has(row.channelId),
+          clock.now(),
+        );
+        const attached = fileOf(body);
+        await deps.refuseUnknownNumber({ accountId, to: body.to, idempotencyKey });
+        const { outcome, row } = await deps.sendMessage({
+          accountId,
+          to: body.to,
+          ...message,
+          ...(attached && { file: prepareFile(attached.kind, attached.wanted) }),
+          idempotencyKey,
+          ...(body.byHand && { byHand: { pauseMs: await pauseMsOf(accountId, body.to) } }),
+        });
+        if (outcome === 'conflict') {
+          throw new HttpProblem(
+            409,
+            'IDEMPOTENCY_CONFLICT',
+            'This Idempotency-Key was used for another chat or message. Nothing was sent.',
+          );
+        }
+        if (outcome === 'queued') {
+          log.info(
+            { messageId: row.id, accountId, chat: chatHash(row.chatId) },
+            'message accepted for sending',
+          );
+        }
+        return {
+          status: 202,
+          object: row.id,
+          json: { success: true, data: { ...row, direction: 'outgoing', channelId: body.to } },
+        };
+      },
+    }),
+  ];
+
+  /** How long a message that a person wrote by hand pauses its chat. */
+  async function pauseMsOf(accountId: string, to: string): Promise<number> {
+    const channelIds = [to, ...(await aliasesOf(accountId, to))];
+    const { settings } = await policyOfChat({ accountId, channelIds }, '');
+    return settings.takeover.minutes * 60_000;
+  }
+}

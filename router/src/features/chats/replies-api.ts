@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { answerFilesField, fileField, fileLinkField, filesOfAnswer } from '../../core/delivery/agent-file.ts';
+import { AgentProtocolError } from '../../core/errors.ts';
+import type { AgentResponse } from '../../core/models.ts';
+import type { ReplyTokenState, ReplyTokens } from '../../core/ports/reply-tokens.ts';
+import type { AnswerLaterResult } from '../../core/turns/answer-later.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { dataResponse } from '../../infra/operations/fields.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/validate.ts';
+
+export interface RepliesApiDeps {
+  replyTokens: Pick<ReplyTokens, 'stateOf'>;
+  /** Stores a late answer, once for each message. */
+  answerLater(
+    token: string,
+    answer: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>,
+  ): Promise<AnswerLaterResult>;
+}
+
+/** Largest body: a file of 10 MB in base64, and a text. */
+const MAX_BYTES = 15 * 1024 * 1024;
+const TOKEN = /^[\w-]{43}$/;
+
+const mediaField = z
+  .strictObject({
+    mimeType: fileField.shape.mimeType.optional(),
+    data: fileField.shape.data.optional(),
+    url: fileLinkField.shape.url.optional(),
+    fileName: fileField.shape.fileName,
+  })
+  .superRefine(({ mimeType, data, url }, context) => {
+    const add = (name: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [name], message });
+    if (data !== undefined && url !== undefined) add('url', 'cannot be combined with data');
+    if (data === undefined && url === undefined) add('data', 'is missing; send data or url');
+    if (data !== undefined && mimeType === undefined) add('mimeType', 'is missing');
+  });
+
+const replyBody = z
+  .strictObject({
+    text: z.string().max(65_536).optional().describe('With a picture or a document, its caption.'),
+    media: mediaField.optional().describe('A file to send: its bytes in `data`, or its `url`.'),
+  })
+  .refine(({ text = '', media }) => text.trim() !== '' || media !== undefined, {
+    path: ['text'],
+    error: 'is missing; send text, media, or both',
+  })
+  .meta({ id: 'LateReply', examples: [{ text: 'Your table is booked.' }] });
+
+const REFUSALS: Record<Exclude<ReplyTokenState, 'valid'>, () => HttpProblem> = {
+  unknown: () => new HttpProblem(404, 'REPLY_TOKEN_UNKNOWN', 'There is no such reply token.'),
+  used: () =>
+    new HttpProblem(
+      409,
+      'REPLY_TOKEN_USED',
+      'The message of this reply token was answered. Nothing was sent.',
+    ),
+  expired: () =>
+    new HttpProblem(410, 'REPLY_TOKEN_EXPIRED', 'This reply token has expired. Nothing was sent.'),
+};
+
+/** Late answers of agents: `POST /api/replies/{token}`. The token is the secret, so no key is needed. */
+export function repliesApi({ replyTokens, answerLater }: RepliesApiDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: '/api/replies/{token}',
+      operationId: 'replyLater',
+      tag: 'Messages',
+      summary: 'Answer a message later',
+      description:
+        'For agents that received a reply token with a message. A message is answered this way once, within 24 hours. Needs no key.',
+      scopes: 'public',
+      params: { token: 'The reply token of the message.' },
+      body: replyBody,
+      maxBodyBytes: MAX_BYTES,
+      admit: async ({ token = '' }) => {
+        const state = TOKEN.test(token) ? await replyTokens.stateOf(token) : 'unknown';
+        if (state !== 'valid') throw REFUSALS[state]();
+      },
+      responses: {
+        202: {
+          description: 'Stored. The replies are sent in the order of the chat.',
+          schema: dataResponse(
+            z.object({
+              replies: z
+                .array(z.string())
+                .describe('Ids of the messages to send, for `GET /api/messages/{id}`.'),
+            }),
+          ),
+        },
+        404: { description: 'No such token.', schema: problemSchema },
+        409: { description: 'The message was answered.', schema: problemSchema },
+        410: { description: 'The token has expired.', schema: problemSchema },
+        413: { description: 'The body is larger than 15 MB.', schema: problemSchema },
+      },
+      handle: async ({ params: { token = '' }, body: { text, media } }) => {
+        const files = filesOf(media);
+        const result = await answerLater(token, { ...(text !== undefined && { response: text }), ...files });
+        if (result.outcome !== 'stored') throw REFUSALS[result.outcome]();
+        return { status: 202, json: { success: true, data: { replies: result.outboxIds } } };
+      },
+    }),
+  ];
+}
+
+/** @throws {HttpProblem} the file is too large, or empty */
+function filesOf(media: z.output<typeof mediaField> | undefined): Pick<AgentResponse, 'files' | 'fileLinks'> {
+  try {
+    const found = filesOfAnswer(answerFilesField.optional().parse(media));
+    if (found.files?.every(({ bytes }) => bytes.length > 0) ?? true) return found;
+  } catch (error) {
+    if (!(error instanceof AgentProtocolError)) throw error;
+    throw invalid('body', [{ field: 'media.data', message: 'must contain at most 10 MB' }]);
+  }
+  throw invalid('body', [{ field: 'media.data', message: 'must contain the bytes of a file' }]);
+}

@@ -1,0 +1,466 @@
+import { randomUUID } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import type { Caller } from '../../core/access/caller.ts';
+import type { HostedAgent } from '../../core/hosting/agent-spec.ts';
+import type { AgentCalls } from '../../core/hosting/agents-of-nodes.ts';
+import type { AgentExchange, HostedAgentView } from '../../core/hosting/hosted-agents.ts';
+import type { Route } from '../../core/models.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { AgentKind } from '../../infra/agents/agent-kind.ts';
+import { kindNamed } from '../../infra/agents/route-config.ts';
+import { systemClock } from '../../infra/clock/system-clock.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { changedResponse, dataResponse, listResponse } from '../../infra/operations/fields.ts';
+import type { KeyWatch } from '../../infra/operations/key-watch.ts';
+import { streamLog } from '../../infra/operations/log-stream.ts';
+import { pageOf, pageResponse } from '../../infra/operations/paging.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { refuseOtherRoute } from '../../infra/operations/restrictions.ts';
+import { invalid } from '../../infra/operations/validate.ts';
+import { refusePrograms } from '../routes/route-checks.ts';
+import {
+  agentBodyOf,
+  agentsQuery,
+  agentView,
+  answerView,
+  failedView,
+  fileView,
+  historyQuery,
+  lineView,
+  logsQuery,
+  MAX_UPLOAD_BYTES,
+  messageBody,
+  messageView,
+  pathQuery,
+  uploadBody,
+  viewOf,
+} from './agent-schemas.ts';
+
+export interface AgentsApiDeps {
+  hostedAgents: AgentCalls;
+  /** The agent that settings of the kind `hosted` describe. */
+  hostedAgentOf(agentId: string, settings: unknown, route?: Pick<Route, 'id' | 'accountId'>): HostedAgent;
+  agentKinds: readonly AgentKind[];
+  routes: RouteStore;
+  keyWatch: Pick<KeyWatch, 'watch'>;
+  log: Logger;
+}
+
+const params = { id: 'Id of the agent.' };
+const notFound = { description: 'No such agent.', schema: problemSchema };
+const elsewhere = {
+  description:
+    'The agent belongs to another node (`AGENT_ELSEWHERE`: new settings, the content of files, a log that is followed), or cannot run until somebody acts.',
+  schema: problemSchema,
+};
+const away = { description: 'The agent or the engine does not answer; try again.', schema: problemSchema };
+
+/** Agents that wa2ai runs: `/api/agents`. */
+export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
+  const { hostedAgents, hostedAgentOf, routes, keyWatch, log } = deps;
+  const kind = kindNamed(deps.agentKinds, 'hosted');
+  const agentBody = agentBodyOf(kind?.settings ?? z.never());
+  const common = {
+    tag: 'Hosted agents' as const,
+    scopes: ['agents:manage'] as const,
+    honours: ['routes'] as const,
+  };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/agents',
+      operationId: 'listHostedAgents',
+      summary: 'List the agents that wa2ai runs, of all nodes',
+      query: agentsQuery,
+      responses: { 200: { description: 'A page of agents.', schema: pageResponse(agentView) } },
+      handle: async ({ query: { cursor, limit, node, routeId }, caller }) => {
+        refuseOtherRoute(caller, routeId);
+        const found = await hostedAgents.list({ nodeId: node, routeId, after: cursor, limit: limit + 1 });
+        return { status: 200, json: pageOf(found.map(viewOf), limit, ({ id }) => id) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/agents',
+      operationId: 'putHostedAgent',
+      summary: 'Add an agent, or change its settings',
+      description:
+        'The agent belongs to no chat: programs talk to it by its id. The first message, or `/start`, starts it. With a known id the settings are replaced; a running agent is created again with the same data by the next message.',
+      body: agentBody,
+      responses: {
+        200: { description: 'The agent has new settings.', schema: changedResponse(agentView) },
+        201: { description: 'The agent was added.', schema: changedResponse(agentView) },
+        403: { description: 'A process needs the scope `admin`.', schema: problemSchema },
+        404: { description: 'No such route.', schema: problemSchema },
+        409: elsewhere,
+      },
+      handle: async ({ body, caller }) => {
+        refuseOtherRoute(caller, body.routeId);
+        const known = await hostedAgents.get(body.id);
+        if (known) refuseOtherRoute(caller, known.agent.routeId);
+        const agent = await agentOf(body);
+        for (const { spec } of [agent, ...(known ? [known.agent] : [])]) refusePrograms(caller, kind, spec);
+        const { view, isNew } = await hostedAgents.put(agent);
+        log.info({ agentId: body.id }, isNew ? 'hosted agent added' : 'hosted agent changed');
+        const message = isNew ? 'Agent added.' : 'Agent changed.';
+        const data = viewOf(view);
+        return { status: isNew ? 201 : 200, object: body.id, json: { success: true, message, data } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/agents/{id}',
+      operationId: 'getHostedAgent',
+      summary: 'Show an agent',
+      params,
+      responses: { 200: { description: 'The agent.', schema: dataResponse(agentView) }, 404: notFound },
+      handle: async ({ params: { id = '' }, caller }) => {
+        const data = viewOf(await allowed(caller, id));
+        return { status: 200, json: { success: true, data } };
+      },
+    }),
+    change('start', 'Start an agent', 'Agent started.', 'Waits until it answers. A crash loop is over.'),
+    change(
+      'stop',
+      'Stop an agent',
+      'Agent stopped.',
+      'Also while it works: its message is retried, which starts the agent.',
+    ),
+    change('restart', 'Stop an agent, and start it', 'Agent restarted.', 'Waits until it answers.'),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/agents/{id}',
+      operationId: 'deleteHostedAgent',
+      summary: 'Delete an agent with its data',
+      description:
+        'An agent of another node is deleted by that node, as soon as it runs. The next message of its chat makes a new one.',
+      params,
+      responses: {
+        200: { description: 'The agent was deleted, or is being deleted.', schema: deletedResponse },
+        404: notFound,
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        await allowed(caller, id);
+        const removed = found(await hostedAgents.remove(id));
+        const message = removed === 'deleted' ? 'Agent deleted.' : 'Its node deletes the agent.';
+        return { status: 200, json: { success: true, message } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/agents/{id}/messages',
+      operationId: 'sendToHostedAgent',
+      summary: 'Send a message to an agent',
+      description:
+        'Wakes the agent. Messages to one agent follow each other. The answer comes with this response when the agent gives it within `waitSeconds`; otherwise repeat the call with the same `messageId`, or read the messages.',
+      params,
+      body: messageBody,
+      responses: {
+        200: { description: 'The answer.', schema: dataResponse(answerView) },
+        202: { description: 'The agent works on it.', schema: dataResponse(answerView) },
+        404: notFound,
+        409: elsewhere,
+        503: away,
+      },
+      handle: async ({ params: { id = '' }, body, caller }) => {
+        await allowed(caller, id);
+        const { message: text, messageId = randomUUID(), waitSeconds } = body;
+        const exchange = found(await hostedAgents.send(id, { messageId, text }, waitSeconds * 1000));
+        const data = answerOf(exchange);
+        return { status: data.state === 'answered' ? 200 : 202, json: { success: true, data } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/agents/{id}/messages',
+      operationId: 'listHostedAgentMessages',
+      isAudited: true,
+      summary: 'Read the conversation of programs with an agent, oldest first',
+      description:
+        'As the agent stored it, without calls of tools; for the profiles `chat` (`GET /history`) and `adk`. Wakes the agent.',
+      params,
+      query: historyQuery,
+      responses: {
+        200: {
+          description: 'The newest messages.',
+          schema: listResponse(messageView).extend({
+            working: z.array(z.string()).describe('Ids of messages that the agent works on.'),
+            failed: z.array(failedView).describe('Messages that the agent did not answer.'),
+          }),
+        },
+        404: notFound,
+        409: elsewhere,
+        503: away,
+      },
+      handle: async ({ params: { id = '' }, query: { count }, caller, signal }) => {
+        await allowed(caller, id);
+        const data = found(await hostedAgents.messages(id, count, signal));
+        const open = await hostedAgents.openExchanges(id);
+        const working = open.flatMap(({ messageId, state }) => (state === 'working' ? [messageId] : []));
+        const failed = open.flatMap((exchange) => (exchange.state === 'failed' ? [failureOf(exchange)] : []));
+        return { status: 200, json: { success: true, data, count: data.length, working, failed } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/agents/{id}/logs',
+      operationId: 'getHostedAgentLogs',
+      isAudited: true,
+      summary: 'Read what the program of an agent wrote',
+      params,
+      query: logsQuery,
+      responses: {
+        200: { description: 'The last lines, oldest first.', schema: listResponse(lineView) },
+        404: notFound,
+        409: elsewhere,
+      },
+      handle: async ({ params: { id = '' }, query: { tail, follow }, caller }) => {
+        await allowed(caller, id);
+        const gone = new AbortController();
+        const lines = found(await hostedAgents.logs(id, { tail, follow, signal: gone.signal }));
+        if (follow) {
+          const unwatch = keyWatch.watch(caller, () => gone.abort());
+          const stream = (response: Parameters<typeof streamLog>[0]) =>
+            void streamLog(response, lines, { clock: systemClock, gone }).finally(unwatch);
+          return { status: 200, stream };
+        }
+        const data: Array<z.input<typeof lineView>> = [];
+        for await (const line of lines) data.push(line);
+        return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/agents/{id}/files',
+      operationId: 'listHostedAgentFiles',
+      isAudited: true,
+      summary: 'List the files of an agent',
+      params,
+      responses: {
+        200: {
+          description: 'Its files by path, the first 1,000, and what all its data takes on the disk.',
+          schema: listResponse(fileView).extend({
+            bytes: z
+              .int()
+              .describe('As `WA2AI_AGENT_DISK_MB` counts: each file, folder and link takes at least 4,096.'),
+          }),
+        },
+        404: notFound,
+        409: elsewhere,
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        await allowed(caller, id);
+        const { bytes, files } = found(await hostedAgents.files(id));
+        const data = files.map(({ changedAtMs, ...file }) => ({
+          ...file,
+          changedAt: new Date(changedAtMs).toISOString(),
+        }));
+        return { status: 200, json: { success: true, data, count: data.length, bytes } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/agents/{id}/files',
+      operationId: 'deleteHostedAgentFile',
+      summary: 'Delete a file or folder of an agent',
+      params,
+      query: pathQuery,
+      responses: {
+        200: { description: 'It does not exist any more.', schema: deletedResponse },
+        404: notFound,
+        409: elsewhere,
+      },
+      handle: async ({ params: { id = '' }, query: { path }, caller }) => {
+        await allowed(caller, id);
+        found(await hostedAgents.deleteFile(id, path));
+        return { status: 200, json: { success: true, message: 'Deleted.' } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/agents/{id}/files/content',
+      operationId: 'readHostedAgentFile',
+      isAudited: true,
+      summary: 'Download a file of an agent',
+      description: 'At most 64 MB.',
+      params,
+      query: pathQuery,
+      responses: {
+        200: { description: 'The bytes of the file.', contentType: 'application/octet-stream' },
+        404: { description: 'No such agent or file.', schema: problemSchema },
+        409: elsewhere,
+      },
+      handle: async ({ params: { id = '' }, query: { path }, caller }) => {
+        await allowed(caller, id);
+        const bytes = await hostedAgents.readFile(id, path);
+        if (!bytes) throw new HttpProblem(404, 'NOT_FOUND', 'The agent has no such file.');
+        const name = path.split('/').at(-1) ?? 'file';
+        return {
+          status: 200,
+          stream: (response) => {
+            response.status(200).attachment(name).type('application/octet-stream').send(Buffer.from(bytes));
+          },
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'put',
+      path: '/api/agents/{id}/files/content',
+      operationId: 'writeHostedAgentFile',
+      summary: 'Upload a file of an agent',
+      description:
+        'A form (`multipart/form-data`) with one part, `file`, of at most 10 MB. The file replaces one with this path at once, and never in part. Missing folders are made. No link is followed.',
+      params,
+      query: pathQuery,
+      body: uploadBody,
+      form: {
+        isOnly: true,
+        maxBytes: MAX_UPLOAD_BYTES,
+        read: (parts) => Object.fromEntries(parts.map(({ name, value }) => [name, value])),
+      },
+      responses: {
+        200: { description: 'The file is stored.', schema: deletedResponse },
+        404: notFound,
+        409: elsewhere,
+      },
+      handle: async ({ params: { id = '' }, query: { path }, body, caller }) => {
+        const { agent } = await allowed(caller, id);
+        // The program may run what it finds in its folder.
+        refusePrograms(caller, kind, agent.spec);
+        if (!found(await hostedAgents.writeFile(id, path, body.file.bytes))) {
+          throw invalid('query', [
+            {
+              field: 'path',
+              message: 'must be the path of a file in the folder of the agent, without links',
+            },
+          ]);
+        }
+        log.info({ agentId: id, bytes: body.file.bytes.length }, 'file of a hosted agent stored');
+        return { status: 200, json: { success: true, message: 'Stored.' } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/agents/{id}/files/archive',
+      operationId: 'downloadHostedAgentFiles',
+      isAudited: true,
+      summary: 'Download all files of an agent',
+      description: 'For a backup: stop the agent before, so that no file changes meanwhile.',
+      params,
+      responses: {
+        200: { description: 'A tar archive.', contentType: 'application/x-tar' },
+        404: notFound,
+        409: elsewhere,
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        await allowed(caller, id);
+        const archive = found(await hostedAgents.archive(id));
+        return {
+          status: 200,
+          stream: (response) => {
+            response.status(200).attachment(`${id}.tar`).type('application/x-tar');
+            // A reader that has left, or a folder that cannot be read: the connection ends before the archive does.
+            pipeline(archive, response).catch(() => response.destroy());
+          },
+        };
+      },
+    }),
+  ];
+
+  /** `POST /api/agents/{id}/<action>`. */
+  function change(
+    action: 'start' | 'stop' | 'restart',
+    summary: string,
+    message: string,
+    description: string,
+  ): Endpoint {
+    return endpoint({
+      ...common,
+      method: 'post',
+      path: `/api/agents/{id}/${action}`,
+      operationId: `${action}HostedAgent`,
+      ...{ summary, description, params },
+      responses: {
+        200: { description: 'The agent.', schema: changedResponse(agentView) },
+        404: notFound,
+        409: elsewhere,
+        503: away,
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        await allowed(caller, id);
+        const data = viewOf(found(await hostedAgents[action](id)));
+        log.info({ agentId: id, action }, 'hosted agent called by a program');
+        return { status: 200, json: { success: true, message, data } };
+      },
+    });
+  }
+
+  /** An agent that the caller may use. @throws {HttpProblem} 403, 404 */
+  async function allowed(caller: Caller, agentId: string): Promise<HostedAgentView> {
+    const view = found(await hostedAgents.get(agentId));
+    refuseOtherRoute(caller, view.agent.routeId);
+    return view;
+  }
+
+  /** @throws {HttpProblem} 400: settings that cannot be used; 404: no such route */
+  async function agentOf({
+    id,
+    routeId,
+    hosted,
+  }: z.output<ReturnType<typeof agentBodyOf>>): Promise<HostedAgent> {
+    if (routeId === undefined) {
+      const problems = (await kind?.check?.(hosted)) ?? [];
+      if (problems.length > 0)
+        throw invalid(
+          'body',
+          problems.map(({ field, message }) => ({ field: `hosted.${field}`, message })),
+        );
+      return hostedAgentOf(id, hosted);
+    }
+    const route = await routes.get(routeId);
+    if (!route) throw new HttpProblem(404, 'NOT_FOUND', 'There is no route with this id.');
+    const { agent } = route.config;
+    if (agent?.kind !== 'hosted')
+      throw invalid('body', [{ field: 'routeId', message: 'must be a route with config.hosted' }]);
+    return hostedAgentOf(id, agent.settings, route);
+  }
+}
+
+const deletedResponse = z.object({ success: z.literal(true), message: z.string() });
+
+function answerOf(exchange: AgentExchange): z.input<typeof answerView> {
+  if (exchange.state === 'failed') throw exchange.error;
+  const { messageId, state } = exchange;
+  return {
+    ...{ messageId, state },
+    ...(exchange.state === 'answered' && exchange.text !== undefined && { response: exchange.text }),
+  };
+}
+
+function failureOf({
+  messageId,
+  error,
+}: Extract<AgentExchange, { state: 'failed' }>): z.input<typeof failedView> {
+  return { messageId, code: error.code, error: error.message };
+}
+
+/** @throws {HttpProblem} 404 */
+function found<T>(value: T | undefined): T {
+  if (value !== undefined) return value;
+  throw new HttpProblem(404, 'NOT_FOUND', 'There is no hosted agent with this id.');
+}

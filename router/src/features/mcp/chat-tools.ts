@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import type { RestCalls } from '../../infra/operations/rest-calls.ts';
+import { accountView } from '../accounts/account-view.ts';
+import { chatView } from '../chats/chats-api.ts';
+import { type McpTool, READS, READS_CHATS, tool } from './tool.ts';
+import { args, next, nextOf, shortMessage, shortMessageOf } from './views.ts';
+
+/** Accounts, chats and their messages. */
+export function chatTools(rest: RestCalls): McpTool[] {
+  const messages = z.object({ messages: z.array(shortMessage), next });
+  const messagesOf = (json: Record<string, unknown>) => ({
+    messages: (json.data as unknown[]).map(shortMessageOf),
+    ...nextOf(json),
+  });
+
+  return [
+    tool({
+      name: 'list_accounts',
+      title: 'List WhatsApp accounts',
+      description:
+        'Lists the WhatsApp accounts of this service with their state and what a person should do now.',
+      ...rest.admissionOf('listAccounts'),
+      input: z.strictObject({}),
+      output: z.object({ accounts: z.array(accountView) }),
+      annotations: READS,
+      run: async (_input, { caller }) => {
+        const { json } = await rest.call('listAccounts', caller);
+        return { data: { accounts: json.data as Array<z.output<typeof accountView>> } };
+      },
+    }),
+    tool({
+      name: 'list_chats',
+      title: 'List chats',
+      description:
+        'Lists chats with people and groups, last active first: name, address, unanswered messages, pause. Use `id` of a chat as `chat` of the other tools.',
+      ...rest.admissionOf('listChats'),
+      input: z.strictObject({
+        account_id: args.accountId,
+        channel: args.channel
+          .optional()
+          .describe('Only this chat: a phone number with its country code, a JID or a group id.'),
+        paused: z.boolean().optional().describe('Only chats that are paused, or only those that are not.'),
+        cursor: args.cursor,
+        limit: args.limit,
+      }),
+      output: z.object({ chats: z.array(chatView), next }),
+      annotations: READS_CHATS,
+      untrusted: 'people',
+      run: async ({ account_id, channel, ...query }, { caller }) => {
+        const { json, object } = await rest.call('listChats', caller, {
+          query: { ...query, accountId: account_id, channelId: channel },
+        });
+        const chats = json.data as Array<z.output<typeof chatView>>;
+        return { data: { chats, ...nextOf(json) }, ...(object && { object }) };
+      },
+    }),
+    tool({
+      name: 'get_chat_messages',
+      title: 'Read a chat',
+      description: 'Reads the messages of one chat in both directions, newest first.',
+      ...rest.admissionOf('listChatMessages'),
+      input: z.strictObject({
+        chat: args.chat,
+        direction: args.direction,
+        since: args.since,
+        until: args.until,
+        cursor: args.cursor,
+        limit: args.limit,
+      }),
+      output: messages,
+      annotations: READS_CHATS,
+      untrusted: 'people',
+      run: async ({ chat, ...query }, { caller }) => {
+        const { json, object } = await rest.call('listChatMessages', caller, { params: { id: chat }, query });
+        return { data: messagesOf(json), ...(object && { object }) };
+      },
+    }),
+    tool({
+      name: 'search_messages',
+      title: 'Search messages',
+      description:
+        'Finds messages that contain a text, in upper or lower case, newest first. It searches a part of the messages at a time: continue with `next`, also when nothing was found.',
+      ...rest.admissionOf('listMessages'),
+      input: z.strictObject({
+        text: z.string().min(1).max(200).describe('What the messages contain.'),
+        channel: args.channel
+          .optional()
+          .describe('Only this chat: a phone number with its country code, a JID or a group id.'),
+        from: z
+          .string()
+          .min(1)
+          .max(100)
+          .optional()
+          .describe(
+            'Only messages of this person, in any chat: a phone number with its country code, or a JID.',
+          ),
+        account_id: args.accountId,
+        direction: args.direction,
+        since: args.since,
+        until: args.until,
+        cursor: args.cursor,
+        limit: args.limit,
+      }),
+      output: messages,
+      annotations: READS_CHATS,
+      untrusted: 'people',
+      run: async ({ account_id, channel, ...query }, { caller }) => {
+        const { json, object } = await rest.call('listMessages', caller, {
+          query: { ...query, accountId: account_id, channelId: channel },
+        });
+        return { data: messagesOf(json), ...(object && { object }) };
+      },
+    }),
+    ...(['pause', 'resume'] as const).map((verb) => pauseTool(rest, verb)),
+  ];
+}
+
+function pauseTool(rest: RestCalls, verb: 'pause' | 'resume'): McpTool {
+  const operation = verb === 'pause' ? 'pauseChat' : 'resumeChat';
+  const fields = {
+    chat: args.chat,
+    minutes: z.int().min(1).max(525_600).optional().describe('How long. Default: until the chat is resumed.'),
+    reason: z.string().min(1).max(200).optional().describe('Why, for other operators.'),
+  };
+  return tool({
+    name: `${verb}_chat`,
+    title: verb === 'pause' ? 'Pause a chat' : 'Resume a chat',
+    description:
+      verb === 'pause'
+        ? 'Pauses a chat, so that a person can answer: its messages are stored and get no answer until it is resumed.'
+        : 'Resumes a paused chat: the next message gets an answer.',
+    ...rest.admissionOf(operation),
+    input: verb === 'pause' ? z.strictObject(fields) : z.strictObject({ chat: fields.chat }),
+    output: z.object({ chat: chatView }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    untrusted: 'people',
+    run: async ({ chat, ...body }, { caller }) => {
+      const { json, object } = await rest.call(operation, caller, { params: { id: chat }, body });
+      return { data: { chat: json.data as z.output<typeof chatView> }, ...(object && { object }) };
+    },
+  });
+}

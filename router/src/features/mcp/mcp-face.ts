@@ -1,0 +1,32 @@
+import type { RequestHandler } from 'express';
+import { RESTRICTIONS } from '../../core/access/admission.ts';
+import { refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
+import type { Face } from '../../infra/operations/face.ts';
+import { isFaceOn } from '../../infra/operations/face-switch.ts';
+import type { McpServerDeps } from './mcp-server.ts';
+
+export interface McpFaceDeps extends McpServerDeps {
+  config: { host: string };
+}
+
+/** wa2ai as an MCP server. The SDK is loaded by the first request while the face is on. */
+export function mcpFace(deps: McpFaceDeps): Face {
+  let loading: Promise<RequestHandler> | undefined;
+  const load = () => {
+    loading ??= import('./mcp-server.ts').then(({ mcpServer }) => mcpServer(deps));
+    return loading;
+  };
+  return {
+    path: '/mcp',
+    scopes: ['mcp'],
+    // Each tool, resource and prompt states its own.
+    honours: RESTRICTIONS,
+    isOn: () => isFaceOn(deps.faceSettings, 'mcp', deps.config.host),
+    handle: async (request, response, next) => {
+      // Also with a key: a web page must not use one that a person pasted into it.
+      refuseForeignOrigin(request);
+      const handle = await load();
+      handle(request, response, next);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { errorOf } from '../../core/errors.ts';
+
+/** The RPC server of the chain did not answer, or not as one does; nothing is known of what was asked. Safe to repeat. */
+export class ChainUnavailableError extends errorOf('CHAIN_UNAVAILABLE', 'retry') {}
+
+/** The chain settings do not fit the RPC server: an operator must change them. Nothing was sent. */
+export class ChainSettingsError extends errorOf('CHAIN_SETTINGS', 'dead') {}
+
+/** What a task wants of a contract of the specification. Addresses have lower-case digits. */
+export type ChainCall =
+  | { kind: 'duel'; opponent: string; wager: bigint; token: string }
+  | { kind: 'quest'; metadataUri: string; reward: bigint; token: string };
+
+/** A checked and simulated call, which can be signed with any nonce. */
+export interface PreparedTransaction {
+  /** The contract. */
+  to: string;
+  /** Selector and arguments, `0x…`. */
+  data: string;
+  /** The most that it may use. */
+  gas: bigint;
+  fees: TransactionFees;
+}
+
+/** What a transaction pays for gas, in wei; by the market of EIP-1559, or a price on chains without one. */
+export type TransactionFees = { maxFee: bigint; tip: bigint } | { gasPrice: bigint };
+
+/** A signed transaction. The same bytes may be sent any number of times: a chain executes a nonce once. */
+export interface SignedTransaction {
+  /** `0x…`, lower case. */
+  hash: string;
+  /** The signed bytes, `0x…`. */
+  raw: string;
+}
+
+/** The transaction of a task, with all versions that were signed for its nonce: they differ in their fees only. */
+export interface WalletTransaction extends SignedTransaction {
+  taskId: string;
+  chainId: number;
+  wallet: string;
+  nonce: number;
+  /** Hashes of the versions before this one. */
+  earlierHashes: readonly string[];
+}
+
+/**
+ * What became of a transaction. `waiting`: it is in no block · `included`: in a block that is not deep enough · `executed`:
+ * in a block that is deep enough · `superseded`: another transaction of the wallet has its nonce, in a block that is deep
+ * enough, so it can never be executed.
+ */
+export type TransactionState =
+  | { state: 'waiting' }
+  | { state: 'included'; depth: number }
+  | ({ state: 'executed' } & ExecutedTransaction)
+  | { state: 'superseded' };
+
+export interface ExecutedTransaction {
+  /** Of the version that was executed. */
+  hash: string;
+  /** False: the contract reverted it. */
+  isSuccess: boolean;
+  /** Why it was reverted, as the contract says. */
+  revertReason?: string;
+  gasUsed: bigint;
+  blockNumber: bigint;
+  /** Id of the duel, or of the quest if it is known. */
+  createdId?: string;
+}
+
+/** `DuelCreated` of a duel with the wallet, or `QuestCompleted` of any quest of the contract. */
+export interface ChainEvent {
+  kind: 'duel-created' | 'quest-completed';
+  blockNumber: bigint;
+  transactionHash: string;
+  logIndex: number;
+  /** Decimal digits and addresses, by the names of the specification. */
+  values: Record<string, string>;
+}
+
+/** What an operator has to know of the wallet. Amounts are decimal digits. */
+export interface ChainReport {
+  wallet: string;
+  chainId: number;
+  /** The newest block. */
+  block: string;
+  /** Of the chain's own currency, which pays for gas. */
+  balance: string;
+  tokens: Array<{ address: string; balance: string; allowances: { arena?: string; quest?: string } }>;
+  /** Sentences about what prevents duels and quests. */
+  problems: string[];
+}
+
+/**
+ * The wallet of the NPC, and the contracts of its settings.
+ * @throws {ChainUnavailableError} from every method but `sign`
+ * @throws {ChainSettingsError} from every method but `sign`: the RPC server is of another chain, or an address has no contract
+ */
+export interface NpcChain {
+  readonly chainId: number;
+  /** Blocks on top of one that is deep enough. */
+  readonly confirmations: number;
+  /** Address of the wallet, in lower case. */
+  readonly wallet: string;
+  /** Names the chain, the contracts and the wallet whose events are followed. */
+  readonly eventSource: string;
+  /** The first block whose events are wanted; undefined: the newest one when following begins. */
+  readonly startBlock: bigint | undefined;
+  /**
+   * Checks balance and allowance, and simulates the call.
+   * @throws {NpcError} -32010 missing funds or allowance, -32011 with the reason of the contract
+   */
+  prepare(call: ChainCall): Promise<PreparedTransaction>;
+  /** The next nonce of the wallet, after the transactions that wait at the RPC server. */
+  pendingNonce(): Promise<number>;
+  /** Without network. */
+  sign(transaction: PreparedTransaction, nonce: number): Promise<SignedTransaction>;
+  /**
+   * Sends the bytes. A transaction that the server knows, or that is in a block, is no error.
+   * @returns why the server does not take it now; undefined: it has it
+   */
+  broadcast(transaction: Pick<SignedTransaction, 'raw'>): Promise<string | undefined>;
+  stateOf(transaction: WalletTransaction): Promise<TransactionState>;
+  /**
+   * The same transaction with fees that the chain takes now.
+   * @returns undefined: the fees are enough, are at the limit of the settings, or the wallet is another one now
+   */
+  withHigherFees(transaction: WalletTransaction): Promise<SignedTransaction | undefined>;
+  /** The newest block that is deep enough; undefined: the chain has none yet. */
+  safeBlock(): Promise<bigint | undefined>;
+  /** Events of these blocks, in order. @param to at most `safeBlock` */
+  events(from: bigint, to: bigint): Promise<ChainEvent[]>;
+  report(): Promise<ChainReport>;
+}

@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import { RESTRICTIONS } from '../../core/access/admission.ts';
+import type { ApiKey } from '../../core/ports/api-key-store.ts';
+import type { RateLimiter } from '../../core/ports/rate-limiter.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import type { KeyWatch } from '../../infra/operations/key-watch.ts';
+import { limitHeaders, retryAfterSeconds } from '../../infra/operations/limits.ts';
+import { baseUrlOf } from '../../infra/operations/own-address.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/operations/response.ts';
+import { MAX_PUBLIC_BODY_BYTES } from '../../infra/operations/stranger-bodies.ts';
+import { findUnstorable } from '../../infra/operations/validate.ts';
+import { answerRpc } from './json-rpc.ts';
+import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
+import { npcCard } from './npc-card.ts';
+import { invalidParam, NpcError, RPC } from './npc-error.ts';
+import { callNpcMethod, type NpcMethodsDeps, ownersOf } from './npc-methods.ts';
+import type { NpcTaskFeed } from './npc-task-feed.ts';
+import { readBody } from './read-body.ts';
+import { streamTask } from './task-stream.ts';
+
+/** Streams of one node; the server accepts more connections, which are for other calls. */
+const MAX_STREAMS = 1_500;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
+
+export interface NpcFaceDeps extends NpcMethodsDeps, NpcAuditDeps {
+  limiter: RateLimiter;
+  feed: NpcTaskFeed;
+  keyWatch: Pick<KeyWatch, 'watch'>;
+  /** Of this installation. */
+  publicUrl?: string | undefined;
+}
+
+/** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */
+export function npcFace(deps: NpcFaceDeps): Endpoint[] {
+  const { settings, npcTasks, feed, keyWatch } = deps;
+  const audit = new NpcAudit(deps);
+  const common = { tag: 'Agents' as const };
+  const off = { description: 'The NPC face is off.', schema: problemSchema };
+
+  const refuseOff = async () => {
+    const current = await settings();
+    if (!current.enabled) throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
+    return current;
+  };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/.well-known/agent-card',
+      operationId: 'getNpcCard',
+      scopes: 'public',
+      summary: 'The agent card of the NPC Engine',
+      description: 'Needs no key. `PUT /api/settings/npc` changes it.',
+      responses: {
+        200: { description: 'The card.', schema: z.record(z.string(), z.unknown()) },
+        404: off,
+      },
+      handle: async (call) => {
+        const current = await refuseOff();
+        return {
+          status: 200,
+          json: npcCard(current, current.url ?? baseUrlOf(requestOf(call), deps.publicUrl)),
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/rpc',
+      operationId: 'callNpc',
+      takesBatches: true,
+      scopes: ['tasks'],
+      honours: RESTRICTIONS,
+      summary: 'Call the NPC: JSON-RPC 2.0 with task.open, task.status and task.list',
+      description:
+        'One call, or a batch of at most 50. Errors of a call, a missing key (-32001) and limits (-32002) are errors of JSON-RPC with status 200.',
+      headers: {
+        'idempotency-key':
+          'Makes a repeat of task.open safe: the same key returns the first task and opens nothing.',
+      },
+      responses: {
+        200: { description: 'The response, or those of a batch.', schema: z.unknown() },
+        204: { description: 'The body had notifications only.' },
+        404: off,
+      },
+      handle: async (call) => {
+        await refuseOff();
+        return await answer(deps, audit, { request: requestOf(call), caller: call.caller });
+      },
+      refuse: async (call) => {
+        await refuseOff();
+        return await answer(deps, audit, call);
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/stream/{taskId}',
+      operationId: 'streamNpcTask',
+      scopes: ['tasks'],
+      honours: RESTRICTIONS,
+      summary: 'Events of a task: task.update, then task.completed or task.failed',
+      description: 'Ends with the task, and when the key is revoked or expires.',
+      params: { taskId: 'Id of a task of the caller.' },
+      headers: { 'last-event-id': 'Id of the last event that the reader has: older ones are left out.' },
+      responses: {
+        200: {
+          description: 'The events, with heartbeats.',
+          contentType: 'text/event-stream',
+          schema: z.string(),
+        },
+        404: { description: 'The caller has no such task, or the NPC face is off.', schema: problemSchema },
+        503: { description: `The node has ${MAX_STREAMS} streams.`, schema: problemSchema },
+      },
+      handle: async ({ params: { taskId = '' }, header, caller }) => {
+        await refuseOff();
+        if (feed.watched >= MAX_STREAMS) {
+          throw new HttpProblem(
+            503,
+            'TOO_MANY_STREAMS',
+            'This node has too many streams. Call task.status instead.',
+          );
+        }
+        const task = await npcTasks.find(taskId);
+        if (!task || !ownersOf(caller).includes(task.owner)) {
+          throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
+        }
+        const last = header('last-event-id') ?? '';
+        const lastVersion = /^\d{1,9}$/.test(last) ? Number(last) : 0;
+        return {
+          status: 200,
+          object: taskId,
+          stream: (response) => {
+            const end = streamTask(response, { task, lastVersion, feed });
+            response.on('close', keyWatch.watch(caller, end));
+          },
+        };
+      },
+    }),
+  ];
+}
+
+/** @param call.problem why its caller is refused: every entry of the body gets it as its error */
+async function answer(
+  deps: NpcFaceDeps,
+  audit: NpcAudit,
+  { request, caller, problem }: Omit<RefusedCall, 'problem'> & { problem?: HttpProblem },
+): Promise<ApiResponse> {
+  const { limiter, log } = deps;
+  let headers: Record<string, string> = {};
+  const key = request.get('idempotency-key');
+  const admit = async () => {
+    if (caller.kind === 'key') await count(caller.key);
+    if (problem) {
+      throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: problem.message });
+    }
+  };
+  const count = async (apiKey: ApiKey) => {
+    const result = await limiter.count(apiKey.id, apiKey.limits);
+    headers = limitHeaders(apiKey.limits, result);
+    if (!result.isAllowed) {
+      const retryAfter = retryAfterSeconds(result);
+      headers['retry-after'] = String(retryAfter);
+      const reason = `The key has used its requests. Try again in ${retryAfter} s.`;
+      throw new NpcError(RPC.rateLimit, { reason, retryAfter });
+    }
+  };
+  const maxBytes = caller.kind === 'stranger' ? MAX_PUBLIC_BODY_BYTES : undefined;
+  const body = await readBody(request, maxBytes).catch(async (error: unknown) => {
+    await audit.record(request, { method: '', caller, error });
+    throw error;
+  });
+  const response = await answerRpc(body, {
+    admit,
+    call: async (call) => {
+      if (key !== undefined && !IDEMPOTENCY_KEY.test(key)) throw badKey();
+      const unstorable = findUnstorable(call.params);
+      if (unstorable)
+        throw invalidParam(
+          unstorable.field || 'params',
+          `${unstorable.field || 'params'} ${unstorable.message}.`,
+        );
+      return await callNpcMethod(deps, call, { caller, ...(key !== undefined && { idempotencyKey: key }) });
+    },
+    onEnd: (end) => audit.record(request, { ...end, caller }),
+    onFault: (error, method) => log.error({ err: error, method }, 'npc call failed'),
+  });
+  return response === undefined ? { status: 204, headers } : { status: 200, headers, json: response };
+}
+
+function badKey(): NpcError {
+  const reason = 'must be 1 to 200 printable ASCII characters without spaces.';
+  return new NpcError(RPC.invalidParams, { field: 'Idempotency-Key', reason });
+}

@@ -1,0 +1,221 @@
+import { z } from 'zod';
+import { type CallerAdmission, RESTRICTIONS } from '../../core/access/admission.ts';
+import {
+  type AliasesOf,
+  allowedRoutes,
+  type Caller,
+  mayDo,
+  mayUseAccount,
+  mayUseChat,
+  taskOwnerOf,
+  taskOwnersOf,
+} from '../../core/access/caller.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import { admit } from '../../infra/operations/guard.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/open-requests.ts';
+import { HttpProblem } from '../../infra/operations/problem.ts';
+import type { RpcCall } from './json-rpc.ts';
+import { invalidParam, NpcError, RPC } from './npc-error.ts';
+import type { NpcFaceSettings } from './npc-settings.ts';
+import { estimatedMs, type NpcTask } from './npc-task.ts';
+import { checkedTask, type OpenNpcTaskDeps, openNpcTask } from './open-npc-task.ts';
+import { isShortTask } from './short-tasks.ts';
+import { listedView, taskView } from './task-view.ts';
+
+const DEFAULT_PAGE = 50;
+const MAX_PAGE = 200;
+
+export interface NpcMethodsDeps extends OpenNpcTaskDeps {
+  settings(): Promise<NpcFaceSettings>;
+  routes: Pick<RouteStore, 'get'>;
+  aliasesOf: AliasesOf;
+}
+
+/** Who calls, and the `Idempotency-Key` of the request. */
+export interface NpcCallContext {
+  caller: Caller;
+  idempotencyKey?: string;
+}
+
+/** Who owns the tasks that a caller opens. */
+export function ownerOf(caller: Caller): string {
+  return caller.kind === 'key' ? `key:${caller.key.id}` : taskOwnerOf(caller);
+}
+
+/** Whose tasks a caller sees. */
+export function ownersOf(caller: Caller): readonly string[] {
+  return caller.kind === 'key' ? [ownerOf(caller)] : taskOwnersOf(caller);
+}
+
+type Params = Record<string, unknown>;
+
+/** A method of the specification, with whom it lets in. */
+type NpcMethod = CallerAdmission & {
+  call(deps: NpcMethodsDeps, params: Params, context: NpcCallContext, index: number): Promise<Params>;
+};
+
+const METHODS: ReadonlyMap<string, NpcMethod> = new Map([
+  ['task.open', { scopes: ['tasks'], honours: RESTRICTIONS, call: openTask }],
+  // Of the caller's own tasks.
+  ['task.status', { scopes: ['tasks'], honours: RESTRICTIONS, call: showTask }],
+  ['task.list', { scopes: ['tasks'], honours: RESTRICTIONS, call: listTasks }],
+] as const);
+
+/**
+ * Performs a call of a method of the specification.
+ * @throws {NpcError} with a field and a reason
+ * @throws {StorageUnavailableError}
+ */
+export async function callNpcMethod(
+  deps: NpcMethodsDeps,
+  { method, params, index }: RpcCall,
+  context: NpcCallContext,
+): Promise<Params> {
+  const known = METHODS.get(method);
+  if (!known) {
+    const reason = `The methods are ${[...METHODS.keys()].join(', ')}.`;
+    throw new NpcError(RPC.methodNotFound, { field: 'method', reason });
+  }
+  try {
+    admit(context.caller, known);
+  } catch (error) {
+    if (!(error instanceof HttpProblem)) throw error;
+    throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: error.message });
+  }
+  return await known.call(deps, params, context, index);
+}
+
+const openParams = z.object({
+  type: z.string({ error: 'type must be a capability of the card.' }).min(1).max(200),
+  params: z
+    .record(z.string(), z.unknown(), { error: 'params must be an object.' })
+    .optional()
+    .transform((params) => params ?? {}),
+});
+
+async function openTask(
+  deps: NpcMethodsDeps,
+  given: Params,
+  { caller, idempotencyKey }: NpcCallContext,
+  index: number,
+): Promise<Params> {
+  const settings = await deps.settings();
+  const task = checkedTask(settings, parsed(openParams, given));
+  await refuseNotAllowed(deps, caller, settings, task);
+  await refuseTooMany(deps, caller, task);
+  const opened = await openNpcTask(deps, {
+    ...task,
+    owner: ownerOf(caller),
+    // The calls of a batch share its header; the same batch again opens nothing new.
+    ...(idempotencyKey !== undefined && {
+      idempotencyKey: index === 0 ? idempotencyKey : `${idempotencyKey} ${index}`,
+    }),
+  });
+  const { taskId, status, type } = opened;
+  return { taskId, status, estimatedDuration: estimatedMs(type) };
+}
+
+/** A task that waits for an agent, a person or a chain takes long; the others end within the call. @throws {NpcError} -32002 */
+async function refuseTooMany(
+  { npcTasks }: NpcMethodsDeps,
+  caller: Caller,
+  { type, params }: Pick<NpcTask, 'type' | 'params'>,
+): Promise<void> {
+  const maxOpen = maxOpenTasksOf(caller);
+  if (maxOpen === undefined || isShortTask({ type, params })) return;
+  const counted = (status: NpcTask['status']) => npcTasks.list([ownerOf(caller)], { status, limit: 1 });
+  const [pending, processing] = await Promise.all([counted('pending'), counted('processing')]);
+  if (pending.total + processing.total < maxOpen) return;
+  throw new NpcError(RPC.rateLimit, { reason: TOO_MANY_TASKS });
+}
+
+/** A key may be restricted to some routes and chats, and needs a scope to send messages. */
+async function refuseNotAllowed(
+  { routes, aliasesOf }: NpcMethodsDeps,
+  caller: Caller,
+  { routeId }: NpcFaceSettings,
+  { type, params }: Pick<NpcTask, 'type' | 'params'>,
+): Promise<void> {
+  const asksAgent = type === 'social' || type.startsWith('custom:');
+  if (!asksAgent || routeId === undefined) return;
+  const route = await routes.get(routeId);
+  const accountId = route?.accountId ?? '';
+  const isAllowed = allowedRoutes(caller)?.includes(routeId) ?? true;
+  if (!isAllowed || !mayUseAccount(caller, accountId)) {
+    throw new NpcError(RPC.authentication, {
+      field: 'type',
+      reason: 'The key may not use the agent of this NPC.',
+    });
+  }
+  if (type !== 'social' || typeof params.to !== 'string') return;
+  if (!mayDo(caller, 'messages:send')) {
+    throw new NpcError(RPC.authentication, { field: 'to', reason: 'The key lacks the scope messages:send.' });
+  }
+  const chat = { accountId, channelId: params.to };
+  if (!(await mayUseChat(caller, chat, aliasesOf))) {
+    throw new NpcError(RPC.authentication, { field: 'to', reason: 'The key may not use this chat.' });
+  }
+}
+
+const statusParams = z.object({
+  taskId: z.string({ error: 'taskId must be the id of a task.' }).min(1).max(200),
+});
+
+async function showTask(
+  { npcTasks }: NpcMethodsDeps,
+  given: Params,
+  { caller }: NpcCallContext,
+): Promise<Params> {
+  const { taskId } = parsed(statusParams, given);
+  const task = await npcTasks.find(taskId);
+  // The task of another caller is none.
+  if (!task || !ownersOf(caller).includes(task.owner))
+    throw invalidParam('taskId', 'There is no task with this id.');
+  return taskView(task);
+}
+
+const listParams = z.object({
+  limit: z
+    .int({ error: `limit must be a whole number from 1 to ${MAX_PAGE}.` })
+    .min(1)
+    .max(MAX_PAGE)
+    .default(DEFAULT_PAGE),
+  cursor: z
+    .string({ error: 'cursor must be nextCursor of the page before.' })
+    .regex(/^[1-9]\d{0,17}$/, 'cursor must be nextCursor of the page before.')
+    .optional(),
+  type: z.string({ error: 'type must be a text.' }).max(200).optional(),
+  status: z
+    .enum(['pending', 'processing', 'completed', 'failed'], {
+      error: 'status must be pending, processing, completed or failed.',
+    })
+    .optional(),
+});
+
+async function listTasks(
+  { npcTasks }: NpcMethodsDeps,
+  given: Params,
+  { caller }: NpcCallContext,
+): Promise<Params> {
+  const { limit, cursor, type, status } = parsed(listParams, given);
+  const page = await npcTasks.list(ownersOf(caller), {
+    limit,
+    ...(cursor !== undefined && { before: cursor }),
+    ...(type !== undefined && { type }),
+    ...(status && { status }),
+  });
+  return {
+    tasks: page.tasks.map(listedView),
+    totalTasks: page.total,
+    ...(page.next !== undefined && { nextCursor: page.next }),
+  };
+}
+
+/** @throws {NpcError} -32602 with the first mistake */
+function parsed<T>(schema: z.ZodType<T>, params: Params): T {
+  const result = schema.safeParse(params);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const field = issue?.path.map(String).join('.') || 'params';
+  throw invalidParam(field, issue?.message ?? 'is not accepted');
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
+import { MASK } from '../../infra/agents/secrets.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { changedResponse, dataResponse } from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/validate.ts';
+import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-fields.ts';
+import {
+  CUSTOM_CAPABILITY,
+  capabilitiesOf,
+  type NpcChainSettings,
+  type NpcFaceSettings,
+} from './npc-settings.ts';
+
+export interface NpcSettingsApiDeps {
+  /** The settings in use: the stored ones, else the default. */
+  npcSettings(): Promise<NpcFaceSettings>;
+  /** @param check called with the settings in use, in the transaction of the change; what it throws prevents the change */
+  putNpcSettings(settings: NpcFaceSettings, check?: (inUse: NpcFaceSettings) => void): Promise<void>;
+  /** Whether this node has the key of the wallet. */
+  hasWalletKey: boolean;
+  /** Why the egress policy refuses a URL. */
+  egressRefusalOf(url: string): string | undefined;
+  routes: RouteStore;
+  log: Logger;
+}
+
+const MAX_METADATA_CHARS = 10_000;
+
+const settingsBody = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .describe('Whether callers reach the card, `/rpc` and `/stream`. Default: only on loopback.'),
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(100)
+      .describe(
+        'Name of the NPC. Emotions, memories and trades belong to it: another name begins without any.',
+      ),
+    description: z.string().trim().min(1).max(500).optional(),
+    routeId: z
+      .uuid('must be the id of a route')
+      .optional()
+      .describe(
+        'Route whose agent answers `social` and custom tasks. Absent: the card offers neither. Its account sends what `to` asks for.',
+      ),
+    url: z
+      .string()
+      .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, 'must be a URL such as https://npc.example.com')
+      .transform((url) => withoutTrailing(url, '/'))
+      .optional()
+      .describe(
+        'Where callers reach wa2ai, for the card behind a proxy. Default: the `Host` of each request.',
+      ),
+    custom: z
+      .array(z.string().regex(CUSTOM_CAPABILITY, 'must be a name such as custom:crafting'))
+      .max(50)
+      .optional()
+      .describe('Further capabilities of the card. Their tasks go to the agent of the route.'),
+    metadata: z
+      .record(z.string().min(1).max(100), z.unknown())
+      .refine(
+        (metadata) => JSON.stringify(metadata).length <= MAX_METADATA_CHARS,
+        `must have at most ${MAX_METADATA_CHARS} characters`,
+      )
+      .optional()
+      .describe('Further fields of `metadata` on the card.'),
+    chain: chainSettingsBody.optional(),
+  })
+  .superRefine(({ custom, routeId }, context) => {
+    if (custom?.length && routeId === undefined) {
+      context.addIssue({ code: 'custom', path: ['custom'], message: 'needs routeId as well' });
+    }
+  })
+  .meta({ id: 'NpcSettings', examples: [{ enabled: true, name: 'Old Guard' }] });
+
+const settingsView = z
+  .object({
+    ...settingsBody.shape,
+    url: z.string().optional(),
+    chain: chainSettingsView.optional(),
+    capabilities: z.array(z.string()).describe('What the card offers with these settings.'),
+  })
+  .meta({ id: 'NpcSettingsInUse' });
+
+/** Settings of the NPC face: `/api/settings/npc`. */
+export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
+  const { npcSettings, putNpcSettings, routes, log } = deps;
+  const common = {
+    tag: 'Agents' as const,
+    path: '/api/settings/npc',
+    scopes: ['admin'] as const,
+    honours: [] as const,
+    etag: true as const,
+  };
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      operationId: 'getNpcSettings',
+      summary: 'Show the settings of the NPC face',
+      responses: { 200: { description: 'The settings in use.', schema: dataResponse(settingsView) } },
+      handle: async () => ({ status: 200, json: { success: true, data: viewOf(await npcSettings()) } }),
+    }),
+    endpoint({
+      ...common,
+      method: 'put',
+      operationId: 'putNpcSettings',
+      summary: 'Replace the settings of the NPC face on all nodes',
+      body: settingsBody,
+      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
+      handle: async ({ body, ifMatch }) => {
+        const { routeId } = body;
+        if (routeId !== undefined && !(await routes.get(routeId))) {
+          throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
+        }
+        const { chain: given, ...others } = body;
+        const chain = given && (await checkedChain(deps, given));
+        const changed = { ...others, ...(chain && { chain }) };
+        await putNpcSettings(changed, ifMatch && ((inUse) => ifMatch(viewOf(inUse))));
+        log.info(
+          { face: 'npc', enabled: body.enabled, hasChain: chain !== undefined },
+          'settings of a face changed',
+        );
+        return {
+          status: 200,
+          object: 'npc',
+          json: { success: true, message: 'Settings stored.', data: viewOf(changed) },
+        };
+      },
+    }),
+  ];
+}
+
+/** With the stored RPC URL in place of its masked form. @throws {HttpProblem} 400 */
+async function checkedChain(
+  { npcSettings, hasWalletKey, egressRefusalOf }: NpcSettingsApiDeps,
+  chain: NpcChainSettings,
+): Promise<NpcChainSettings> {
+  const wrong = (field: string, message: string) => invalid('body', [{ field: `chain${field}`, message }]);
+  if (!hasWalletKey) throw wrong('', 'needs WA2AI_NPC_WALLET_KEY_FILE: the key of the wallet, on every node');
+  const before = (await npcSettings()).chain?.rpcUrl;
+  const isMasked = before !== undefined && chain.rpcUrl === maskedRpcUrl(before);
+  const rpcUrl = isMasked ? before : chain.rpcUrl;
+  if (rpcUrl.includes(MASK)) throw wrong('.rpcUrl', 'must be the whole URL, because the address has changed');
+  const refusal = egressRefusalOf(rpcUrl);
+  if (refusal !== undefined) throw wrong('.rpcUrl', `is refused: ${refusal}`);
+  return { ...chain, rpcUrl };
+}
+
+function viewOf(settings: NpcFaceSettings): z.input<typeof settingsView> {
+  const { chain, ...others } = settings;
+  const shown = chain && { ...chain, rpcUrl: maskedRpcUrl(chain.rpcUrl) };
+  return {
+    ...others,
+    ...(shown && { chain: shown }),
+    capabilities: settings.enabled ? capabilitiesOf(settings) : [],
+  };
+}

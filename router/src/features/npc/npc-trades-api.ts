@@ -1,0 +1,164 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { changedResponse, dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
+import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/validate.ts';
+import { type EndOfferDeps, endOffer } from './end-offer.ts';
+import { tradeTerms } from './npc-capabilities.ts';
+import { NpcError } from './npc-error.ts';
+import type { NpcFaceSettings } from './npc-settings.ts';
+import type { ScopedTradeOffer } from './npc-trades.ts';
+import { stateOf } from './trades.ts';
+
+export interface NpcTradesApiDeps extends EndOfferDeps {
+  npcSettings(): Promise<NpcFaceSettings>;
+}
+
+const offerView = z
+  .object({
+    offerId: z.string(),
+    npc: z.string(),
+    peer: z
+      .string()
+      .describe('`key:` and the id of the key, or `admin`; and `/` with the peer that the caller named.'),
+    maker: z.enum(['peer', 'npc']).describe('Who made the offer. The other side accepts or declines it.'),
+    direction: z.enum(['sell', 'buy']).describe('Whether the maker sells or buys.'),
+    item: z.string(),
+    quantity: z.int(),
+    price: z.string().describe('Of one item, in wei.'),
+    total: z.string().describe('Of all items, in wei.'),
+    currency: z.string().optional(),
+    state: z.enum(['open', 'accepted', 'declined', 'withdrawn', 'expired']),
+    createdAt: timeView,
+    expiresAt: timeView,
+    endedAt: timeView.optional(),
+    endedBy: z.enum(['peer', 'npc']).optional(),
+  })
+  .meta({ id: 'TradeOffer' });
+
+const weiField = z.string().regex(/^\d{1,78}$/, 'must be an amount in wei, a whole number in digits');
+
+const offerBody = z
+  .strictObject({
+    peer: z.string().min(1).max(200).describe('As the list of offers shows it.'),
+    item: z.string().trim().min(1).max(1_000),
+    quantity: z.int().min(1),
+    price: weiField.describe('Of one item, in wei.'),
+    currency: z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an Ethereum address')
+      .optional(),
+    direction: z.enum(['sell', 'buy']).optional().describe('Default: `sell`, by the NPC.'),
+    expiresIn: z.int().min(1).max(2_592_000).optional().describe('Seconds. Default: a day.'),
+  })
+  .meta({
+    id: 'TradeOfferToMake',
+    examples: [
+      {
+        peer: 'key:01900000-0000-7000-8000-000000000001',
+        item: 'sword',
+        quantity: 2,
+        price: '1000000000000000000',
+      },
+    ],
+  });
+
+/** The operator's side of the NPC's trades: `/api/npc/trades`. */
+export function npcTradesApi(deps: NpcTradesApiDeps): Endpoint[] {
+  const { trades, clock, npcSettings } = deps;
+  const common = { tag: 'Agents' as const, scopes: ['agents:manage'] as const, honours: [] as const };
+  const view = (offer: ScopedTradeOffer) => viewOf(offer, clock.now());
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/npc/trades',
+      operationId: 'listTrades',
+      summary: 'List offers of the NPC and its peers, newest first',
+      query: z.strictObject(pageQuery(rowIdField, 50)),
+      responses: { 200: { description: 'A page of offers.', schema: pageResponse(offerView) } },
+      handle: async ({ query: { cursor, limit } }) => {
+        const offers = await trades.list({
+          ...(cursor !== undefined && { before: cursor }),
+          limit: limit + 1,
+        });
+        return { status: 200, json: pageOf(offers.map(view), limit, ({ offerId }) => offerId) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/npc/trades',
+      operationId: 'makeTradeOffer',
+      summary: 'Make an offer of the NPC to a peer',
+      body: offerBody,
+      responses: { 201: { description: 'The offer.', schema: dataResponse(offerView) } },
+      handle: async ({ body: { peer, ...terms } }) => {
+        const { name } = await npcSettings();
+        const checked = asProblem(() => tradeTerms(terms, clock.now()));
+        const offer = await trades.offer(
+          { npc: name, peer },
+          { ...checked, maker: 'npc' },
+          `rest:${randomUUID()}`,
+        );
+        return { status: 201, json: { success: true, data: view(offer) } };
+      },
+    }),
+    ...(['accept', 'decline'] as const).map((action) =>
+      endpoint({
+        ...common,
+        method: 'post',
+        path: `/api/npc/trades/{id}/${action}`,
+        operationId: `${action}Trade`,
+        summary:
+          action === 'accept'
+            ? 'Accept an offer of a peer'
+            : 'Decline an offer of a peer, or withdraw one of the NPC',
+        params: { id: 'Id of an offer.' },
+        responses: {
+          200: { description: 'The ended offer.', schema: changedResponse(offerView) },
+          409: { description: 'It has ended, or cannot be accepted by the NPC.', schema: problemSchema },
+        },
+        handle: async ({ params: { id = '' } }) => {
+          try {
+            const ended = await endOffer(deps, {
+              offerId: id,
+              action,
+              by: 'npc',
+              key: `rest:${randomUUID()}`,
+            });
+            const data = view(ended);
+            return { status: 200, json: { success: true, message: `Offer ${data.state}.`, data } };
+          } catch (error) {
+            if (error instanceof NpcError) throw new HttpProblem(409, 'TRADE_ENDED', error.message);
+            throw error;
+          }
+        },
+      }),
+    ),
+  ];
+}
+
+function asProblem<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof NpcError)) throw error;
+    throw invalid('body', [{ field: 'price', message: 'has, for all items, more than 256 bits' }]);
+  }
+}
+
+function viewOf(offer: ScopedTradeOffer, nowMs: number): z.input<typeof offerView> {
+  const { end, createdAtMs, expiresAtMs, ...terms } = offer;
+  return {
+    ...terms,
+    state: stateOf(offer, nowMs),
+    createdAt: new Date(createdAtMs).toISOString(),
+    expiresAt: new Date(expiresAtMs).toISOString(),
+    ...(end && { endedAt: new Date(end.atMs).toISOString() }),
+    ...(end?.by && { endedBy: end.by }),
+  };
+}

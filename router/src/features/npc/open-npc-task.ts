@@ -1,0 +1,113 @@
+import { canonicalChannelId } from '../../core/chat-id.ts';
+import type { DurableTasks } from '../../core/ports/durable-tasks.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import { checkedParams, NpcInputError } from '../../infra/agents/npc/input/check-params.ts';
+import { chainCallOf, isChainTask } from './chain-task.ts';
+import { actionNames, actionOf } from './npc-actions.ts';
+import { invalidParam } from './npc-error.ts';
+import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
+import type { NpcTask } from './npc-task.ts';
+import type { NpcTasks } from './npc-tasks.ts';
+import { isShortTask, type ShortTasks } from './short-tasks.ts';
+
+const MAX_PEER_CHARS = 64;
+const MAX_STARTED = 100;
+
+export interface OpenNpcTaskDeps {
+  npcTasks: NpcTasks;
+  tasks: Pick<DurableTasks, 'start'>;
+  shortTasks: Pick<ShortTasks, 'add'>;
+  /** A new id: `task_` and random letters and digits. */
+  mintTaskId(): string;
+  log: Logger;
+}
+
+/**
+ * A task with its parameters in the types of the specification; `to` is a canonical channelId.
+ * @throws {NpcError} -32602 with the field and the reason
+ */
+export function checkedTask(
+  settings: NpcFaceSettings,
+  { type, params }: { type: string; params: Record<string, unknown> },
+): Pick<NpcTask, 'type' | 'params'> {
+  const offered = capabilitiesOf(settings);
+  if (!offered.includes(type)) {
+    throw invalidParam(
+      'type',
+      `This NPC does not offer "${type.slice(0, 100)}". It offers: ${offered.join(', ')}.`,
+    );
+  }
+  const action = actionOf(type, params);
+  if (!action)
+    throw invalidParam('action', `The action must be one of ${actionNames(type).join(', ')}, or absent.`);
+  const checked = checked32602(() => checkedParams(action, params, true));
+  if (typeof checked.peer === 'string' && checked.peer.length > MAX_PEER_CHARS) {
+    throw invalidParam('peer', `peer must have at most ${MAX_PEER_CHARS} characters.`);
+  }
+  // Throws when a limit or a token is not allowed.
+  if (settings.chain && isChainTask({ type, params: checked }))
+    chainCallOf({ type, params: checked }, settings.chain);
+  if (type !== 'social' || checked.to === undefined) return { type, params: checked };
+  const to = canonicalChannelId(String(checked.to));
+  if (to === undefined || to === '*') {
+    throw invalidParam('to', 'to must be a phone number with its country code, a JID or a group id.');
+  }
+  return { type, params: { ...checked, to } };
+}
+
+function checked32602<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof NpcInputError)) throw error;
+    throw invalidParam(error.field ?? 'params', error.message);
+  }
+}
+
+/**
+ * Stores a checked task and starts it in the background. A repeat with the same idempotency key returns the first task.
+ * @throws {NpcError} the key was used for another task
+ * @throws {StorageUnavailableError} the task may be open; safe to repeat with the same key
+ */
+export async function openNpcTask(
+  deps: OpenNpcTaskDeps,
+  task: Pick<NpcTask, 'owner' | 'type' | 'params' | 'idempotencyKey'>,
+): Promise<NpcTask> {
+  const { npcTasks, mintTaskId, log } = deps;
+  const stored = await npcTasks.open({ ...task, taskId: mintTaskId() });
+  if (stored.outcome === 'conflict') {
+    throw invalidParam(
+      'Idempotency-Key',
+      'This Idempotency-Key was used for another task. Nothing was opened.',
+    );
+  }
+  if (stored.outcome === 'opened') {
+    const { taskId, type } = stored.task;
+    log.info({ task: taskId, type }, 'npc task opened');
+    // The first start loads the engine, for which no caller waits. A task that is not started now is by `startOpenTasks`.
+    startTask(deps, stored.task).catch((error: unknown) => {
+      log.warn({ err: error, task: taskId }, 'npc task not started, retrying');
+    });
+  }
+  return stored.task;
+}
+
+type StartDeps = Pick<OpenNpcTaskDeps, 'tasks' | 'shortTasks'>;
+
+async function startTask({ tasks, shortTasks }: StartDeps, task: NpcTask): Promise<void> {
+  const { taskId } = task;
+  if (isShortTask(task)) shortTasks.add(task);
+  else await tasks.start('npc-task', taskId, { taskId });
+}
+
+/** Starts the tasks that have waited for so long and that nobody has started. Never rejects. */
+export async function startOpenTasks(
+  deps: StartDeps & Pick<OpenNpcTaskDeps, 'npcTasks' | 'log'>,
+  waitedMs: number,
+): Promise<void> {
+  try {
+    for (const task of await deps.npcTasks.notBegun(waitedMs, MAX_STARTED)) await startTask(deps, task);
+  } catch (error) {
+    deps.log.warn({ err: error }, 'cannot start open npc tasks, retrying');
+  }
+}

@@ -1,0 +1,417 @@
+import {
+  decodeFunctionData,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  keccak256,
+  numberToHex,
+  type PublicClient,
+  parseEventLogs,
+  parseTransaction,
+} from 'viem';
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
+import { answerOf, chainErrorOf, noGas, revertReasonOf } from './chain-errors.ts';
+import { ARENA_ABI, QUEST_ABI, TOKEN_ABI } from './contracts.ts';
+import { feePerGasOf, higherFees } from './fees.ts';
+import {
+  type ChainCall,
+  type ChainEvent,
+  type ChainReport,
+  ChainSettingsError,
+  ChainUnavailableError,
+  type ExecutedTransaction,
+  type NpcChain,
+  type PreparedTransaction,
+  type SignedTransaction,
+  type TransactionFees,
+  type TransactionState,
+  type WalletTransaction,
+} from './npc-chain.ts';
+import { NpcError, RPC } from './npc-error.ts';
+import { DEFAULT_CHAIN_LIMITS, type NpcChainSettings } from './npc-settings.ts';
+import { rpcClient } from './rpc-client.ts';
+
+const DEFAULT_CONFIRMATIONS = 5;
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** Gas that one task may use, unless the settings say otherwise. */
+/** What servers answer about a transaction that they have, or that is executed. */
+const HAS_IT =
+  /already (?:known|exists|imported|in mempool)|known transaction|nonce (?:is )?too low|same hash/i;
+
+export interface ViemNpcChainOptions {
+  settings: NpcChainSettings;
+  /** Private key of the wallet, `0x` and 64 hex digits. Never logged. */
+  key: string;
+  transport: Pick<AgentTransport, 'fetch'>;
+}
+
+interface Receipt {
+  status: Hex;
+  gasUsed: Hex;
+  blockNumber: Hex;
+  transactionIndex: Hex;
+  transactionHash: Hex;
+  logs: Array<{ address: Hex; topics: [Hex, ...Hex[]]; data: Hex }>;
+}
+
+/** The wallet and the contracts over JSON-RPC with viem (2.57.20). Imported when chain settings are first used. */
+export class ViemNpcChain implements NpcChain {
+  readonly chainId: number;
+  readonly confirmations: number;
+  readonly wallet: Hex;
+  readonly eventSource: string;
+  readonly startBlock: bigint | undefined;
+  readonly #settings: NpcChainSettings;
+  readonly #account: PrivateKeyAccount;
+  readonly #client: PublicClient;
+  readonly #arena: Hex | undefined;
+  readonly #quest: Hex | undefined;
+  #isVerified = false;
+
+  constructor({ settings, key, transport }: ViemNpcChainOptions) {
+    const {
+      rpcUrl,
+      chainId,
+      confirmations,
+      contracts,
+      startBlock,
+      timeoutMs = DEFAULT_TIMEOUT_MS,
+    } = settings;
+    this.#settings = settings;
+    this.#account = privateKeyToAccount(key as Hex);
+    this.#client = rpcClient({ url: rpcUrl, timeoutMs, transport });
+    this.#arena = addressOf(contracts.arena);
+    this.#quest = addressOf(contracts.quest);
+    this.chainId = chainId;
+    this.confirmations = confirmations ?? DEFAULT_CONFIRMATIONS;
+    this.wallet = this.#account.address.toLowerCase() as Hex;
+    this.startBlock = startBlock === undefined ? undefined : BigInt(startBlock);
+    this.eventSource = [chainId, this.#arena ?? '', this.#quest ?? '', this.wallet].join(':');
+  }
+
+  prepare(call: ChainCall): Promise<PreparedTransaction> {
+    return this.#asked(async () => {
+      const { to, field, amount, data, simulate } = this.#encoded(call);
+      await this.#refuseMissingTokens(call.token as Hex, to, field, amount);
+      await simulate();
+      const used = await this.#client.estimateGas({ account: this.wallet, to, data });
+      const gas = (used * 6n) / 5n;
+      const limit = BigInt(this.#limits.gas);
+      if (gas > limit) throw failed(`The call needs more gas than the limit of ${limit}.`);
+      const fees = await this.#fees();
+      const fee = feePerGasOf(fees);
+      if (fee > BigInt(this.#limits.feePerGas)) {
+        throw failed(`The fees of the chain are above the limit of this NPC now.`);
+      }
+      if ((await this.#client.getBalance({ address: this.wallet })) < gas * fee) throw noGas();
+      return { to, data, gas, fees };
+    });
+  }
+
+  get #limits() {
+    return { ...DEFAULT_CHAIN_LIMITS, ...this.#settings.limits };
+  }
+
+  pendingNonce(): Promise<number> {
+    return this.#asked(() => this.#client.getTransactionCount({ address: this.wallet, blockTag: 'pending' }));
+  }
+
+  async sign({ to, data, gas, fees }: PreparedTransaction, nonce: number): Promise<SignedTransaction> {
+    const common = { chainId: this.chainId, nonce, to: to as Hex, data: data as Hex, gas, value: 0n };
+    const raw = await this.#account.signTransaction(
+      'gasPrice' in fees
+        ? { ...common, type: 'legacy', gasPrice: fees.gasPrice }
+        : { ...common, type: 'eip1559', maxFeePerGas: fees.maxFee, maxPriorityFeePerGas: fees.tip },
+    );
+    return { raw, hash: keccak256(raw) };
+  }
+
+  broadcast({ raw }: Pick<SignedTransaction, 'raw'>): Promise<string | undefined> {
+    return this.#asked(async () => {
+      try {
+        await this.#client.sendRawTransaction({ serializedTransaction: raw as Hex });
+        return undefined;
+      } catch (error) {
+        const answer = answerOf(error);
+        if (answer === undefined) throw error;
+        return HAS_IT.test(answer) ? undefined : answer;
+      }
+    });
+  }
+
+  stateOf(transaction: WalletTransaction): Promise<TransactionState> {
+    return this.#asked(async () => {
+      const { hash, earlierHashes, nonce, wallet } = transaction;
+      // Before the receipt: a newer block could show a receipt as deeper than it was.
+      const head = await this.#client.getBlockNumber();
+      for (const version of [hash, ...earlierHashes]) {
+        const receipt = await this.#receiptOf(version as Hex);
+        if (!receipt) continue;
+        const depth = Number(head - BigInt(receipt.blockNumber));
+        if (depth < this.confirmations) return { state: 'included', depth: Math.max(depth, 0) };
+        return { state: 'executed', ...(await this.#executed(transaction, receipt)) };
+      }
+      const safe = head - BigInt(this.confirmations);
+      if (safe < 0n) return { state: 'waiting' };
+      const used = await this.#client.getTransactionCount({ address: wallet as Hex, blockNumber: safe });
+      return used > nonce ? { state: 'superseded' } : { state: 'waiting' };
+    });
+  }
+
+  withHigherFees({ raw, wallet }: WalletTransaction): Promise<SignedTransaction | undefined> {
+    return this.#asked(async () => {
+      if (wallet !== this.wallet) return undefined;
+      const old = parseTransaction(raw as Hex);
+      const fees = higherFees(old, await this.#fees());
+      if (!fees || feePerGasOf(fees) > BigInt(this.#limits.feePerGas)) return undefined;
+      const { to, data = '0x', gas = 0n, nonce = 0 } = old;
+      return await this.sign({ to: String(to), data, gas, fees }, nonce);
+    });
+  }
+
+  safeBlock(): Promise<bigint | undefined> {
+    return this.#asked(async () => {
+      const safe = (await this.#client.getBlockNumber()) - BigInt(this.confirmations);
+      return safe < 0n ? undefined : safe;
+    });
+  }
+
+  events(from: bigint, to: bigint): Promise<ChainEvent[]> {
+    return this.#asked(async () => {
+      const logs = await this.#client.getLogs({
+        address: [this.#arena ?? [], this.#quest ?? []].flat(),
+        events: [...ARENA_ABI, ...QUEST_ABI].filter((entry) => entry.type === 'event'),
+        fromBlock: from,
+        toBlock: to,
+        strict: true,
+      });
+      return logs.flatMap((log): ChainEvent[] => {
+        const place = {
+          blockNumber: log.blockNumber,
+          transactionHash: log.transactionHash,
+          logIndex: log.logIndex,
+        };
+        const address = log.address.toLowerCase();
+        if (log.eventName === 'DuelCreated' && address === this.#arena) {
+          const { duelId, creator, opponent } = textsOf(log.args);
+          if (creator !== this.wallet && opponent !== this.wallet) return [];
+          return [{ kind: 'duel-created', ...place, values: { duelId, creator, opponent } }];
+        }
+        if (log.eventName !== 'QuestCompleted' || address !== this.#quest) return [];
+        const { questId, player, reward } = textsOf(log.args);
+        return [{ kind: 'quest-completed', ...place, values: { questId, player, reward } }];
+      });
+    });
+  }
+
+  report(): Promise<ChainReport> {
+    return this.#asked(async () => {
+      const problems: string[] = [];
+      const contracts = { arena: this.#arena, quest: this.#quest };
+      for (const [name, address] of Object.entries(contracts)) {
+        if (address && !(await this.#client.getCode({ address }))) {
+          problems.push(`There is no contract at the address of contracts.${name}.`);
+        }
+      }
+      const tokens: ChainReport['tokens'] = [];
+      for (const token of this.#settings.tokens) {
+        const address = addressOf(token) as Hex;
+        if (!(await this.#client.getCode({ address }))) {
+          problems.push(`There is no contract at the address of the token ${address}.`);
+          continue;
+        }
+        const allowances: { arena?: string; quest?: string } = {};
+        for (const [name, spender] of Object.entries(contracts)) {
+          if (spender)
+            allowances[name as 'arena' | 'quest'] = String(await this.#allowance(address, spender));
+        }
+        tokens.push({ address, balance: String(await this.#balance(address)), allowances });
+      }
+      const balance = await this.#client.getBalance({ address: this.wallet });
+      if (balance === 0n)
+        problems.push('The wallet has nothing of the currency of the chain, which pays for gas.');
+      const block = String(await this.#client.getBlockNumber());
+      const { wallet, chainId } = this;
+      return { wallet, chainId, block, balance: String(balance), tokens, problems };
+    });
+  }
+
+  /** Runs requests on the right chain. */
+  async #asked<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      if (!this.#isVerified) {
+        const chainId = await this.#client.getChainId();
+        if (chainId !== this.chainId) {
+          throw new ChainSettingsError(
+            `The RPC server is of chain ${chainId}, and chain.chainId of the NPC settings is ${this.chainId}. Correct one of them.`,
+          );
+        }
+        this.#isVerified = true;
+      }
+      return await work();
+    } catch (error) {
+      const known = chainErrorOf(error);
+      // The server may be another one after an outage.
+      if (known instanceof ChainUnavailableError) this.#isVerified = false;
+      throw known;
+    }
+  }
+
+  #encoded(call: ChainCall) {
+    const token = call.token as Hex;
+    if (call.kind === 'duel') {
+      const to = contractAt(this.#arena, 'duel');
+      const args = [call.opponent as Hex, call.wager, token] as const;
+      const request = { abi: ARENA_ABI, functionName: 'createDuel', args } as const;
+      return {
+        to,
+        field: 'wager',
+        amount: call.wager,
+        data: encodeFunctionData(request),
+        simulate: () => this.#client.simulateContract({ ...request, account: this.wallet, address: to }),
+      };
+    }
+    const to = contractAt(this.#quest, 'quest');
+    const args = [call.metadataUri, call.reward, token] as const;
+    const request = { abi: QUEST_ABI, functionName: 'createQuest', args } as const;
+    return {
+      to,
+      field: 'reward',
+      amount: call.reward,
+      data: encodeFunctionData(request),
+      simulate: () => this.#client.simulateContract({ ...request, account: this.wallet, address: to }),
+    };
+  }
+
+  async #refuseMissingTokens(token: Hex, spender: Hex, field: string, amount: bigint): Promise<void> {
+    const balance = await this.#balance(token);
+    if (balance < amount) {
+      const reason = `The wallet of this NPC has ${balance} of the token ${token}, and needs ${amount}.`;
+      throw new NpcError(RPC.insufficientFunds, { field, reason });
+    }
+    const allowance = await this.#allowance(token, spender);
+    if (allowance < amount) {
+      const reason = `The contract ${spender} may spend ${allowance} of the token ${token}, and needs ${amount}. The owner of the wallet must approve more.`;
+      throw new NpcError(RPC.insufficientFunds, { field, reason });
+    }
+  }
+
+  #balance(token: Hex): Promise<bigint> {
+    return this.#client.readContract({
+      abi: TOKEN_ABI,
+      address: token,
+      functionName: 'balanceOf',
+      args: [this.wallet],
+    });
+  }
+
+  #allowance(token: Hex, spender: Hex): Promise<bigint> {
+    return this.#client.readContract({
+      abi: TOKEN_ABI,
+      address: token,
+      functionName: 'allowance',
+      args: [this.wallet, spender],
+    });
+  }
+
+  /** Twice the fee of the newest block, so that a transaction stays good while the market rises. */
+  async #fees(): Promise<TransactionFees> {
+    const { baseFeePerGas } = await this.#client.getBlock({ blockTag: 'latest' });
+    if (baseFeePerGas === null) return { gasPrice: await this.#client.getGasPrice() };
+    const tip = await this.#client.estimateMaxPriorityFeePerGas();
+    return { maxFee: 2n * baseFeePerGas + tip, tip };
+  }
+
+  async #receiptOf(hash: Hex): Promise<Receipt | undefined> {
+    const receipt = await this.#client.request({ method: 'eth_getTransactionReceipt', params: [hash] });
+    return (receipt as Receipt | null) ?? undefined;
+  }
+
+  async #executed({ raw }: WalletTransaction, receipt: Receipt): Promise<ExecutedTransaction> {
+    const blockNumber = BigInt(receipt.blockNumber);
+    const common = { hash: receipt.transactionHash, gasUsed: BigInt(receipt.gasUsed), blockNumber };
+    const { to, data = '0x' } = parseTransaction(raw as Hex);
+    const contract = addressOf(to ?? undefined);
+    if (receipt.status !== '0x1') {
+      const revertReason = contract && (await this.#revertReason(contract, data, blockNumber));
+      return { ...common, isSuccess: false, ...(revertReason !== undefined && { revertReason }) };
+    }
+    const createdId =
+      contract === this.#quest ? await this.#questId(receipt, contract as Hex, data) : this.#duelId(receipt);
+    return { ...common, isSuccess: true, ...(createdId !== undefined && { createdId: String(createdId) }) };
+  }
+
+  #duelId({ logs }: Receipt): bigint | undefined {
+    const own = logs.filter(({ address }) => address.toLowerCase() === this.#arena);
+    const [created] = parseEventLogs({ abi: ARENA_ABI, logs: own as never, eventName: 'DuelCreated' });
+    return created?.args.duelId;
+  }
+
+  /**
+   * The specification has no event for a new quest, so the call is repeated on the state before its block. That is the same
+   * call only when no earlier transaction of the block went to the contract.
+   */
+  async #questId(
+    { blockNumber, transactionIndex }: Receipt,
+    to: Hex,
+    data: Hex,
+  ): Promise<bigint | undefined> {
+    try {
+      const block = (await this.#client.request({
+        method: 'eth_getBlockByNumber',
+        params: [blockNumber, true],
+      })) as { transactions: Array<{ to: Hex | null }> } | null;
+      const earlier = block?.transactions.slice(0, Number(transactionIndex)) ?? [{ to }];
+      if (earlier.some((other) => addressOf(other.to ?? undefined) === to)) return undefined;
+      const before = numberToHex(BigInt(blockNumber) - 1n);
+      const result = (await this.#client.request({
+        method: 'eth_call',
+        params: [{ from: this.wallet, to, data }, before],
+      })) as Hex;
+      return decodeFunctionResult({ abi: QUEST_ABI, functionName: 'createQuest', data: result });
+    } catch {
+      // A server without the state of older blocks: the quest exists, only its id is not known.
+      return undefined;
+    }
+  }
+
+  /** Of the same call on the state before the block; undefined: it would succeed there, or the server does not know. */
+  async #revertReason(to: Hex, data: Hex, blockNumber: bigint): Promise<string | undefined> {
+    const place = { address: to, account: this.wallet, blockNumber: blockNumber - 1n };
+    try {
+      if (to === this.#quest) {
+        const call = decodeFunctionData({ abi: QUEST_ABI, data });
+        await this.#client.simulateContract({ abi: QUEST_ABI, ...call, ...place });
+      } else {
+        const call = decodeFunctionData({ abi: ARENA_ABI, data });
+        await this.#client.simulateContract({ abi: ARENA_ABI, ...call, ...place });
+      }
+      return undefined;
+    } catch (error) {
+      return revertReasonOf(error);
+    }
+  }
+}
+
+function contractAt(address: Hex | undefined, name: string): Hex {
+  if (address) return address;
+  throw new NpcError(RPC.invalidParams, { field: 'type', reason: `This NPC has no contract for a ${name}.` });
+}
+
+function failed(reason: string): NpcError {
+  return new NpcError(RPC.contractFailed, { reason });
+}
+
+function addressOf(address: string | undefined): Hex | undefined {
+  return address?.toLowerCase() as Hex | undefined;
+}
+
+/** Arguments of an event as texts: numbers as decimal digits, addresses in lower case. */
+function textsOf<Name extends string>(args: Record<Name, string | bigint>): Record<Name, string> {
+  const texts = Object.entries<string | bigint>(args).map(([name, value]) => [
+    name,
+    String(value).toLowerCase(),
+  ]);
+  return Object.fromEntries(texts) as Record<Name, string>;
+}

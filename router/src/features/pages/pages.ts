@@ -1,0 +1,202 @@
+import { toBuffer } from 'qrcode';
+import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import { RESTRICTIONS } from '../../core/access/admission.ts';
+import { type Caller, mayUseAccount } from '../../core/access/caller.ts';
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import type { AccountStatus } from '../../core/ports/chat-provider.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import { firstRouteCommand } from '../../core/routing/first-route.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { timeView } from '../../infra/operations/fields.ts';
+import { html } from '../../infra/operations/html.ts';
+import { ownPath } from '../../infra/operations/own-path.ts';
+import { page } from '../../infra/operations/page-frame.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/operations/response.ts';
+import { refuseOtherAccount } from '../../infra/operations/restrictions.ts';
+import { type LoginPagesDeps, loginPage, loginPages } from '../access/login-pages.ts';
+import { LOGIN_TEXTS, languageOf } from '../access/login-texts.ts';
+import { accountViewOf, foundAccount, passkeyView } from '../accounts/account-view.ts';
+import { qrPage } from './qr-page.ts';
+
+export interface PagesDeps extends LoginPagesDeps {
+  accounts: AccountControl;
+  config: Pick<Config, 'accountId' | 'environment' | 'publicUrl' | 'apiKey'>;
+  routes: Pick<RouteStore, 'list'>;
+  now(): number;
+}
+
+/** A whole number of pixels per module, so that all have one size. */
+const PIXELS_PER_MODULE = 8;
+
+const statusView = z
+  .object({
+    accountId: z.string(),
+    state: z.string(),
+    nextAction: z.string(),
+    qr: z.string().optional().describe('Raw text of the QR code.'),
+    pairingCode: z.string().optional(),
+    passkey: passkeyView.optional(),
+    expiresAt: timeView.optional(),
+    retryAt: timeView.optional(),
+    reason: z.string().optional(),
+    account: z
+      .object({
+        id: z.string(),
+        phone: z.string().optional(),
+        lid: z.string().optional(),
+        name: z.string().optional(),
+      })
+      .optional()
+      .describe('The linked account, once known.'),
+  })
+  .meta({ id: 'PairingStatus' });
+
+const accountQuery = z
+  .object({
+    account: z.string().optional().describe("Account to show. Default: the service's own."),
+    accountId: z.string().optional().describe('The same as `account`.'),
+  })
+  .refine(
+    ({ account, accountId }) => account === undefined || accountId === undefined || account === accountId,
+    {
+      path: ['accountId'],
+      error: 'must be the same as account; send one of them',
+    },
+  );
+
+type AccountQuery = z.output<typeof accountQuery>;
+
+const htmlPage = { description: 'The page.', contentType: 'text/html' };
+
+/**
+ * Pages for people: `/`, which leads to the console, `/login`, `/qr` with its picture and status. A caller who may not see a page
+ * gets a login form.
+ */
+export function pages(deps: PagesDeps): Endpoint[] {
+  const { accounts, config, routes, now } = deps;
+  const common = { tag: 'Pairing' as const, method: 'get' as const };
+
+  return [
+    endpoint({
+      ...common,
+      path: '/',
+      operationId: 'showOverview',
+      isPolled: true,
+      scopes: ['accounts:read'],
+      honours: RESTRICTIONS,
+      summary: 'Leads to the console, or to the login form',
+      responses: {
+        303: { description: 'Logged in. Redirects to the console.' },
+        401: { description: 'A login form.', contentType: 'text/html' },
+      },
+      // Relative, so that it also works behind a path prefix.
+      handle: () => ({ status: 303, headers: { location: 'console/' } }),
+      refuse: (call) => refusedPage(deps, call, '/'),
+    }),
+    ...loginPages(deps),
+    endpoint({
+      ...common,
+      path: '/qr',
+      operationId: 'showPairingPage',
+      isPolled: true,
+      scopes: ['accounts:manage'],
+      honours: ['accounts'],
+      summary: 'Pairing page, which refreshes itself',
+      query: accountQuery,
+      responses: { 200: htmlPage, 401: { description: 'A login form.', contentType: 'text/html' } },
+      handle: async (call) => {
+        const { query, caller } = call;
+        const shown = statusOf(caller, query);
+        const others = accounts
+          .list()
+          .filter(({ accountId }) => accountId !== shown.accountId && mayUseAccount(caller, accountId));
+        const request = requestOf(call);
+        const url = `${request.protocol}://${request.get('host')}`;
+        const isRouted = shown.state !== 'open' || (await hasRoute(shown.accountId));
+        const command = isRouted ? undefined : firstRouteCommand(url, shown.accountId, config.environment);
+        return qrPage(shown, others, now(), command);
+      },
+      refuse: (call) => refusedPage(deps, call, call.request.originalUrl),
+    }),
+    endpoint({
+      ...common,
+      path: '/qr/image',
+      operationId: 'getPairingImage',
+      isPolled: true,
+      scopes: ['accounts:manage'],
+      honours: ['accounts'],
+      summary: 'The current QR code as a picture',
+      query: accountQuery,
+      responses: {
+        200: { description: 'The picture.', contentType: 'image/png' },
+        404: { description: 'There is no QR code in this state.', schema: problemSchema },
+      },
+      handle: async ({ query, caller }) => {
+        const { qr, state } = statusOf(caller, query);
+        if (qr === undefined) {
+          throw new HttpProblem(404, 'NO_QR', `There is no QR code to show; the account is ${state}.`);
+        }
+        return { status: 200, png: await toBuffer(qr, { type: 'png', scale: PIXELS_PER_MODULE, margin: 2 }) };
+      },
+    }),
+    endpoint({
+      ...common,
+      path: '/qr/status',
+      operationId: 'getPairingStatus',
+      isPolled: true,
+      scopes: ['accounts:manage'],
+      honours: ['accounts'],
+      summary: 'State of pairing, for programs',
+      query: accountQuery,
+      responses: { 200: { description: 'The state.', schema: statusView } },
+      handle: ({ query, caller }) => ({ status: 200, json: statusViewOf(statusOf(caller, query)) }),
+    }),
+  ];
+
+  /** True also while the database is unavailable: the page then says nothing about routes. */
+  async function hasRoute(accountId: string): Promise<boolean> {
+    return routes.list({ accountId }).then(
+      (found) => found.length > 0,
+      () => true,
+    );
+  }
+
+  function statusOf(
+    caller: Caller,
+    { account, accountId = account ?? config.accountId }: AccountQuery,
+  ): AccountStatus {
+    refuseOtherAccount(caller, accountId);
+    return foundAccount(accounts.get(accountId));
+  }
+}
+
+/** For a caller who may not see the page: a form, or why a login would not help. */
+function refusedPage(deps: PagesDeps, { request, caller }: RefusedCall, path: string): ApiResponse {
+  if (caller.kind !== 'session') return loginPage(deps, { request, location: ownPath(path, '/') });
+  const language = languageOf(request);
+  const t = LOGIN_TEXTS[language];
+  return page({
+    status: 403,
+    language,
+    title: t.notAllowed,
+    main: html`<h1>${t.notAllowed}</h1><p>${t.notAllowedLead}</p><p><a href="./">${t.toConsole}</a></p>
+<form method="post" action="logout"><button class="quiet">${t.logOut}</button></form>`,
+  });
+}
+
+function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
+  const {
+    accountId,
+    since: _since,
+    node: _node,
+    isConnected: _isConnected,
+    phone,
+    lid,
+    name,
+    ...shown
+  } = accountViewOf(status);
+  const isLinked = phone !== undefined || lid !== undefined;
+  return { accountId, ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
+}

@@ -1,0 +1,225 @@
+import { z } from 'zod';
+import type { Caller } from '../../core/access/caller.ts';
+import { StorageUnavailableError, Wa2aiError } from '../../core/errors.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import {
+  changedResponse,
+  dataResponse,
+  isRowId,
+  listResponse,
+  timeView,
+} from '../../infra/operations/fields.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import type { RestCalls } from '../../infra/operations/rest-calls.ts';
+import { invalid } from '../../infra/operations/validate.ts';
+import { ApiWorld, type CallApi } from './api-world.ts';
+import type { PlaygroundScenarios, SavedScenario } from './playground-scenarios.ts';
+import {
+  MAX_SCENARIO_BYTES,
+  readScenario,
+  type ScenarioProblem,
+  sentenceOfProblem,
+} from './read-scenario.ts';
+import type { ScenarioResult } from './run-scenario.ts';
+import { fileOfStep, longestMs, type Scenario } from './scenario.ts';
+import { type ScenarioWorld, StepFailedError } from './scenario-world.ts';
+
+export interface ScenariosApiDeps {
+  scenarios: PlaygroundScenarios;
+  runScenario(world: ScenarioWorld, scenario: Scenario, signal: AbortSignal): Promise<ScenarioResult>;
+  /** The operations that a scenario calls, with the rights of who runs it. */
+  calls: Pick<RestCalls, 'call'>;
+}
+
+/** A request cannot wait longer. */
+const MAX_RUN_MS = 180_000;
+
+const scenarioView = z
+  .object({ id: z.string(), name: z.string(), savedAt: timeView })
+  .meta({ id: 'PlaygroundScenario' });
+
+const resultView = z
+  .object({
+    name: z.string(),
+    isPassed: z.boolean(),
+    steps: z.array(
+      z.object({
+        number: z.int().describe('From 1.'),
+        step: z.string().describe('The step, in words.'),
+        outcome: z.enum(['passed', 'failed', 'skipped']),
+        ms: z.int(),
+        detail: z.string().optional().describe('What the account said, or why the step failed.'),
+      }),
+    ),
+  })
+  .meta({ id: 'ScenarioResult' });
+
+const body = z
+  .strictObject({
+    yaml: z
+      .string()
+      .min(1)
+      .max(MAX_SCENARIO_BYTES)
+      .describe('As for `wa2ai simulate`; see docs/playground.md.'),
+  })
+  .meta({
+    id: 'NewPlaygroundScenario',
+    examples: [
+      { yaml: 'name: Greeting\nsteps:\n  - { as: Ana, say: hola }\n  - expect: { contains: hola }\n' },
+    ],
+  });
+
+const notFound = { 404: { description: 'No such scenario.', schema: problemSchema } };
+
+/** Saved scenarios of the playground, and their runs: `/api/playground/scenarios`. */
+export function scenariosApi(deps: ScenariosApiDeps): Endpoint[] {
+  const { scenarios } = deps;
+  const common = { tag: 'Playground' as const, scopes: ['playground'] as const, honours: [] as const };
+  const params = { id: 'Id of the scenario.' };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/playground/scenarios',
+      operationId: 'listScenarios',
+      summary: 'List the saved scenarios by name',
+      responses: { 200: { description: 'The scenarios.', schema: listResponse(scenarioView) } },
+      handle: async () => {
+        const data = (await scenarios.list()).map(viewOf);
+        return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/playground/scenarios',
+      operationId: 'saveScenario',
+      summary: 'Save a scenario',
+      description: 'A scenario with the same name is replaced. Files must be in it, as `data`.',
+      body,
+      maxBodyBytes: MAX_SCENARIO_BYTES + 1_000_000,
+      responses: { 201: { description: 'The scenario.', schema: changedResponse(scenarioView) } },
+      handle: async ({ body: { yaml } }) => {
+        const { name = 'Scenario' } = await readValid(yaml);
+        const saved = await scenarios.save(name, yaml);
+        const message = 'The scenario is saved.';
+        return { status: 201, object: saved.id, json: { success: true, message, data: viewOf(saved) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/playground/scenarios/{id}',
+      operationId: 'getScenario',
+      summary: 'Show a scenario',
+      params,
+      responses: {
+        200: {
+          description: 'The scenario with its text.',
+          schema: dataResponse(scenarioView.extend({ yaml: z.string() }).meta({ id: 'ScenarioWithText' })),
+        },
+        ...notFound,
+      },
+      handle: async ({ params: { id = '' } }) => {
+        const found = await foundScenario(id);
+        return { status: 200, json: { success: true, data: { ...viewOf(found), yaml: found.yaml } } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/playground/scenarios/{id}',
+      operationId: 'deleteScenario',
+      summary: 'Delete a scenario',
+      params,
+      responses: { 204: { description: 'Deleted.' }, ...notFound },
+      handle: async ({ params: { id = '' } }) => {
+        if (!isRowId(id) || !(await scenarios.remove(id))) throw noSuchScenario();
+        return { status: 204 };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/playground/scenarios/{id}/run',
+      operationId: 'runScenario',
+      summary: 'Run a scenario and wait for its end',
+      description:
+        'A failed assertion is a result, not an error. The scenario has the rights of the caller: a route of its text needs `routes:write`, a quote or a reaction `messages:read`.',
+      params,
+      responses: {
+        200: { description: 'What became of each step.', schema: dataResponse(resultView) },
+        ...notFound,
+      },
+      handle: async ({ params: { id = '' }, caller, signal }) => {
+        const scenario = await readValid((await foundScenario(id)).yaml);
+        const world = new ApiWorld({
+          call: callAs(caller, signal),
+          ...(scenario.route !== undefined && { route: scenario.route }),
+        });
+        const data = await deps.runScenario(world, scenario, signal);
+        return { status: 200, json: { success: true, data } };
+      },
+    }),
+  ];
+
+  async function foundScenario(id: string) {
+    const found = isRowId(id) ? await scenarios.get(id) : undefined;
+    if (!found) throw noSuchScenario();
+    return found;
+  }
+
+  /** What an operation refuses is a failed step. A chat that the scenario made is deleted also when nobody waits any more. */
+  function callAs(caller: Caller, signal: AbortSignal): CallApi {
+    return async (operation, { id, query, body: sent } = {}) => {
+      try {
+        const { json } = await deps.calls.call(operation, caller, {
+          ...(id !== undefined && { params: { id } }),
+          ...(query && { query }),
+          ...(sent && { body: sent }),
+          signal,
+        });
+        return json;
+      } catch (error) {
+        if (!(error instanceof Wa2aiError) || error instanceof StorageUnavailableError) throw error;
+        throw new StepFailedError(error.message, { cause: error });
+      }
+    };
+  }
+}
+
+/** @throws {HttpProblem} 400 with each wrong line */
+async function readValid(yaml: string): Promise<Scenario> {
+  const read = await readScenario(yaml);
+  if ('problems' in read) throw refused(read.problems.map(sentenceOfProblem));
+  const { scenario } = read;
+  const paths = scenario.steps.flatMap((step, index) => {
+    const file = fileOfStep(step);
+    return file && 'path' in file
+      ? [
+          `step ${index + 1} names the file ${file.path}; only wa2ai simulate reads files, put its bytes in data`,
+        ]
+      : [];
+  });
+  if (paths.length > 0) throw refused(paths);
+  if (longestMs(scenario) > MAX_RUN_MS) {
+    throw refused([`may wait longer than ${MAX_RUN_MS / 1000} seconds; run it with wa2ai simulate`]);
+  }
+  return scenario;
+}
+
+function refused(sentences: readonly ScenarioProblem['message'][]): HttpProblem {
+  return invalid(
+    'body',
+    sentences.map((message) => ({ field: 'yaml', message })),
+  );
+}
+
+function noSuchScenario(): HttpProblem {
+  return new HttpProblem(404, 'NOT_FOUND', 'There is no scenario with this id.');
+}
+
+function viewOf({ id, name, savedAt }: SavedScenario): z.input<typeof scenarioView> {
+  return { id, name, savedAt: savedAt.toISOString() };
+}

@@ -1,0 +1,215 @@
+import { z } from 'zod';
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { RouteHistory, RouteVersion } from '../../core/ports/route-history.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { changedResponse, dataResponse, timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
+import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import type { ResponseDoc } from '../../infra/operations/response.ts';
+import { changeBy, RouteChecks, type RouteChecksDeps } from './route-checks.ts';
+import { routeChangeOf, routeChangeView, tableChanges } from './route-difference.ts';
+import { routeView } from './route-schemas.ts';
+import { viewOf } from './route-view.ts';
+
+export interface RouteHistoryApiDeps extends RouteChecksDeps {
+  routes: RouteStore;
+  routeHistory: RouteHistory;
+  accounts: AccountControl;
+  log: Logger;
+}
+
+const MAX_VERSION = 999_999_999;
+
+const versionField = z.int().min(0).max(MAX_VERSION);
+
+/** Of calls that change several routes. */
+export const expectedVersionField = versionField
+  .optional()
+  .describe(
+    'The newest version that the caller has seen: if there is a newer one, nothing is stored and the call ends with 409 `ROUTES_CHANGED`.',
+  );
+
+/** Of calls that change several routes. */
+export const routesChangedResponse: ResponseDoc = {
+  description: 'The table changed meanwhile; nothing was stored.',
+  schema: problemSchema,
+};
+
+const versionView = z
+  .object({
+    version: z.int().describe('From 1, without gaps.'),
+    at: timeView,
+    action: z.enum(['create', 'change', 'delete', 'apply', 'order', 'rollback']),
+    caller: z
+      .string()
+      .optional()
+      .describe('As in the audit log. Absent: no call made it, such as the deletion of an account.'),
+    keyId: z.string().optional().describe('Of a key of the API.'),
+    restored: z.int().optional().describe('Of a rollback: the version that it restored.'),
+    created: z.int().describe('Number of routes that it created.'),
+    changed: z.int().describe('Number of routes that it changed.'),
+    deleted: z.int().describe('Number of routes that it deleted.'),
+    routes: z
+      .array(z.object({ id: z.string(), name: z.string().optional(), channelId: z.string() }))
+      .describe('The first five of these routes.'),
+  })
+  .meta({ id: 'RouteVersion' });
+
+const versionDetailView = versionView
+  .extend({
+    changes: z.array(routeChangeView).describe('The difference to the version before.'),
+    table: z.array(routeView).describe('The table as this version left it, oldest route first.'),
+  })
+  .meta({ id: 'RouteVersionDetail' });
+
+const rollbackBody = z
+  .strictObject({
+    version: versionField.describe('The version whose table is restored. 0: the table before version 1.'),
+    expectedVersion: expectedVersionField,
+  })
+  .meta({ id: 'RouteRollback', examples: [{ version: 41 }] });
+
+const rollbackView = z.object({
+  version: z.int().describe('The new version; the newest one, when nothing changed.'),
+  changes: z.array(routeChangeView),
+});
+
+const noVersion: ResponseDoc = { description: 'No such version is stored.', schema: problemSchema };
+
+/** Versions of the route table: `/api/routes/history` and `/api/routes/rollback`. */
+export function routeHistoryApi(deps: RouteHistoryApiDeps): Endpoint[] {
+  const { routes, routeHistory, agentKinds, log } = deps;
+  const checks = new RouteChecks(deps);
+  const common = { tag: 'Routes' as const };
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/routes/history',
+      operationId: 'listRouteVersions',
+      scopes: ['routes:read'],
+      honours: [],
+      summary: 'List the versions of the route table, newest first',
+      description: 'Every change of a route is a version, by any caller. The newest 1,000 are kept.',
+      query: z.strictObject(pageQuery(wholeNumberQuery(1, MAX_VERSION), 50)),
+      responses: { 200: { description: 'A page of versions.', schema: pageResponse(versionView) } },
+      handle: async ({ query: { cursor, limit } }) => {
+        const found = await routeHistory.versions({
+          ...(cursor !== undefined && { before: cursor }),
+          limit: limit + 1,
+        });
+        return { status: 200, json: pageOf(found.map(versionViewOf), limit, (view) => String(view.version)) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/routes/history/{version}',
+      operationId: 'getRouteVersion',
+      isAudited: true,
+      scopes: ['routes:read'],
+      honours: [],
+      summary: 'Show a version: what it changed, and the table then',
+      responses: {
+        200: { description: 'The version.', schema: dataResponse(versionDetailView) },
+        404: noVersion,
+      },
+      handle: async ({ params: { version: text = '' } }) => {
+        const number = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+        const found = number === undefined ? undefined : await routeHistory.version(number);
+        if (!found) throw noSuchVersion();
+        const table = await routeHistory.tableAt(found.version.number);
+        return {
+          status: 200,
+          object: text,
+          json: {
+            success: true,
+            data: {
+              ...versionViewOf(found.version),
+              changes: found.changes.flatMap((change) => routeChangeOf(agentKinds, change) ?? []),
+              table: table.map((route) => viewOf(agentKinds, route)),
+            },
+          },
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/routes/rollback',
+      operationId: 'rollbackRoutes',
+      scopes: ['routes:write'],
+      honours: [],
+      summary: 'Restore the table of a version',
+      description:
+        'All routes become as that version left them, with their secrets, in one transaction. This is itself a version, which a rollback can undo. With `dryRun=true` it only says what would change.',
+      query: z.strictObject({
+        dryRun: z.enum(['true', 'false']).optional().describe('`true`: nothing is stored.'),
+      }),
+      body: rollbackBody,
+      responses: {
+        200: { description: 'What changed.', schema: changedResponse(rollbackView) },
+        404: noVersion,
+        409: routesChangedResponse,
+      },
+      handle: async ({ body: { version, expectedVersion }, query: { dryRun }, caller }) => {
+        const newest = await routeHistory.newest();
+        if (expectedVersion !== undefined && expectedVersion !== newest) throw routesChanged();
+        await refuseUnknownVersion(version, newest);
+        const [before, after] = [await routes.list(), await routeHistory.tableAt(version)];
+        const all = tableChanges(before, after);
+        const changes = all.flatMap((change) => {
+          const shown = routeChangeOf(agentKinds, change);
+          if (!shown) return [];
+          for (const route of [change.before, change.after]) {
+            if (route) checks.refuseOtherPrograms(caller, route.config);
+          }
+          return [shown];
+        });
+        if (dryRun === 'true' || changes.length === 0) {
+          const message = changes.length === 0 ? 'Nothing differs.' : 'Nothing was changed: a dry run.';
+          return { status: 200, json: { success: true, message, data: { version: newest, changes } } };
+        }
+        const made = await routes.restore(version, changeBy(caller, 'rollback'), newest);
+        if (made === 'outdated') throw routesChanged();
+        log.info({ version: made, restored: version, routes: changes.length }, 'routes rolled back');
+        return {
+          status: 200,
+          object: String(version),
+          json: {
+            success: true,
+            message: `Version ${version} restored.`,
+            data: { version: made, changes },
+          },
+        };
+      },
+    }),
+  ];
+
+  /** @throws {HttpProblem} 404: neither a version that is stored nor the one before the oldest */
+  async function refuseUnknownVersion(version: number, newest: number): Promise<void> {
+    if (version === newest) return;
+    // The change of the next version has the table that this one left, also when this one is not kept any more.
+    if ((await routeHistory.version(version + 1)) === undefined) throw noSuchVersion();
+  }
+}
+
+/** A version, as responses show it. */
+function versionViewOf({ number, at, ...rest }: RouteVersion): z.input<typeof versionView> {
+  return { version: number, at: at.toISOString(), ...rest };
+}
+
+function noSuchVersion(): HttpProblem {
+  return new HttpProblem(404, 'NOT_FOUND', 'There is no such version of the route table, or not any more.');
+}
+
+/** A 409: the table has another version than the change was made for. */
+export function routesChanged(): HttpProblem {
+  return new HttpProblem(
+    409,
+    'ROUTES_CHANGED',
+    'The route table changed meanwhile. Read it again and repeat the call.',
+  );
+}

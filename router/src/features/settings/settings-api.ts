@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { faceSwitch, isOnIn, type SwitchedFace } from '../../infra/operations/face-switch.ts';
+import { changedResponse, dataResponse, listResponse } from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/validate.ts';
+import { mcpSettings } from '../mcp/mcp-settings.ts';
+
+export interface SettingsApiDeps {
+  faceSettings: FaceSettings;
+  routes: RouteStore;
+  config: Pick<Config, 'host' | 'settings'>;
+  log: Logger;
+}
+
+interface SettingsOfFace<Settings> {
+  face: SwitchedFace;
+  id: string;
+  what: string;
+  settings: z.ZodType<Settings>;
+  /** Finds mistakes that the schema does not. @throws {HttpProblem} */
+  check?(settings: Settings): Promise<void>;
+}
+
+const settingView = z
+  .object({
+    name: z.string().describe('The environment variable.'),
+    group: z.string().describe('Heading in [the settings](settings.md).'),
+    meaning: z.string(),
+    values: z.string().optional().describe('Values it takes, in words.'),
+    default: z.string().optional().describe('As it would be written, or in words. Absent: none.'),
+    value: z
+      .string()
+      .optional()
+      .describe('The value in force, as it is written. Absent for a secret, and without value and default.'),
+    isSecret: z.boolean(),
+    isSet: z.boolean().describe('Whether it has a value that is not the default.'),
+    origin: z
+      .enum(['environment', 'env-file', 'secret-file', 'default'])
+      .describe(
+        '`environment`: a variable of the process. `env-file`: a line of `.env`. `secret-file`: a file that another variable names.',
+      ),
+    isChangeable: z.boolean().describe('`true`: a call of this API changes it. `false`: with a restart.'),
+  })
+  .meta({ id: 'Setting' });
+
+/** The settings of this node, and those of the protocols spoken to wa2ai: `/api/settings`. */
+export function settingsApi(deps: SettingsApiDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'get',
+      path: '/api/settings',
+      operationId: 'listSettings',
+      scopes: ['admin'],
+      honours: [],
+      tag: 'Settings',
+      summary: 'List the settings of this node, with value and origin',
+      description:
+        'The variables that this node was started with. Calls under `/api/settings/` show and change the settings that the database has.',
+      responses: { 200: { description: 'Every setting.', schema: listResponse(settingView) } },
+      handle: () => {
+        // They are variables of the process: none changes while it runs.
+        const data = deps.config.settings.map((setting) => ({ ...setting, isChangeable: false }));
+        return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
+    ...faceSettingsApi(deps, {
+      face: 'a2a',
+      id: 'AgentToAgent',
+      what: 'wa2ai as an A2A agent',
+      settings: faceSwitch,
+    }),
+    ...faceSettingsApi(deps, {
+      face: 'mcp',
+      id: 'McpServer',
+      what: 'wa2ai as an MCP server',
+      settings: mcpSettings,
+      check: async ({ agentRouteId }) => {
+        if (agentRouteId === undefined) return;
+        const route = await deps.routes.get(agentRouteId);
+        if (route?.config.agent?.kind === 'hosted') return;
+        throw invalid('body', [{ field: 'agentRouteId', message: 'must be a route with config.hosted' }]);
+      },
+    }),
+  ];
+}
+
+function faceSettingsApi<Settings extends { enabled: boolean }>(
+  { faceSettings, config, log }: SettingsApiDeps,
+  { face, id, what, settings, check }: SettingsOfFace<Settings>,
+): Endpoint[] {
+  const common = {
+    tag: 'Settings' as const,
+    path: `/api/settings/${face}`,
+    scopes: ['admin'] as const,
+    honours: [] as const,
+    etag: true as const,
+  };
+  const viewOf = (stored: unknown) => ({
+    ...settings.safeParse(stored).data,
+    enabled: isOnIn(stored, config.host),
+  });
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      operationId: `get${id}Settings`,
+      summary: `Show whether ${what} is on`,
+      responses: { 200: { description: 'The settings.', schema: dataResponse(settings) } },
+      handle: async () => ({
+        status: 200,
+        json: { success: true, data: viewOf(await faceSettings.get(face)) },
+      }),
+    }),
+    endpoint({
+      ...common,
+      method: 'put',
+      operationId: `put${id}Settings`,
+      summary: `Turn ${what} on or off`,
+      description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
+      body: settings,
+      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settings) } },
+      handle: async ({ body, ifMatch }) => {
+        await check?.(body);
+        await faceSettings.put(face, body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
+        log.info({ face, enabled: body.enabled }, 'settings of a face changed');
+        const message = `${what} is ${body.enabled ? 'on' : 'off'}`;
+        return { status: 200, object: face, json: { success: true, message, data: body } };
+      },
+    }),
+  ];
+}

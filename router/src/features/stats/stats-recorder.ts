@@ -1,0 +1,102 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { TurnResult } from '../../core/turns/turn.ts';
+import { bucketOf, TIME_BUCKETS } from './answer-times.ts';
+import type { AccountCounts, Stats } from './stats.ts';
+
+const REPORT_MS = 60_000;
+/** Accounts with counts of their own; those of further ones are not counted. */
+const MAX_ACCOUNTS = 10_000;
+
+export interface StatsRecorderDeps {
+  stats: Pick<Stats, 'add'>;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Counts messages and answers of this node, and stores the counts once a minute in one statement; nothing when nothing
+ * happened. A crash loses the counts of the last minute; while the database is unavailable they are kept.
+ */
+export class StatsRecorder {
+  readonly #deps: StatsRecorderDeps;
+  readonly #stopping = new AbortController();
+  #counts = new Map<string, AccountCounts>();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(deps: StatsRecorderDeps) {
+    this.#deps = deps;
+  }
+
+  /** A message was stored. */
+  received(accountId: string): void {
+    const counts = this.#of(accountId);
+    if (counts) counts.messages += 1;
+  }
+
+  /**
+   * A turn ended.
+   * @param receivedAtMs when its message was stored, by the database's clock
+   */
+  ended({ state }: Pick<TurnResult, 'state'>, accountId: string, receivedAtMs: number): void {
+    const counts = state === 'ignored' ? undefined : this.#of(accountId);
+    if (!counts) return;
+    if (state === 'dead') {
+      counts.failures += 1;
+      return;
+    }
+    counts.answers += 1;
+    const bucket = bucketOf(this.#deps.clock.now() - receivedAtMs);
+    counts.times[bucket] = (counts.times[bucket] ?? 0) + 1;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Stores what was counted. Never rejects. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await this.#report();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.#deps.clock.sleep(REPORT_MS, signal).catch(() => undefined);
+      if (!signal.aborted) await this.#report();
+    }
+  }
+
+  async #report(): Promise<void> {
+    if (this.#counts.size === 0) return;
+    const { stats, clock, log } = this.#deps;
+    const counts = this.#counts;
+    this.#counts = new Map();
+    try {
+      await stats.add(clock.now(), [...counts.values()]);
+    } catch (error) {
+      log.debug({ err: error }, 'counts not stored, retrying with the next ones');
+      for (const each of counts.values()) this.#addAgain(each);
+    }
+  }
+
+  #addAgain({ accountId, messages, answers, failures, times }: AccountCounts): void {
+    const counts = this.#of(accountId);
+    if (!counts) return;
+    counts.messages += messages;
+    counts.answers += answers;
+    counts.failures += failures;
+    counts.times = counts.times.map((count, bucket) => count + (times[bucket] ?? 0));
+  }
+
+  #of(accountId: string): AccountCounts | undefined {
+    const known = this.#counts.get(accountId);
+    if (known || this.#counts.size >= MAX_ACCOUNTS) return known;
+    const times = Array.from({ length: TIME_BUCKETS }, () => 0);
+    const counts = { accountId, messages: 0, answers: 0, failures: 0, times };
+    this.#counts.set(accountId, counts);
+    return counts;
+  }
+}

@@ -1,0 +1,174 @@
+import type { AgentClients, TaskReport } from '../../core/agent-client.ts';
+import { type AgentExchange, addExchange } from '../../core/agent-exchange.ts';
+import { chatHash } from '../../core/chat-hash.ts';
+import { AgentTaskError, Wa2aiError } from '../../core/errors.ts';
+import type { Route } from '../../core/models.ts';
+import { type ReplyShaping, shapeReply } from '../../core/policies/reply.ts';
+import { conversationOf } from '../../core/policies/settings.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
+import type { ExchangeRecorder } from '../../core/ports/exchange-recorder.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { FollowedRow, NewReport, RemoteTasks } from '../../core/ports/remote-tasks.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import { backoffMs } from '../../core/retry.ts';
+import { attemptStore } from '../../core/tasks/attempt-store.ts';
+import { shortTaskId } from '../../core/tasks/short-task-id.ts';
+import { withLimit } from '../../core/time-limit.ts';
+import { shapeAnswer } from '../../core/turns/shape-answer.ts';
+import type { QueuedReply } from '../../core/turns/turn.ts';
+
+/** A task that has not ended after this is given up. */
+const MAX_AGE_MS = 7 * 86_400_000;
+/** Between attempts while the agent or the database does not answer. */
+const MAX_WAIT_MS = 60_000;
+
+export interface FollowTaskDeps extends ReplyShaping {
+  remoteTasks: RemoteTasks;
+  routes: Pick<RouteStore, 'get'>;
+  agents: AgentClients;
+  /** Absent: exchanges with agents are not stored. */
+  recorder?: ExchangeRecorder;
+  /** A new WhatsApp id for a reply. */
+  mintId(): string;
+  /** Starts the delivery of stored replies. */
+  deliver(replies: readonly QueuedReply[]): void;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random(): number;
+  log: Logger;
+}
+
+/**
+ * Follows a task at an agent until it ends, and reports its progress and its end in the chat of the message that opened it.
+ * One durable step: after a crash it runs again, here or on another node, and each report is stored once.
+ */
+export async function followTask(
+  deps: FollowTaskDeps,
+  steps: TaskSteps,
+  { taskId }: TaskInput<'follow-task'>,
+): Promise<TaskResult<'follow-task'>> {
+  const outcome = await steps.run('follow', () => followUntilEnd(deps, taskId, steps.stopping));
+  return { outcome };
+}
+
+/** Waits as long as the agent or the database does not answer. @throws the reason of `stopping` */
+async function followUntilEnd(deps: FollowTaskDeps, taskId: string, stopping: AbortSignal): Promise<string> {
+  /** Since the last stored report. */
+  let exchanges: AgentExchange[] = [];
+  for (let failures = 0; ; ) {
+    stopping.throwIfAborted();
+    try {
+      const row = await deps.remoteTasks.followed(taskId);
+      if (!row) return 'ended before';
+      const log = deps.log.child({
+        messageId: row.messageId,
+        chat: chatHash(row.chatId),
+        task: row.remoteId,
+      });
+      const onExchange = (exchange: AgentExchange) => addExchange(exchanges, exchange);
+      const next = () => nextReport({ ...deps, log }, row, stopping);
+      const found = deps.recorder ? await deps.recorder.during(onExchange, next) : await next();
+      const report = { ...found, ...(exchanges.length > 0 && { exchanges }) };
+      const replies = await deps.remoteTasks.report(taskId, report);
+      exchanges = [];
+      deps.deliver(replies);
+      log.info({ number: report.number, state: report.end?.state ?? 'running' }, 'task of an agent reported');
+      if (report.end) return report.end.state;
+      failures = 0;
+    } catch (error) {
+      stopping.throwIfAborted();
+      failures += 1;
+      // 1, 2, 4, 8 ...
+      if ((failures & (failures - 1)) === 0) {
+        deps.log.warn(
+          { err: error, taskId, attempt: failures },
+          'cannot follow the task of an agent, retrying',
+        );
+      }
+      const waitMs = backoffMs({ attempt: failures, baseMs: 1_000, maxMs: MAX_WAIT_MS, random: deps.random });
+      await deps.clock.sleep(waitMs, stopping);
+    }
+  }
+}
+
+/** @throws {Wa2aiError} with disposition `retry` or `uncertain`: the agent does not answer now */
+async function nextReport(deps: FollowTaskDeps, row: FollowedRow, stopping: AbortSignal): Promise<NewReport> {
+  const route = await deps.routes.get(row.routeId);
+  if (!route) return failed(deps, row, undefined, lost(row, 'its route was deleted'));
+  try {
+    const report = await untilReport(deps, row, route, stopping);
+    const number = row.reports + 1;
+    const conversation = conversationOf(route, await deps.conversation());
+    if (report.kind === 'progress') {
+      const { text: response, position } = report;
+      const { replies } = shapeReply({ success: true, response }, conversation, deps.formatReply);
+      return { number, position, replies: replies.map((reply) => ({ ...addressOf(deps, row), ...reply })) };
+    }
+    const said = (
+      await shapeAnswer(deps, report.response, { conversation, asked: row.message, signal: stopping })
+    ).replies;
+    const replies = said.length > 0 ? said : [{ text: `Task ${shortTaskId(row.remoteId)} is completed.` }];
+    return {
+      number,
+      replies: replies.map((reply) => ({ ...addressOf(deps, row), ...reply })),
+      end: { state: 'done' },
+    };
+  } catch (error) {
+    stopping.throwIfAborted();
+    // A status can be asked for again whatever happened to the last request.
+    if (!(error instanceof Wa2aiError) || error.disposition !== 'dead') throw error;
+    return failed(deps, row, route, error);
+  }
+}
+
+async function untilReport(
+  { agents, clock, log, remoteTasks }: FollowTaskDeps,
+  row: FollowedRow,
+  route: Route,
+  stopping: AbortSignal,
+): Promise<TaskReport> {
+  const client = route.damage === undefined ? agents.clientFor(route) : undefined;
+  const follow = client?.followTask?.bind(client);
+  if (!follow) throw lost(row, 'its route has no agent that can show it');
+  const { remoteId, message, position } = row;
+  const task = { remoteId, message, ...(position !== undefined && { position }) };
+  const leftMs = Math.max(0, MAX_AGE_MS - row.ageMs);
+  const turn = { messageId: row.messageId, accountId: row.accountId, message };
+  const store = attemptStore(remoteTasks, route, turn);
+  return await withLimit(clock, leftMs, stopping, async (signal) => {
+    try {
+      return await follow(route.agentEndpoint, task, { signal, log, store });
+    } catch (error) {
+      stopping.throwIfAborted();
+      if (signal.aborted) throw lost(row, 'it did not end within seven days');
+      throw error;
+    }
+  });
+}
+
+function lost({ remoteId }: FollowedRow, why: string): Wa2aiError {
+  const sentence = `Task ${remoteId} of the agent is no longer followed: ${why}. Look at the agent; a replay opens a new task.`;
+  return new Wa2aiError('AGENT_TASK_LOST', 'dead', sentence);
+}
+
+/** The agent's own text of a failure never reaches the chat. */
+function failed(
+  deps: FollowTaskDeps,
+  row: FollowedRow,
+  route: Route | undefined,
+  error: Wa2aiError,
+): NewReport {
+  const notice = route?.config.failureNotice;
+  const line = `Task ${shortTaskId(row.remoteId)} failed.${notice === undefined ? '' : ` ${notice}`}`;
+  const text = (error instanceof AgentTaskError && error.forPerson) || line;
+  return {
+    number: row.reports + 1,
+    replies: [{ ...addressOf(deps, row), text }],
+    end: { state: 'failed', reason: error.code, error: error.message },
+  };
+}
+
+function addressOf({ mintId }: FollowTaskDeps, { accountId, replyTo }: FollowedRow) {
+  return { accountId, to: replyTo, waMessageId: mintId() };
+}

@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { RESTRICTIONS } from '../../core/access/admission.ts';
+import {
+  type AliasesOf,
+  allowedAccounts,
+  allowedChats,
+  allowedRoutes,
+  type Caller,
+} from '../../core/access/caller.ts';
+import type { TaskNow } from '../../core/agent-client.ts';
+import { chatHash } from '../../core/chat-hash.ts';
+import { Wa2aiError } from '../../core/errors.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { ListedTask, RemoteTasks } from '../../core/ports/remote-tasks.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import {
+  accountIdField,
+  dataResponse,
+  isRowId,
+  rowIdField,
+  timeView,
+} from '../../infra/operations/fields.ts';
+import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import {
+  refuseOtherAccount,
+  refuseOtherChat,
+  refuseOtherRoute,
+} from '../../infra/operations/restrictions.ts';
+
+export interface TasksApiDeps {
+  remoteTasks: Pick<RemoteTasks, 'list' | 'get'>;
+  /** Undefined: the task has ended, or its agent cannot be asked. @throws {Wa2aiError} the agent does not answer */
+  askAboutTask(taskId: string, signal: AbortSignal): Promise<TaskNow | undefined>;
+  /** @throws {Wa2aiError} the agent does not answer */
+  cancelTask(taskId: string, signal: AbortSignal): Promise<'asked' | 'refused' | 'ended'>;
+  aliasesOf: AliasesOf;
+  log: Logger;
+}
+
+const listQuery = z.strictObject({
+  accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+  state: z.enum(['open', 'ended']).optional().describe('Default: all.'),
+  ...pageQuery(rowIdField, 50),
+});
+
+const EXAMPLE = {
+  id: '31',
+  remoteId: 'task_17',
+  routeId: '01900000-0000-7000-8000-000000000001',
+  accountId: 'default',
+  chatId: '17',
+  channelId: '5493777239922',
+  messageId: '4711',
+  pushName: 'Ana',
+  state: 'open' as const,
+  createdAt: '2026-01-31T12:00:01.204Z',
+};
+
+const taskFields = z.object({
+  id: z.string(),
+  remoteId: z.string().describe("The agent's own id, which people write after `/task`."),
+  routeId: z.string(),
+  accountId: z.string(),
+  chatId: z.string().describe('Id of the stored chat.'),
+  channelId: z.string().describe('Address of the chat, as in routes and filters.'),
+  messageId: z.string().describe('The message that opened it.'),
+  pushName: z.string().optional().describe('The name that the writer of the message chose.'),
+  state: z.enum(['open', 'ended']).describe('`open`: it may still run, or its end is not yet in the chat.'),
+  createdAt: timeView,
+  endedAt: timeView.optional(),
+});
+
+const taskView = taskFields.meta({ id: 'AgentTask', examples: [EXAMPLE] });
+
+const taskWithNow = taskFields
+  .extend({
+    now: z
+      .object({
+        state: z.string().describe('As the protocol of the agent names it.'),
+        percent: z.number().optional().describe('0 to 100, when the agent says it.'),
+        text: z.string().optional().describe('What the agent says about its work.'),
+      })
+      .optional()
+      .describe('What the agent says of it now. Absent: it does not run, or its agent cannot be asked.'),
+    problem: z.string().optional().describe('Why the agent did not say it.'),
+  })
+  .meta({ id: 'AgentTaskNow', examples: [{ ...EXAMPLE, now: { state: 'processing', percent: 40 } }] });
+
+/** Tasks that agents run for messages: `/api/tasks`. */
+export function tasksApi({ remoteTasks, aliasesOf, log, ...deps }: TasksApiDeps): Endpoint[] {
+  const common = { tag: 'Tasks' as const };
+  const params = { id: 'Id of the task.' };
+  const notFound = { description: 'No such task.', schema: problemSchema };
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/tasks',
+      operationId: 'listTasks',
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      summary: 'List the tasks that agents run for messages, newest first',
+      description:
+        'Agents of the NPC Engine and of A2A run tasks. A key that is restricted to some chats or routes gets tasks of those only.',
+      query: listQuery,
+      responses: { 200: { description: 'A page of tasks.', schema: pageResponse(taskView) } },
+      handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
+        if (filter.accountId !== undefined) refuseOtherAccount(caller, filter.accountId);
+        const allowed = {
+          chats: allowedChats(caller),
+          accounts: allowedAccounts(caller),
+          routes: allowedRoutes(caller),
+        };
+        const found = await remoteTasks.list({
+          ...{ ...filter, ...allowed, limit: limit + 1 },
+          ...(cursor !== undefined && { before: cursor }),
+        });
+        return { status: 200, json: pageOf(found.map(viewOf), limit, ({ id }) => id) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/tasks/{id}',
+      operationId: 'getTask',
+      isPolled: true,
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      summary: 'Show a task, and what its agent says of it now',
+      description: 'Asks the agent while the task runs, for at most ten seconds.',
+      params,
+      responses: { 200: { description: 'The task.', schema: dataResponse(taskWithNow) }, 404: notFound },
+      handle: async ({ params: { id = '' }, caller, signal }) => {
+        const task = await allowed(caller, id);
+        const data = { ...viewOf(task), ...(task.state === 'open' && (await saidOf(id, signal))) };
+        return { status: 200, json: { success: true, data } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/tasks/{id}/cancel',
+      operationId: 'cancelTask',
+      scopes: ['messages:send'],
+      honours: RESTRICTIONS,
+      summary: 'Ask the agent to cancel a task',
+      description: 'The chat gets a line when the agent reports the end of the task.',
+      params,
+      responses: {
+        202: {
+          description: 'The agent was asked.',
+          schema: z.object({ success: z.literal(true), message: z.string() }),
+        },
+        404: notFound,
+        409: {
+          description: 'The task has ended, or its agent does not cancel it (`TASK_NOT_CANCELED`).',
+          schema: problemSchema,
+        },
+        503: { description: 'The agent does not answer; try again.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller, signal }) => {
+        const { chatId } = await allowed(caller, id);
+        const outcome = await deps.cancelTask(id, signal);
+        if (outcome !== 'asked') {
+          const why =
+            outcome === 'ended'
+              ? 'The task does not run any more.'
+              : 'The agent does not cancel this task. It continues.';
+          throw new HttpProblem(409, 'TASK_NOT_CANCELED', why);
+        }
+        log.info({ taskId: id, chat: chatHash(chatId) }, 'agent asked to cancel a task');
+        return {
+          status: 202,
+          object: id,
+          json: { success: true, message: 'The agent was asked to cancel it.' },
+        };
+      },
+    }),
+  ];
+
+  /** @throws {HttpProblem} 404 none, 403 not for this caller */
+  async function allowed(caller: Caller, id: string): Promise<ListedTask> {
+    const task = isRowId(id) ? await remoteTasks.get(id) : undefined;
+    if (!task) throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
+    refuseOtherRoute(caller, task.routeId);
+    await refuseOtherChat(caller, task, aliasesOf);
+    return task;
+  }
+
+  /** An agent that does not answer is no reason to hide the task. */
+  async function saidOf(id: string, signal: AbortSignal): Promise<{ now?: TaskNow; problem?: string }> {
+    try {
+      const now = await deps.askAboutTask(id, signal);
+      return now ? { now } : {};
+    } catch (error) {
+      if (!(error instanceof Wa2aiError)) throw error;
+      return { problem: error.message };
+    }
+  }
+}
+
+function viewOf({ taskId, createdAt, endedAt, ...task }: ListedTask): z.input<typeof taskView> {
+  const { remoteId, routeId, accountId, chatId, channelId, messageId, pushName, state } = task;
+  return {
+    ...{ id: taskId, remoteId, routeId, accountId, chatId, channelId, messageId, state },
+    ...(pushName !== undefined && pushName !== '' && { pushName }),
+    createdAt: createdAt.toISOString(),
+    ...(endedAt && { endedAt: endedAt.toISOString() }),
+  };
+}

@@ -1,0 +1,152 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import { within } from '../../core/time-limit.ts';
+import { type AttemptFailure, afterFailure, MAX_ATTEMPTS } from './after-failure.ts';
+import type { DueDelivery, WebhookDeliveries } from './webhook-deliveries.ts';
+
+/** Events of one webhook that a node sends at a time, each of another chat. */
+const PER_WEBHOOK = 4;
+/** Time limit of one attempt. */
+export const ATTEMPT_LIMIT_MS = 10_000;
+/** After this time a claim counts as lost: its node has ended. Longer than an attempt. */
+const CLAIM_MS = 20_000;
+/** How often a node looks for events whose time has come without a notification, while a webhook is enabled. */
+const POLL_MS = 10_000;
+/** How long `stop` waits for attempts that run. */
+const STOP_LIMIT_MS = 2_000;
+
+export interface WebhookDispatcherDeps {
+  deliveries: Pick<WebhookDeliveries, 'isNeeded' | 'claim' | 'markDelivered' | 'markFailed'>;
+  /** Makes one attempt. @returns the status of the receiver, or how it failed @throws the signal's reason */
+  send(delivery: DueDelivery, signal: AbortSignal): Promise<{ status: number } | AttemptFailure>;
+  /** Counts one attempt. */
+  observe(outcome: 'delivered' | 'failed' | 'dead'): void;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random(): number;
+  log: Logger;
+}
+
+/**
+ * Sends the events of webhooks from this node; other nodes do the same. Events of one webhook and chat go out one after the
+ * other, and a webhook that is slow delays no other one. Without an enabled webhook it waits, without a timer.
+ */
+export class WebhookDispatcher {
+  readonly #deps: WebhookDispatcherDeps;
+  /** Ends attempts that run. */
+  readonly #cut = new AbortController();
+  readonly #busy = new Map<string, number>();
+  readonly #attempts = new Set<Promise<void>>();
+  #wake = new AbortController();
+  /** A webhook may be enabled. */
+  #isNeeded = true;
+  #isStopped = false;
+  #running: Promise<void> | undefined;
+
+  constructor(deps: WebhookDispatcherDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** An event was stored, or a webhook was changed: look now. */
+  wake(): void {
+    this.#isNeeded = true;
+    this.#wake.abort();
+  }
+
+  /** Attempts that do not end soon are cut; their events are sent again later. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.wake();
+    await this.#running;
+    await within(this.#deps.clock, STOP_LIMIT_MS, Promise.all(this.#attempts));
+    this.#cut.abort();
+    await Promise.all(this.#attempts);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      this.#wake = new AbortController();
+      const found = this.#isNeeded && (await this.#claim());
+      if (!found) await this.#untilWoken();
+    }
+  }
+
+  /** @returns whether there may be more to claim now */
+  async #claim(): Promise<boolean> {
+    const { deliveries, log } = this.#deps;
+    const { signal } = this.#wake;
+    try {
+      const due = await deliveries.claim(PER_WEBHOOK, this.#busy, CLAIM_MS);
+      for (const delivery of due) this.#begin(delivery);
+      if (due.length > 0) return true;
+      if (this.#busy.size === 0) {
+        const isNeeded = await deliveries.isNeeded();
+        if (!signal.aborted) this.#isNeeded = isNeeded;
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'cannot read the events of webhooks, retrying');
+    }
+    return false;
+  }
+
+  async #untilWoken(): Promise<void> {
+    const { signal } = this.#wake;
+    if (this.#isStopped || signal.aborted) return;
+    if (this.#isNeeded) await this.#deps.clock.sleep(POLL_MS, signal).catch(() => undefined);
+    else
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  }
+
+  #begin(delivery: DueDelivery): void {
+    const { webhookId } = delivery;
+    this.#busy.set(webhookId, (this.#busy.get(webhookId) ?? 0) + 1);
+    const attempt = this.#attempt(delivery).finally(() => {
+      const others = (this.#busy.get(webhookId) ?? 1) - 1;
+      if (others > 0) this.#busy.set(webhookId, others);
+      else this.#busy.delete(webhookId);
+      this.#attempts.delete(attempt);
+      // The next event of the chat can go out.
+      this.wake();
+    });
+    this.#attempts.add(attempt);
+  }
+
+  /** Never rejects. What could not be stored is sent again when the claim ends. */
+  async #attempt(delivery: DueDelivery): Promise<void> {
+    const { deliveries, clock, log, observe } = this.#deps;
+    const { id, webhookId, event, attempt } = delivery;
+    const fields = { deliveryId: id, webhookId, event, attempt };
+    try {
+      // Attempts that the end of a process cut are counted, and have no failure that could end the event.
+      const result =
+        attempt > MAX_ATTEMPTS
+          ? { error: `wa2ai ended or hung during its attempts, of which at most ${MAX_ATTEMPTS} are made.` }
+          : await this.#deps.send(delivery, this.#cut.signal);
+      if (!('error' in result)) {
+        await deliveries.markDelivered(delivery, result.status);
+        observe('delivered');
+        log.debug(fields, 'event delivered to a webhook');
+        return;
+      }
+      const failed = afterFailure(delivery, result, this.#deps.random);
+      await deliveries.markFailed(delivery, failed);
+      const { status, error, retryInMs, disabledReason } = failed;
+      observe(retryInMs === undefined ? 'dead' : 'failed');
+      log.warn({ ...fields, status, error, retryInMs }, 'event not delivered to a webhook');
+      if (disabledReason !== undefined) log.error({ webhookId, reason: disabledReason }, 'webhook disabled');
+      // When it is due on this node; other nodes and starts find it when they look.
+      if (retryInMs !== undefined && retryInMs < POLL_MS) {
+        void clock.sleep(retryInMs, this.#cut.signal).then(
+          () => this.wake(),
+          () => undefined,
+        );
+      }
+    } catch (error) {
+      if (!this.#cut.signal.aborted) log.warn({ ...fields, err: error }, 'webhook attempt not finished');
+    }
+  }
+}

@@ -1,0 +1,409 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Logger } from '../../core/ports/logger.ts';
+import { httpUrlField, secretField } from '../../infra/agents/setting-fields.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import {
+  accountIdField,
+  changedResponse,
+  dataResponse,
+  listResponse,
+  rowIdField,
+  timeView,
+} from '../../infra/operations/fields.ts';
+import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import type { LoggedDelivery, WebhookDeliveries } from './webhook-deliveries.ts';
+import { WEBHOOK_EVENTS, type Webhook, type Webhooks } from './webhooks.ts';
+
+/** One attempt: the status of the receiver, or how it failed. */
+type Sent = { status: number } | { status?: number; error: string };
+
+export interface WebhooksApiDeps {
+  webhooks: Webhooks;
+  webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'retry'>;
+  /** Sends a test event now. @throws the signal's reason */
+  sendTestEvent(
+    event: { eventId: string; url: string; secret: string; accountId: string },
+    signal: AbortSignal,
+  ): Promise<Sent>;
+  /** Why no event may be sent to this URL, as part of a sentence. */
+  egressRefusalOf(url: string): string | undefined;
+  config: { accountId: string };
+  log: Logger;
+}
+
+/** Each node asks for the events of all webhooks at once. */
+const MAX_WEBHOOKS = 50;
+
+const urlField = httpUrlField.describe(
+  'Where events are sent. An address that WA2AI_EGRESS refuses is not called.',
+);
+const eventsField = z
+  .array(z.enum(WEBHOOK_EVENTS))
+  .min(1, 'must name an event')
+  .max(WEBHOOK_EVENTS.length)
+  .describe('What is sent.');
+const secretBody = secretField
+  .min(16, 'must have at least 16 characters')
+  .describe('Key of the signature in `X-Wa2ai-Signature`. No response shows it.');
+
+const EXAMPLE = { url: 'https://example.com/wa2ai', events: ['message', 'delivery'] };
+
+const newBody = z
+  .strictObject({
+    url: urlField,
+    events: eventsField,
+    accountId: accountIdField.optional().describe('Only events of this WhatsApp account. Default: of all.'),
+    secret: secretBody
+      .optional()
+      .describe('Key of the signature. Default: a new one, which only this response shows.'),
+    isEnabled: z.boolean().default(true),
+  })
+  .meta({ id: 'NewWebhook', examples: [EXAMPLE] });
+
+const changeBody = z
+  .strictObject({
+    url: urlField.optional(),
+    events: eventsField.optional(),
+    accountId: accountIdField.nullable().optional().describe('`null`: events of all accounts.'),
+    secret: secretBody.optional(),
+    isEnabled: z.boolean().optional().describe('`true` also switches on a webhook that wa2ai switched off.'),
+  })
+  .refine((change) => Object.keys(change).length > 0, 'must change something')
+  .meta({ id: 'WebhookChange', examples: [{ isEnabled: true }] });
+
+const VIEW_EXAMPLE = {
+  id: '6f1c8a52-7a0e-4c0e-9d0b-3a5a6f3c1e77',
+  ...EXAMPLE,
+  isEnabled: true,
+  failures: 0,
+  waiting: 0,
+  createdAt: '2026-11-23T12:00:00.000Z',
+  updatedAt: '2026-11-23T12:00:00.000Z',
+};
+
+const webhookFields = z.object({
+  id: z.string(),
+  url: z.string(),
+  events: z.array(z.enum(WEBHOOK_EVENTS)),
+  accountId: z.string().optional(),
+  isEnabled: z.boolean(),
+  disabledReason: z.string().optional().describe('Why wa2ai switched it off.'),
+  failures: z.int().describe('Attempts that failed since the last one that succeeded.'),
+  failingSince: timeView.optional(),
+  pausedUntil: timeView
+    .optional()
+    .describe('No event is sent before: the receiver failed five times in a row, or asked for it.'),
+  waiting: z.int().describe('Events that are neither delivered nor dead.'),
+  createdAt: timeView,
+  updatedAt: timeView,
+});
+
+const webhookView = webhookFields.meta({ id: 'Webhook', examples: [VIEW_EXAMPLE] });
+const newWebhookView = webhookFields
+  .extend({ secret: z.string().optional().describe('The new key of the signature. It is shown now only.') })
+  .meta({ id: 'CreatedWebhook', examples: [{ ...VIEW_EXAMPLE, secret: 'mRZ1…' }] });
+
+const deliveryView = z
+  .object({
+    id: z.string(),
+    eventId: z.string().describe('`eventId` of the body: the same in every attempt.'),
+    event: z.enum(WEBHOOK_EVENTS),
+    accountId: z.string(),
+    state: z.enum(['pending', 'delivered', 'dead']),
+    attempts: z.int(),
+    status: z.int().optional().describe('HTTP status of the last answer.'),
+    error: z.string().optional().describe('Why the last attempt failed.'),
+    createdAt: timeView.describe('When the event happened.'),
+    attemptedAt: timeView.optional().describe('The last attempt.'),
+    dueAt: timeView
+      .optional()
+      .describe(
+        'The next attempt, at the earliest. Absent while an earlier event of the chat waits, or the webhook is off.',
+      ),
+    waitsFor: z.string().optional().describe('Id of the earlier event of the chat that is sent first.'),
+    finishedAt: timeView.optional(),
+  })
+  .meta({
+    id: 'WebhookDelivery',
+    examples: [
+      {
+        id: '812',
+        eventId: '0b8e6d0c-2f0e-4a3a-9b0c-5b9c1f8f6f10',
+        event: 'message',
+        accountId: 'default',
+        state: 'pending',
+        attempts: 2,
+        status: 500,
+        error: 'The receiver answered status 500.',
+        createdAt: '2026-11-23T12:00:00.000Z',
+        attemptedAt: '2026-11-23T12:00:03.120Z',
+        dueAt: '2026-11-23T12:00:06.040Z',
+      },
+    ],
+  });
+
+const testView = z
+  .object({
+    isDelivered: z.boolean(),
+    eventId: z.string(),
+    status: z.int().optional().describe('HTTP status of the answer.'),
+    error: z.string().optional(),
+  })
+  .meta({
+    id: 'WebhookTest',
+    examples: [{ isDelivered: true, eventId: '0b8e6d0c-2f0e-4a3a-9b0c-5b9c1f8f6f10', status: 200 }],
+  });
+
+const deliveriesQuery = z.strictObject({
+  state: z.enum(['pending', 'delivered', 'dead']).optional().describe('Default: all.'),
+  ...pageQuery(rowIdField, 50),
+});
+
+/** Events sent to other programs: `/api/webhooks`. */
+export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
+  const { webhooks, webhookDeliveries, log } = deps;
+  const common = { tag: 'Webhooks' as const, scopes: ['webhooks:manage'] as const, honours: [] as const };
+  const params = { id: 'Id of the webhook.' };
+  const notFound = { description: 'No such webhook.', schema: problemSchema };
+  return [
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/webhooks',
+      operationId: 'createWebhook',
+      summary: 'Add a webhook: events are sent to it from now on',
+      body: newBody,
+      responses: {
+        201: { description: 'The webhook.', schema: changedResponse(newWebhookView) },
+        409: { description: `There are ${MAX_WEBHOOKS} webhooks.`, schema: problemSchema },
+      },
+      handle: async ({ body }) => {
+        refuseAddress(body.url);
+        if ((await webhooks.list()).length >= MAX_WEBHOOKS) throw tooMany();
+        const secret = body.secret ?? randomBytes(32).toString('base64url');
+        const created = await webhooks.create({
+          ...body,
+          id: randomUUID(),
+          secret,
+          events: unique(body.events),
+        });
+        const { id, events, accountId } = created;
+        log.info({ webhookId: id, events, accountId }, 'webhook created');
+        const data = { ...viewOf(created), ...(body.secret === undefined && { secret }) };
+        const headers = { location: `/api/webhooks/${id}` };
+        return {
+          status: 201,
+          object: id,
+          headers,
+          json: { success: true, message: 'Webhook created.', data },
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/webhooks',
+      operationId: 'listWebhooks',
+      summary: 'List webhooks, oldest first',
+      responses: { 200: { description: 'The webhooks.', schema: listResponse(webhookView) } },
+      handle: async () => {
+        const data = (await webhooks.list()).map(viewOf);
+        return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/webhooks/{id}',
+      operationId: 'getWebhook',
+      summary: 'Show a webhook',
+      params,
+      responses: { 200: { description: 'The webhook.', schema: dataResponse(webhookView) }, 404: notFound },
+      handle: async ({ params: { id = '' } }) => {
+        const data = viewOf(await found(id));
+        return { status: 200, json: { success: true, data } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'patch',
+      path: '/api/webhooks/{id}',
+      operationId: 'changeWebhook',
+      summary: 'Change a webhook, or switch it on or off',
+      description:
+        'Events that wait are sent to the new address, with the new secret. While a webhook is off, no events are stored for it, and those that wait stay.',
+      params,
+      body: changeBody,
+      responses: {
+        200: { description: 'The webhook as it is now.', schema: changedResponse(webhookView) },
+        404: notFound,
+      },
+      handle: async ({ params: { id = '' }, body }) => {
+        if (body.url !== undefined) refuseAddress(body.url);
+        const { events, ...change } = body;
+        const changed = await webhooks.change(id, { ...change, ...(events && { events: unique(events) }) });
+        if (!changed) throw noSuchWebhook();
+        log.info({ webhookId: id, fields: Object.keys(body) }, 'webhook changed');
+        return { status: 200, json: { success: true, message: 'Webhook changed.', data: viewOf(changed) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/webhooks/{id}',
+      operationId: 'deleteWebhook',
+      summary: 'Delete a webhook with its delivery log',
+      params,
+      responses: {
+        200: { description: 'The webhook that is gone.', schema: changedResponse(webhookView) },
+        404: notFound,
+      },
+      handle: async ({ params: { id = '' } }) => {
+        const data = viewOf(await found(id));
+        if (!(await webhooks.delete(id))) throw noSuchWebhook();
+        log.info({ webhookId: id }, 'webhook deleted');
+        return { status: 200, json: { success: true, message: 'Webhook deleted.', data } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/webhooks/{id}/test',
+      operationId: 'testWebhook',
+      summary: 'Send a test event now, once',
+      description: 'It is not part of the delivery log. A webhook that is switched off can be tested too.',
+      params,
+      responses: {
+        200: { description: 'What the receiver answered.', schema: dataResponse(testView) },
+        404: notFound,
+      },
+      handle: async ({ params: { id = '' }, signal }) => {
+        const { url, accountId = deps.config.accountId } = await found(id);
+        const secret = await webhooks.secretOf(id);
+        if (secret === undefined) throw noSuchWebhook();
+        const eventId = randomUUID();
+        const sent = await deps.sendTestEvent({ eventId, url, secret, accountId }, signal);
+        return {
+          status: 200,
+          json: { success: true, data: { isDelivered: !('error' in sent), eventId, ...resultOf(sent) } },
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/webhooks/{id}/deliveries',
+      operationId: 'listWebhookDeliveries',
+      summary: 'List the events of a webhook and what became of them, newest first',
+      params,
+      query: deliveriesQuery,
+      responses: {
+        200: {
+          description: 'A page of the log, without texts of people.',
+          schema: pageResponse(deliveryView),
+        },
+        404: notFound,
+      },
+      handle: async ({ params: { id = '' }, query: { state, cursor, limit } }) => {
+        await found(id);
+        const page = {
+          webhookId: id,
+          ...(state && { state }),
+          ...(cursor && { before: cursor }),
+          limit: limit + 1,
+        };
+        const rows = (await webhookDeliveries.list(page)).map(deliveryOf);
+        return { status: 200, json: pageOf(rows, limit, (row) => row.id) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/webhooks/{id}/deliveries/{deliveryId}/retry',
+      operationId: 'retryWebhookDelivery',
+      summary: 'Send a dead event again, with the same event id',
+      params: { ...params, deliveryId: 'Id of the delivery.' },
+      responses: {
+        202: { description: 'Queued.', schema: z.object({ success: z.literal(true), message: z.string() }) },
+        404: { description: 'No such webhook or delivery.', schema: problemSchema },
+        409: { description: 'It is delivered, or waits for its next attempt.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '', deliveryId = '' } }) => {
+        const outcome = await webhookDeliveries.retry(id, deliveryId);
+        if (outcome === 'missing') {
+          throw new HttpProblem(404, 'NOT_FOUND', 'The webhook has no delivery with this id.');
+        }
+        if (outcome === 'not-dead') {
+          throw new HttpProblem(409, 'NOT_DEAD', 'The event is delivered, or waits for its next attempt.');
+        }
+        log.info({ webhookId: id, deliveryId }, 'event of a webhook queued again by an admin');
+        return { status: 202, object: deliveryId, json: { success: true, message: 'Queued.' } };
+      },
+    }),
+  ];
+
+  async function found(id: string): Promise<Webhook> {
+    const webhook = await webhooks.get(id);
+    if (!webhook) throw noSuchWebhook();
+    return webhook;
+  }
+
+  function refuseAddress(url: string): void {
+    const refusal = deps.egressRefusalOf(url);
+    if (refusal === undefined) return;
+    const message = `is not allowed: ${refusal}`;
+    throw new HttpProblem(400, 'INVALID_BODY', `url ${message}.`, [{ field: 'url', message }]);
+  }
+}
+
+/** Field by field: a stored webhook may get more. */
+function viewOf(webhook: Webhook): z.input<typeof webhookView> {
+  const { id, url, events, accountId, isEnabled, disabledReason, failures, failingSince } = webhook;
+  const { pausedUntil, waiting } = webhook;
+  return {
+    ...{ id, url, events: [...events], isEnabled, failures, waiting },
+    ...(accountId !== undefined && { accountId }),
+    ...(disabledReason !== undefined && { disabledReason }),
+    ...(failingSince && { failingSince: failingSince.toISOString() }),
+    ...(pausedUntil && { pausedUntil: pausedUntil.toISOString() }),
+    createdAt: webhook.createdAt.toISOString(),
+    updatedAt: webhook.updatedAt.toISOString(),
+  };
+}
+
+function deliveryOf({ createdAt, attemptedAt, dueAt, finishedAt, ...row }: LoggedDelivery) {
+  const { id, eventId, event, accountId, state, attempts, status, error, waitsFor } = row;
+  return {
+    ...{ id, eventId, event, accountId, state, attempts },
+    ...(status !== undefined && { status }),
+    ...(error !== undefined && { error }),
+    ...(waitsFor !== undefined && { waitsFor }),
+    createdAt: createdAt.toISOString(),
+    ...(attemptedAt && { attemptedAt: attemptedAt.toISOString() }),
+    ...(dueAt && { dueAt: dueAt.toISOString() }),
+    ...(finishedAt && { finishedAt: finishedAt.toISOString() }),
+  };
+}
+
+function resultOf(sent: Sent): { status?: number; error?: string } {
+  if (!('error' in sent)) return { status: sent.status };
+  return { ...(sent.status !== undefined && { status: sent.status }), error: sent.error };
+}
+
+function unique<T>(values: readonly T[]): T[] {
+  return [...new Set(values)];
+}
+
+function noSuchWebhook(): HttpProblem {
+  return new HttpProblem(404, 'NOT_FOUND', 'There is no webhook with this id.');
+}
+
+function tooMany(): HttpProblem {
+  return new HttpProblem(
+    409,
+    'TOO_MANY_WEBHOOKS',
+    `There are ${MAX_WEBHOOKS} webhooks, the most that are allowed. Delete one.`,
+  );
+}

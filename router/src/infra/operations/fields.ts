@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { NAME_PATTERN, NAME_SENTENCE } from '../../config/config.ts';
+import { phoneNumber } from '../../config/config-fields.ts';
+import {
+  ANY_CHANNEL,
+  canonicalChannelId,
+  canonicalRouteChannelId,
+  hasTrunkZero,
+} from '../../core/chat-id.ts';
+
+/** Fields that several resources share, each with its message for a wrong value. */
+
+export const accountIdField = z
+  .string()
+  .regex(NAME_PATTERN, NAME_SENTENCE)
+  .describe("WhatsApp account. Default: the service's own (WA2AI_ACCOUNT_ID).");
+
+const A_CHAT = 'a phone number with its country code, a JID or a group id';
+
+/** A chat or the wildcard, converted to its stored form. */
+export const channelIdField = channelId(
+  `must be *, @<user name>, ${A_CHAT}`,
+  canonicalRouteChannelId,
+).describe(
+  "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a user name (`@ana`), a group (`…@g.us`), or `*` for every chat without its own route. Stored in one form. A person's number, LID and user name are the same chat.",
+);
+
+const oneChat = `must be one chat: ${A_CHAT}`;
+
+/** A chat, converted to its stored form. The wildcard is refused. */
+export const chatField = channelId(oneChat, canonicalChannelId).refine(
+  (chat) => chat !== ANY_CHANNEL,
+  oneChat,
+);
+
+const searchedChat = `must be one chat: @<user name>, ${A_CHAT}`;
+
+/** A chat to search for, converted to its stored form; a person also by user name. */
+export const searchedChatField = channelId(searchedChat, canonicalRouteChannelId).refine(
+  (chat) => chat !== ANY_CHANNEL,
+  searchedChat,
+);
+
+function channelId(problem: string, canonicalOf: (input: string) => string | undefined) {
+  return z.string().transform((value, context) => {
+    const canonical = canonicalOf(value);
+    if (canonical !== undefined && !hasTrunkZero(canonical)) return canonical;
+    context.addIssue(problem);
+    return z.NEVER;
+  });
+}
+
+/** A phone number as people write it → its digits. */
+export const phoneField = phoneNumber.describe('Phone number with country code.');
+
+/** A person, converted to the form in which messages are searched: a number or a LID JID. */
+export const personField = chatField.refine(
+  (channelId) => !channelId.endsWith('@g.us'),
+  'must be one person: a phone number with its country code or a JID',
+);
+
+/** A time in a query string. */
+export const timeQuery = z.iso
+  .datetime({ offset: true, error: 'must be a time in ISO 8601, such as 2026-01-31T12:00:00Z' })
+  .transform((text) => new Date(text));
+
+/** A whole number in a query string. */
+export function wholeNumberQuery(min: number, max: number) {
+  const sentence = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, sentence)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, sentence);
+}
+
+/** Id of a stored row: a positive 64-bit number in digits. */
+export function isRowId(text: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) < 2n ** 63n;
+}
+
+export const rowIdField = z.string().refine(isRowId, 'must be the id of a row');
+
+/** A time as every response writes it. */
+export const timeView = z.iso.datetime().describe('UTC, ISO 8601.');
+
+const COUNT = 'Number of entries in this response.';
+
+/** `{success, data}`. */
+export function dataResponse<T extends z.ZodType>(data: T) {
+  return z.object({ success: z.literal(true), data });
+}
+
+/** `{success, message, data}`. */
+export function changedResponse<T extends z.ZodType>(data: T) {
+  return z.object({ success: z.literal(true), message: z.string(), data });
+}
+
+/** `{success, data, count}`. */
+export function listResponse<T extends z.ZodType>(item: T) {
+  return z.object({ success: z.literal(true), data: z.array(item), count: z.int().describe(COUNT) });
+}

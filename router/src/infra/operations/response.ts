@@ -1,0 +1,58 @@
+import type { Request, Response } from 'express';
+import type { z } from 'zod';
+import type { Caller } from '../../core/access/caller.ts';
+import type { IfMatch } from './etags.ts';
+import type { HttpProblem } from './problem.ts';
+
+/** What a handler receives: the parts of the request that its endpoint declares, validated. */
+export interface Call<Body, Query> {
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+  caller: Caller;
+  /** A request header that the endpoint declares, by lower-case name. */
+  header(name: string): string | undefined;
+  /** Of an endpoint with an `etag`: to be called with `data` of the object as it is. Absent: the client sent no `If-Match`. */
+  ifMatch?: IfMatch;
+  /** Aborts when nobody waits for the result any more. */
+  signal: AbortSignal;
+  /** Absent in a call that another face of this process makes. */
+  request?: Request;
+}
+
+/** A call whose caller is refused, and why. */
+export interface RefusedCall {
+  caller: Caller;
+  request: Request;
+  problem: HttpProblem;
+}
+
+/** The HTTP request of a call, for endpoints that no other face calls. */
+export function requestOf({ request }: Pick<Call<unknown, unknown>, 'request'>): Request {
+  if (!request) throw new TypeError('the call has no HTTP request');
+  return request;
+}
+
+/** What a handler returns; at most one of json, html, text, png and stream. */
+export interface ApiResponse {
+  status: number;
+  headers?: Record<string, string | string[]>;
+  /** Whom the call turned out to come from, for the audit log: a browser that has just signed in. */
+  caller?: Caller;
+  /** Id of what was read, created or changed, for the audit log. Default: `id` of the path. */
+  object?: string;
+  json?: unknown;
+  html?: string;
+  text?: string;
+  png?: Buffer;
+  /** Writes the response, which may take long. `status` is not used. */
+  stream?(response: Response): void;
+}
+
+/** One possible response, for the description of the API. */
+export interface ResponseDoc {
+  description: string;
+  /** Default: application/json when there is a schema. */
+  contentType?: string;
+  schema?: z.ZodType;
+}

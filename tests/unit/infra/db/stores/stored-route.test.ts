@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { agentKinds } from '../../../../../router/src/infra/agents/agent-kinds.ts';
+import {
+  type RouteRow,
+  routeReader,
+  unreadableRoute,
+} from '../../../../../router/src/infra/db/stores/stored-route.ts';
+
+const read = routeReader(agentKinds);
+
+function row(config: unknown, change: Partial<RouteRow> = {}): RouteRow {
+  return {
+    id: '00000000-0000-4000-8000-000000000000',
+    accountId: 'a',
+    channelId: '*',
+    agentEndpoint: 'http://127.0.0.1:8000',
+    environment: 'lab',
+    regexFilter: null,
+    priority: 3,
+    enabled: true,
+    name: null,
+    config,
+    createdAt: new Date(0),
+    updatedAt: new Date(1),
+    ...change,
+  };
+}
+
+describe('routeReader', () => {
+  it('reads the agent and the settings of a stored route', () => {
+    const route = read(
+      row({ adk: { appName: 'app' }, failureNotice: 'Sorry.' }, { regexFilter: '^hi', name: 'n' }),
+    );
+    expect(route).toMatchObject({
+      channelId: '*',
+      priority: 3,
+      regexFilter: '^hi',
+      name: 'n',
+      config: { agent: { kind: 'adk', settings: { appName: 'app' } }, failureNotice: 'Sorry.' },
+    });
+    expect(route.damage).toBeUndefined();
+  });
+
+  it('has no absent column', () => {
+    const route = read(row({ adk: { appName: 'app' } }));
+    expect(route.regexFilter).toBeUndefined();
+    expect(route.name).toBeUndefined();
+  });
+
+  it.each([
+    [{ adk: {} }],
+    [{ adk: 7 }],
+    [[]],
+    [null],
+    ['text'],
+    [{ failure: { attempts: 0 }, adk: { appName: 'a' } }],
+  ])('keeps a route whose stored config is %j, with the reason and without a config', (config) => {
+    const route = read(row(config));
+    expect(route.damage).toEqual(expect.stringMatching(/./));
+    expect(route.config).toEqual({});
+    expect(route.agentEndpoint).toBe('http://127.0.0.1:8000');
+  });
+});
+
+describe('unreadableRoute', () => {
+  it('has everything but the config', () => {
+    const { config: _, ...columns } = row({});
+    expect(unreadableRoute(columns)).toMatchObject({
+      id: columns.id,
+      priority: 3,
+      config: {},
+      damage: 'the database cannot read its config',
+    });
+  });
+});

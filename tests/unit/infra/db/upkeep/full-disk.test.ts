@@ -1,0 +1,44 @@
+import { tmpdir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { DatabaseError } from '../../../../../router/src/infra/db/database-errors.ts';
+import {
+  fullDiskTrouble,
+  isFullDiskError,
+  orFullDisk,
+} from '../../../../../router/src/infra/db/upkeep/full-disk.ts';
+
+describe('isFullDiskError', () => {
+  it.each([
+    ['a code of Node', Object.assign(new Error('write failed'), { code: 'ENOSPC' })],
+    ['the SQLSTATE of PostgreSQL', Object.assign(new Error('could not extend file'), { code: '53100' })],
+    ['a message of PostgreSQL', new Error('FATAL: could not write: No space left on device')],
+    ['a cause', new Error('cannot start', { cause: Object.assign(new Error('quota'), { code: 'EDQUOT' }) })],
+  ])('recognizes %s', (_what, error) => {
+    expect(isFullDiskError(error)).toBe(true);
+  });
+
+  it('does not recognize other errors', () => {
+    expect(isFullDiskError(new Error('password rejected', { cause: 'x' }))).toBe(false);
+    expect(isFullDiskError(undefined)).toBe(false);
+  });
+});
+
+describe('an error of the embedded database', () => {
+  const full = Object.assign(new Error('write failed'), { code: 'ENOSPC' });
+  const other = new DatabaseError('DATABASE_VERSION', 'Another version.');
+
+  it('becomes a sentence about the disk when it is full, at the start and later', async () => {
+    expect(await orFullDisk(full, tmpdir())).toMatchObject({
+      code: 'DATABASE_FULL',
+      message:
+        'The disk of the embedded database (WA2AI_DATA_DIR) is full. Free space on it. Then start wa2ai again.',
+      cause: full,
+    });
+    expect(await fullDiskTrouble(full, tmpdir())).toMatchObject({ trouble: 'full', cause: full });
+  });
+
+  it('stays unchanged otherwise', async () => {
+    expect(await orFullDisk(other, tmpdir())).toBe(other);
+    expect(await fullDiskTrouble(other, tmpdir())).toBeUndefined();
+  });
+});

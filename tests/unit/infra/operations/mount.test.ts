@@ -1,0 +1,159 @@
+import express, { type RequestHandler } from 'express';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type Endpoint, endpoint } from '../../../../router/src/infra/operations/endpoint.ts';
+import { mount } from '../../../../router/src/infra/operations/mount.ts';
+import { problemHandler } from '../../../../router/src/infra/operations/problem-handler.ts';
+import type { ApiResponse } from '../../../../router/src/infra/operations/response.ts';
+import { serverOf } from '../../../support/abi.ts';
+import { quietLog } from '../../../support/quiet-log.ts';
+
+function anEndpoint(change: Partial<Endpoint> = {}): Endpoint {
+  const definition: Endpoint = {
+    method: 'get',
+    path: '/thing',
+    operationId: 'op',
+    tag: 'Health',
+    scopes: ['admin'],
+    honours: [],
+    summary: 'A thing',
+    responses: {},
+    handle: () => ({ status: 200, text: 'thing' }),
+  };
+  return endpoint({ ...definition, ...change } as Endpoint);
+}
+
+/** Serves the endpoints; `guarded` receives whether the path of each request is public. */
+async function served(endpoints: Endpoint[], guard?: RequestHandler) {
+  const guarded: boolean[] = [];
+  const audit = { record: async () => undefined };
+  const app = express();
+  const pass: RequestHandler = (_request, response, next) => {
+    response.locals.caller = { kind: 'admin-key' };
+    next();
+  };
+  app.use(
+    mount(
+      endpoints,
+      ({ scopes }) =>
+        (request, response, next) => {
+          guarded.push(scopes === 'public');
+          (guard ?? pass)(request, response, next);
+        },
+      audit,
+    ),
+  );
+  app.use(problemHandler(quietLog, audit));
+  const { url } = await serverOf(app);
+  const send = async (method: string, path: string, body?: string, type = 'application/json') => {
+    const headers = body === undefined ? undefined : { 'content-type': type };
+    const response = await fetch(url + path, { method, body, headers });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  return { send, guarded };
+}
+
+describe('mount', () => {
+  it('answers 405 with the allowed methods for another method of a known path, and 404 elsewhere', async () => {
+    const { send } = await served([anEndpoint(), anEndpoint({ method: 'put' })]);
+    const answer = await send('DELETE', '/thing');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('GET, PUT');
+    expect(JSON.parse(answer.text)).toMatchObject({
+      code: 'METHOD_NOT_ALLOWED',
+      error: 'This path accepts GET, PUT only.',
+    });
+    expect((await send('GET', '/Thing')).status).toBe(404);
+    expect((await send('GET', '/thing/more')).status).toBe(404);
+  });
+
+  it('matches paths in the order of the endpoints', async () => {
+    const text = (text: string) => ({ handle: () => ({ status: 200, text }) });
+    const { send } = await served([
+      anEndpoint({ path: '/things/all', ...text('all') }),
+      anEndpoint({
+        path: '/things/{id}',
+        handle: ({ params }) => ({ status: 200, text: `id ${params.id}` }),
+      }),
+    ]);
+    expect((await send('GET', '/things/all')).text).toBe('all');
+    expect((await send('GET', '/things/a%2Fb')).text).toBe('id a/b');
+  });
+
+  it('is public for a whole path when one of its endpoints is, and never for an unknown path', async () => {
+    const { send, guarded } = await served([
+      anEndpoint({ path: '/open' }),
+      anEndpoint({ path: '/open', method: 'post', scopes: 'public' }),
+      anEndpoint({ path: '/closed' }),
+    ]);
+    await send('GET', '/open');
+    await send('GET', '/closed');
+    await send('GET', '/unknown');
+    expect(guarded).toEqual([true, false, false]);
+  });
+
+  it('calls the guard before it reads the body', async () => {
+    const refuse: RequestHandler = (_request, response) => void response.status(401).end();
+    const { send } = await served([anEndpoint({ method: 'post', body: z.string() })], refuse);
+    expect((await send('POST', '/thing', 'not JSON')).status).toBe(401);
+  });
+
+  it('gives the handler the validated parts of the request', async () => {
+    const { send } = await served([
+      anEndpoint({
+        method: 'post',
+        path: '/things/{id}',
+        body: z.strictObject({ n: z.int() }),
+        query: z.strictObject({ q: z.string().default('none') }),
+        handle: ({ params, query, body, caller }) => ({ status: 200, json: { params, query, body, caller } }),
+      }),
+    ]);
+    expect(JSON.parse((await send('POST', '/things/7', '{"n":1}')).text)).toEqual({
+      params: { id: '7' },
+      query: { q: 'none' },
+      body: { n: 1 },
+      caller: { kind: 'admin-key' },
+    });
+    expect(JSON.parse((await send('POST', '/things/7?p=1', '{"n":1}')).text).code).toBe('INVALID_QUERY');
+    expect(JSON.parse((await send('POST', '/things/7', '{"n":"1"}')).text).code).toBe('INVALID_BODY');
+    expect(JSON.parse((await send('POST', '/things/7', '{')).text).code).toBe('INVALID_JSON');
+  });
+
+  it('treats a missing body as {} only where the body is optional', async () => {
+    const body = z.strictObject({ n: z.int().optional() });
+    const handle: Endpoint['handle'] = (call) => ({ status: 200, json: call.body });
+    const { send } = await served([
+      // A client sends no Content-Length with a DELETE without a body.
+      anEndpoint({ method: 'delete', path: '/optional', body, isBodyOptional: true, handle }),
+      anEndpoint({ method: 'delete', path: '/required', body, handle }),
+    ]);
+    expect((await send('DELETE', '/optional')).text).toBe('{}');
+    expect((await send('DELETE', '/required')).status).toBe(400);
+  });
+
+  it('ignores body and query where an endpoint declares none', async () => {
+    const { send } = await served([anEndpoint({ method: 'post' })]);
+    expect((await send('POST', '/thing?any=1', 'not JSON')).text).toBe('thing');
+  });
+
+  it('reads a form where the endpoint asks for one', async () => {
+    const bodyType = 'application/x-www-form-urlencoded';
+    const handle: Endpoint['handle'] = ({ body }) => ({ status: 200, json: body });
+    const body = z.object({ key: z.string() });
+    const { send } = await served([anEndpoint({ method: 'post', body, bodyType, handle })]);
+    expect((await send('POST', '/thing', 'key=a+b', bodyType)).text).toBe('{"key":"a b"}');
+  });
+
+  it.each<[ApiResponse, string | null, string]>([
+    [{ status: 200, json: { a: 1 } }, 'application/json; charset=utf-8', '{"a":1}'],
+    [{ status: 200, html: '<p>' }, 'text/html; charset=utf-8', '<p>'],
+    [{ status: 200, png: Buffer.from('png') }, 'image/png', 'png'],
+    [{ status: 200, text: 'x', headers: { 'content-type': 'image/svg+xml' } }, 'image/svg+xml', 'x'],
+    [{ status: 204 }, null, ''],
+  ])('writes the response %#', async (answer, type, text) => {
+    const { send } = await served([anEndpoint({ handle: () => answer })]);
+    const written = await send('GET', '/thing');
+    expect(written).toMatchObject({ status: answer.status, text });
+    expect(written.headers.get('content-type')?.split(';')[0] ?? null).toBe(type?.split(';')[0] ?? null);
+  });
+});

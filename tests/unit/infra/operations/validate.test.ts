@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { HttpProblem } from '../../../../router/src/infra/operations/problem.ts';
+import { invalid, PROBLEM_CODE, validate } from '../../../../router/src/infra/operations/validate.ts';
+
+/** The problem that a value causes. */
+function problemOf(schema: z.ZodType, value: unknown, what: 'body' | 'query' | 'headers' = 'body') {
+  try {
+    validate(schema, value, what);
+  } catch (error) {
+    if (error instanceof HttpProblem) return error;
+    throw error;
+  }
+  throw new Error('the value is valid');
+}
+
+/** An object with one object in another. */
+function nested(depth: number): unknown {
+  let value: unknown = 'leaf';
+  for (let level = 0; level < depth; level++) value = { a: value };
+  return value;
+}
+
+describe('validate', () => {
+  it('returns the parsed value, with defaults and conversions', () => {
+    const schema = z.object({ n: z.string().transform(Number), m: z.int().default(7) });
+    expect(validate(schema, { n: '5' }, 'query')).toEqual({ n: 5, m: 7 });
+  });
+
+  it.each([
+    ['body', 'INVALID_BODY'],
+    ['query', 'INVALID_QUERY'],
+    ['headers', 'INVALID_HEADERS'],
+  ] as const)('names the %s by its code %s', (what, code) => {
+    expect(problemOf(z.object({ a: z.string() }), {}, what)).toMatchObject({ status: 400, code });
+  });
+
+  it.each<[z.ZodType, unknown, string]>([
+    [z.string(), undefined, 'is missing'],
+    [z.string(), 7, 'must be a string'],
+    [z.int(), 1.5, 'must be a whole number'],
+    [z.number(), 'x', 'must be a number'],
+    [z.object({}), null, 'must be a JSON object'],
+    [z.record(z.string(), z.string()), [], 'must be a JSON object'],
+    [z.enum(['a', 'b']), 'c', 'must be a or b'],
+    [z.literal(1), 2, 'must be 1'],
+    [z.string().min(2), 'x', 'must have at least 2 characters'],
+    [z.string().max(2), 'xyz', 'must have at most 2 characters'],
+    [z.int().min(2), 1, 'must be at least 2'],
+    [z.int().max(2), 3, 'must be at most 2'],
+    [z.string().refine(() => false, 'is out of season'), 'x', 'is out of season'],
+  ])('has a sentence for case %#', (field, value, message) => {
+    const problem = problemOf(z.object({ a: field }), { a: value });
+    expect(problem.message).toBe(`a ${message}.`);
+    expect(problem.details).toEqual([{ field: 'a', message }]);
+  });
+
+  it('names the part of the request when the whole of it is wrong', () => {
+    expect(problemOf(z.object({}), 'x').message).toBe('The body must be a JSON object.');
+  });
+
+  it('reports all mistakes at once, and each unknown field', () => {
+    const schema = z.object({ a: z.strictObject({ b: z.string() }), c: z.string() });
+    expect(problemOf(schema, { a: { b: 7, d: 1, e: 2 } }).details).toEqual([
+      { field: 'a.b', message: 'must be a string' },
+      { field: 'a.d', message: 'is not a known field' },
+      { field: 'a.e', message: 'is not a known field' },
+      { field: 'c', message: 'is missing' },
+    ]);
+  });
+
+  it('refuses a name that the keys of a record do not allow', () => {
+    const schema = z.object({ h: z.record(z.string().regex(/^x/), z.string()) });
+    expect(problemOf(schema, { h: { 'a b': 'c' } }).message).toBe('h.a b has a name that is not allowed.');
+  });
+
+  it('uses the code of an issue for the whole problem', () => {
+    const field = z.string().superRefine((_value, context) => {
+      const params = { [PROBLEM_CODE]: 'INVALID_REGEX_PATTERN' };
+      context.addIssue({ code: 'custom', message: 'is wrong', params });
+    });
+    const problem = problemOf(z.object({ a: z.string(), b: field }), { b: 'x' });
+    expect(problem).toMatchObject({ code: 'INVALID_REGEX_PATTERN', message: 'a is missing. b is wrong.' });
+  });
+
+  it.each([
+    [{ a: 'x\0y' }, 'a'],
+    [{ a: ['ok', '\ud800'] }, 'a.1'],
+    [{ a: { 'k\0': 1 } }, 'a'],
+    ['\udc00', ''],
+  ])('refuses text that PostgreSQL cannot store: %j', (value, field) => {
+    expect(problemOf(z.unknown(), value).details).toEqual([
+      { field, message: 'must not contain NUL characters or invalid Unicode' },
+    ]);
+  });
+
+  it('accepts 32 levels of nesting and no more', () => {
+    expect(validate(z.unknown(), nested(32), 'body')).toEqual(nested(32));
+    expect(problemOf(z.unknown(), nested(33)).message).toBe(
+      'The body must not be nested deeper than 32 levels.',
+    );
+    expect(problemOf(z.unknown(), nested(1_000_000)).status).toBe(400);
+  });
+
+  it('shortens a long name in a problem', () => {
+    const { details = [] } = problemOf(z.strictObject({}), { ['x'.repeat(61)]: 1 });
+    expect(details[0]?.field).toBe(`${'x'.repeat(60)}…`);
+  });
+});
+
+describe('invalid', () => {
+  it('shows at most 20 mistakes', () => {
+    const problem = invalid(
+      'body',
+      Array.from({ length: 25 }, (_, n) => ({ field: `f${n}`, message: 'is wrong' })),
+    );
+    expect(problem.details).toHaveLength(20);
+    expect(problem.message).toMatch(/f19 is wrong\.$/);
+  });
+});
