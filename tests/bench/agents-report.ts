@@ -8,9 +8,9 @@ const PAGE = 'docs/performance.md';
 const TABLE = /(<!-- table of the bench of agents -->\n)[\s\S]*?(<!-- end of the table -->)/;
 
 /** What a client may add to the median round trip, in milliseconds. */
-export const MAX_ADDED_MS = 2;
+const MAX_ADDED_MS = 2;
 /** wa2ai's part of what a bare server does in the same time. */
-export const MIN_SHARE = 0.8;
+const MIN_SHARE = 0.8;
 
 /** Medians of the rounds, wa2ai's beside the reference's. */
 export interface Pair {

@@ -13,7 +13,7 @@ import { chatsWith } from './round.ts';
 import { StatementTap } from './statement-tap.ts';
 
 /** Work that is counted, not timed: a busy or slow machine gives the same numbers. */
-export interface CountedWork {
+interface CountedWork {
   statementsPerMessage: number;
   commitsPerMessage: number;
   /** Bytes that PostgreSQL writes to its write-ahead log. */
@@ -35,7 +35,7 @@ const SETTLE_SECONDS = 10;
 const IDLE_SECONDS = 60;
 
 /** Counts the work of messages that come one by one, and of a node without any. */
-export async function countWork(): Promise<CountedWork> {
+async function countWork(): Promise<CountedWork> {
   let counted: CountedWork | undefined;
   await withGround(async (ground) => {
     const tap = await StatementTap.before(ground.postgres.url);

@@ -8,8 +8,7 @@ import type { AgentRuntime } from '../../router/src/core/ports/agent-runtime.ts'
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
 import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts';
 import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
-import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
-import { ProcessRuntime } from '../../router/src/features/hosting/process-runtime.ts';
+import { HttpAgentProbe, ProcessRuntime } from '../../router/src/features/hosting/process-runtime.ts';
 import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';

@@ -48,7 +48,7 @@ export function writeDocs(results: BenchResults): void {
 }
 
 /** The table of docs/performance.md. */
-export function markdownTable(results: BenchResults): string {
+function markdownTable(results: BenchResults): string {
   const rows = judge(results.measured).map(({ target, measured, ratio, isMet }) =>
     [
       target.title,

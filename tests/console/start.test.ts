@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TIME_BUCKETS } from '../../router/src/features/stats/answer-times.ts';
+import { TIME_BUCKETS } from '../../router/src/features/stats/stats-recorder.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible } from './browser.ts';
 import { consolesOf } from './consoles.ts';

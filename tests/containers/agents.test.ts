@@ -15,7 +15,7 @@ import {
   DockerRuntime,
   type DockerRuntimeOptions,
 } from '../../router/src/features/hosting/docker-runtime.ts';
-import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
+import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtime.ts';
 import { hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';

@@ -8,7 +8,7 @@ import type { IncomingMessage } from '../../router/src/core/models.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
 import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts';
 import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
-import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
+import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtime.ts';
 import { ShellAgentClient } from '../../router/src/infra/agents/shell/shell-agent-client.ts';
 import { DockerDeployment } from '../../router/src/infra/agents/shell/swe-rex/docker-deployment.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';

@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StorageRejectedError } from '../../router/src/core/errors.ts';
 import type { ApiKeyStore, NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
-import { PostgresApiKeyStore } from '../../router/src/features/access/postgres-api-key-store.ts';
+import { PostgresApiKeyStore } from '../../router/src/features/access/key-store.ts';
 import { MemoryApiKeyStore } from '../doubles/memory-api-key-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -4,10 +4,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { delaysOf, NAME_DELAYS } from '../../router/src/core/access/login-delays.ts';
 import { type ConsoleSessions, MAX_SESSIONS } from '../../router/src/core/ports/console-sessions.ts';
 import type { ConsoleUsers } from '../../router/src/core/ports/console-users.ts';
-import type { LoginAttempts } from '../../router/src/features/access/login-attempts.ts';
-import { PostgresConsoleSessions } from '../../router/src/features/access/postgres-console-sessions.ts';
+import { PostgresConsoleSessions } from '../../router/src/features/access/console-sessions.ts';
+import {
+  type LoginAttempts,
+  PostgresLoginAttempts,
+} from '../../router/src/features/access/login-attempts.ts';
 import { PostgresConsoleUsers } from '../../router/src/features/access/postgres-console-users.ts';
-import { PostgresLoginAttempts } from '../../router/src/features/access/postgres-login-attempts.ts';
 import { MemoryConsoleSessions } from '../doubles/memory-console-sessions.ts';
 import { MemoryConsoleUsers } from '../doubles/memory-console-users.ts';
 import { MemoryLoginAttempts } from '../doubles/memory-login-attempts.ts';

@@ -2,19 +2,24 @@ import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts';
-import type { NpcChainEvents } from '../../router/src/features/npc/npc-chain-events.ts';
-import type { NpcEmotions, NpcScope } from '../../router/src/features/npc/npc-emotions.ts';
-import type { NpcMemories } from '../../router/src/features/npc/npc-memories.ts';
+import type { NpcEmotions, NpcMemories, NpcScope } from '../../router/src/features/npc/memories.ts';
+import type {
+  NpcChainEvents,
+  NpcTransactions,
+  TransactionSpending,
+} from '../../router/src/features/npc/npc-chain.ts';
 import type { NpcTasks } from '../../router/src/features/npc/npc-tasks.ts';
-import type { NpcTrades } from '../../router/src/features/npc/npc-trades.ts';
-import type { NpcTransactions, TransactionSpending } from '../../router/src/features/npc/npc-transactions.ts';
-import { PostgresNpcChainEvents } from '../../router/src/features/npc/postgres-npc-chain-events.ts';
-import { PostgresNpcEmotions } from '../../router/src/features/npc/postgres-npc-emotions.ts';
-import { PostgresNpcMemories } from '../../router/src/features/npc/postgres-npc-memories.ts';
+import {
+  PostgresNpcChainEvents,
+  PostgresNpcTransactions,
+} from '../../router/src/features/npc/postgres-npc-chain.ts';
+import {
+  PostgresNpcEmotions,
+  PostgresNpcMemories,
+  PostgresNpcTrades,
+} from '../../router/src/features/npc/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../../router/src/features/npc/postgres-npc-tasks.ts';
-import { PostgresNpcTrades } from '../../router/src/features/npc/postgres-npc-trades.ts';
-import { PostgresNpcTransactions } from '../../router/src/features/npc/postgres-npc-transactions.ts';
-import type { TradeTerms } from '../../router/src/features/npc/trades.ts';
+import type { NpcTrades, TradeTerms } from '../../router/src/features/npc/trades.ts';
 import { PostgresFaceSettings } from '../../router/src/infra/db/stores/postgres-face-settings.ts';
 import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
 import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';

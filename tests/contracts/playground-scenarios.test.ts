@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PlaygroundScenarios } from '../../router/src/features/playground/playground-scenarios.ts';
-import { PostgresPlaygroundScenarios } from '../../router/src/features/playground/postgres-playground-scenarios.ts';
+import {
+  type PlaygroundScenarios,
+  PostgresPlaygroundScenarios,
+} from '../../router/src/features/playground/scenario-store.ts';
 import { MemoryPlaygroundScenarios } from '../doubles/memory-playground-scenarios.ts';
 import { createTestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { bucketOf, TIME_BUCKETS } from '../../router/src/features/stats/answer-times.ts';
-import { PostgresStats } from '../../router/src/features/stats/postgres-stats.ts';
-import type { AccountCounts, Stats } from '../../router/src/features/stats/stats.ts';
+import {
+  type AccountCounts,
+  PostgresStats,
+  type Stats,
+} from '../../router/src/features/stats/postgres-stats.ts';
+import { bucketOf, TIME_BUCKETS } from '../../router/src/features/stats/stats-recorder.ts';
 import { MemoryStats } from '../doubles/memory-stats.ts';
 import { createTestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PostgresTaskHooks } from '../../router/src/features/a2a/postgres-task-hooks.ts';
-import type { NewTaskHook, TaskHooks } from '../../router/src/features/a2a/task-hooks.ts';
+import {
+  type NewTaskHook,
+  PostgresTaskHooks,
+  type TaskHooks,
+} from '../../router/src/features/a2a/task-hooks.ts';
 import { PostgresServedTasks } from '../../router/src/features/tasks/postgres-served-tasks.ts';
 import type { ServedTasks } from '../../router/src/features/tasks/served-tasks.ts';
 import { MemoryServedTasks } from '../doubles/memory-served-tasks.ts';

@@ -55,7 +55,7 @@ interface CallObject {
 }
 
 /** An error as a node answers it. */
-export class RpcFailure extends Error {
+class RpcFailure extends Error {
   readonly code: number;
   readonly data: unknown;
 

@@ -19,7 +19,7 @@ import type {
 } from '../../router/src/core/ports/container-engine.ts';
 
 /** What a program of the double sees of its container. */
-export interface FakeContainer {
+interface FakeContainer {
   env: Readonly<Record<string, string>>;
   command: readonly string[];
   /** The path on this machine of a path in the container; undefined: the container has no such mount. */

@@ -1,5 +1,8 @@
-import type { ChainEvent } from '../../router/src/features/npc/npc-chain.ts';
-import type { NpcChainEvents, StoredChainEvent } from '../../router/src/features/npc/npc-chain-events.ts';
+import type {
+  ChainEvent,
+  NpcChainEvents,
+  StoredChainEvent,
+} from '../../router/src/features/npc/npc-chain.ts';
 
 /** Events of contracts in memory; it knows no tasks. */
 export class MemoryNpcChainEvents implements NpcChainEvents {

@@ -1,5 +1,9 @@
-import { type EmotionEvent, FORGOTTEN_AFTER_MS } from '../../router/src/features/npc/emotions.ts';
-import type { NpcEmotions, NpcScope } from '../../router/src/features/npc/npc-emotions.ts';
+import {
+  type EmotionEvent,
+  FORGOTTEN_AFTER_MS,
+  type NpcEmotions,
+  type NpcScope,
+} from '../../router/src/features/npc/memories.ts';
 
 /** Emotions of NPCs in memory. */
 export class MemoryNpcEmotions implements NpcEmotions {

@@ -1,6 +1,9 @@
-import type { Memory, RecalledMemory } from '../../router/src/features/npc/memories.ts';
-import type { NpcScope } from '../../router/src/features/npc/npc-emotions.ts';
-import type { NpcMemories } from '../../router/src/features/npc/npc-memories.ts';
+import type {
+  Memory,
+  NpcMemories,
+  NpcScope,
+  RecalledMemory,
+} from '../../router/src/features/npc/memories.ts';
 
 interface Row extends NpcScope, Memory {
   taskId: string;

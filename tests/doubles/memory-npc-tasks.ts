@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { hasEnded, type NpcTask, type NpcTaskEnd } from '../../router/src/features/npc/npc-task.ts';
-import type {
-  NewNpcTask,
-  NpcTaskPage,
-  NpcTaskQuery,
-  NpcTasks,
+import {
+  hasEnded,
+  type NewNpcTask,
+  type NpcTask,
+  type NpcTaskEnd,
+  type NpcTaskPage,
+  type NpcTaskQuery,
+  type NpcTasks,
 } from '../../router/src/features/npc/npc-tasks.ts';
 
 /** Tasks of the NPC face in memory, with the promises of PostgresNpcTasks except durability. */

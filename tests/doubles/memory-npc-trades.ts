@@ -1,6 +1,11 @@
-import type { NpcScope } from '../../router/src/features/npc/npc-emotions.ts';
-import type { NpcTrades, ScopedTradeOffer } from '../../router/src/features/npc/npc-trades.ts';
-import type { TradeEnd, TradeSide, TradeTerms } from '../../router/src/features/npc/trades.ts';
+import type { NpcScope } from '../../router/src/features/npc/memories.ts';
+import type {
+  NpcTrades,
+  ScopedTradeOffer,
+  TradeEnd,
+  TradeSide,
+  TradeTerms,
+} from '../../router/src/features/npc/trades.ts';
 
 /** The ledger of trades in memory. */
 export class MemoryNpcTrades implements NpcTrades {

@@ -1,10 +1,11 @@
-import type { SignedTransaction, WalletTransaction } from '../../router/src/features/npc/npc-chain.ts';
 import type {
   NpcTransactions,
+  SignedTransaction,
   Spent,
   TransactionEnd,
   TransactionSpending,
-} from '../../router/src/features/npc/npc-transactions.ts';
+  WalletTransaction,
+} from '../../router/src/features/npc/npc-chain.ts';
 
 interface Row extends WalletTransaction {
   end?: TransactionEnd;

@@ -1,7 +1,7 @@
 import type {
   PlaygroundScenarios,
   SavedScenario,
-} from '../../router/src/features/playground/playground-scenarios.ts';
+} from '../../router/src/features/playground/scenario-store.ts';
 
 /** Saved scenarios in memory. */
 export class MemoryPlaygroundScenarios implements PlaygroundScenarios {

@@ -1,4 +1,9 @@
-import type { AccountCounts, StatPoint, StatQuery, Stats } from '../../router/src/features/stats/stats.ts';
+import type {
+  AccountCounts,
+  StatPoint,
+  StatQuery,
+  Stats,
+} from '../../router/src/features/stats/postgres-stats.ts';
 
 /** Counts in memory, as they came. */
 export class MemoryStats implements Stats {

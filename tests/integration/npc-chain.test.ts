@@ -3,14 +3,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { ChainFollower } from '../../router/src/features/npc/chain-follower.ts';
 import type { NpcChain, WalletTransaction } from '../../router/src/features/npc/npc-chain.ts';
 import type { NpcChainSettings } from '../../router/src/features/npc/npc-settings.ts';
-import type { NpcTask } from '../../router/src/features/npc/npc-task.ts';
+import type { NpcTask } from '../../router/src/features/npc/npc-tasks.ts';
 import {
   type ChainTaskDeps,
   confirmForTask,
   signForTask,
 } from '../../router/src/features/npc/perform-chain-task.ts';
-import { PostgresNpcChainEvents } from '../../router/src/features/npc/postgres-npc-chain-events.ts';
-import { PostgresNpcTransactions } from '../../router/src/features/npc/postgres-npc-transactions.ts';
+import {
+  PostgresNpcChainEvents,
+  PostgresNpcTransactions,
+} from '../../router/src/features/npc/postgres-npc-chain.ts';
 import { ViemNpcChain } from '../../router/src/features/npc/viem-npc-chain.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';

@@ -254,7 +254,7 @@ const OTHER_SENDERS = [
   // WhatsApp's file servers.
   'router/src/providers/baileys/media/media-download.ts',
   // Programs that wa2ai has just started; with the mark.
-  'router/src/features/hosting/http-agent-probe.ts',
+  'router/src/features/hosting/process-runtime.ts',
   // Commands of a person, outside of the service.
   'router/src/features/doctor/check-network.ts',
   'router/src/cli/service/api.ts',

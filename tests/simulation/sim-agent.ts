@@ -22,7 +22,7 @@ interface Temper {
 const CLIENT_TIMEOUT_MS = 30_000;
 
 /** The text with which the agent answers; its run tells two answers to one message apart. */
-export function answerTo(text: string, run: number): string {
+function answerTo(text: string, run: number): string {
   return `Echo: ${text} (run ${run})`;
 }
 

@@ -49,7 +49,7 @@ function tuple(fields: RandomType[], isNamed: boolean): RandomType {
 }
 
 /** Types nested up to `depth` levels. */
-export function abiTypes(depth = 3): fc.Arbitrary<RandomType> {
+function abiTypes(depth = 3): fc.Arbitrary<RandomType> {
   if (depth === 0) return elementary;
   const inner = abiTypes(depth - 1);
   return fc.oneof(

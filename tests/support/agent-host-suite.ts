@@ -8,7 +8,7 @@ import type { AgentSpec, HostedAgent } from '../../router/src/core/hosting/agent
 import type { RunningAgent } from '../../router/src/core/ports/agent-probe.ts';
 import type { AgentRuntime } from '../../router/src/core/ports/agent-runtime.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
-import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
+import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtime.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from './quiet-log.ts';

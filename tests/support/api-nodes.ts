@@ -2,16 +2,16 @@ import { onTestFinished } from 'vitest';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import type { Clock } from '../../router/src/core/ports/clock.ts';
 import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
-import { Argon2Passwords } from '../../router/src/features/access/argon2-passwords.ts';
-import { CachedApiKeyStore } from '../../router/src/features/access/cached-api-key-store.ts';
-import { CachedConsoleSessions } from '../../router/src/features/access/cached-console-sessions.ts';
+import {
+  CachedConsoleSessions,
+  PostgresConsoleSessions,
+} from '../../router/src/features/access/console-sessions.ts';
+import { CachedApiKeyStore, PostgresApiKeyStore } from '../../router/src/features/access/key-store.ts';
 import { keysApi } from '../../router/src/features/access/keys-api.ts';
-import { PostgresApiKeyStore } from '../../router/src/features/access/postgres-api-key-store.ts';
-import { PostgresConsoleSessions } from '../../router/src/features/access/postgres-console-sessions.ts';
+import { PostgresLoginAttempts } from '../../router/src/features/access/login-attempts.ts';
+import { Argon2Passwords } from '../../router/src/features/access/passwords.ts';
 import { PostgresConsoleUsers } from '../../router/src/features/access/postgres-console-users.ts';
-import { PostgresLoginAttempts } from '../../router/src/features/access/postgres-login-attempts.ts';
-import { sessionApi } from '../../router/src/features/access/session-api.ts';
-import { sessionsApi } from '../../router/src/features/access/sessions-api.ts';
+import { sessionApi, sessionsApi } from '../../router/src/features/access/session-api.ts';
 import { SignIn } from '../../router/src/features/access/sign-in.ts';
 import { usersApi } from '../../router/src/features/access/users-api.ts';
 import { auditApi } from '../../router/src/features/audit/audit-api.ts';

@@ -9,7 +9,7 @@ import { HostedAgents } from '../../router/src/core/hosting/hosted-agents.ts';
 import type { Logger } from '../../router/src/core/ports/logger.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
 import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
-import { HttpAgentProbe } from '../../router/src/features/hosting/http-agent-probe.ts';
+import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtime.ts';
 import { HostedTalk } from '../../router/src/infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';

@@ -28,7 +28,7 @@ import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
 import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
-import { Argon2Passwords } from '../../router/src/features/access/argon2-passwords.ts';
+import { Argon2Passwords } from '../../router/src/features/access/passwords.ts';
 import { SignIn } from '../../router/src/features/access/sign-in.ts';
 import {
   replayDeadLetter,
@@ -38,15 +38,15 @@ import { LiveFeed } from '../../router/src/features/live/live-feed.ts';
 import type { NpcChain } from '../../router/src/features/npc/npc-chain.ts';
 import { npcFace } from '../../router/src/features/npc/npc-face.ts';
 import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/features/npc/npc-settings.ts';
-import { hasEnded } from '../../router/src/features/npc/npc-task.ts';
 import { NpcTaskFeed } from '../../router/src/features/npc/npc-task-feed.ts';
+import { hasEnded } from '../../router/src/features/npc/npc-tasks.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/features/npc/run-npc-task.ts';
 import { type ShortTaskDeps, ShortTasks } from '../../router/src/features/npc/short-tasks.ts';
 import { docsPages } from '../../router/src/features/pages/docs-pages.ts';
 import { type PagesDeps, pages } from '../../router/src/features/pages/pages.ts';
 import { runScenario } from '../../router/src/features/playground/run-scenario.ts';
 import { createMetrics, type Metrics } from '../../router/src/features/stats/metrics.ts';
-import { askAboutTask, cancelTask } from '../../router/src/features/tasks/ask-about-task.ts';
+import { askAboutTask, cancelTask } from '../../router/src/features/tasks/follow-task.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { type HostedSettings, hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
@@ -202,7 +202,7 @@ export interface HttpApi {
   close(): Promise<void>;
 }
 
-export interface ApiAnswer {
+interface ApiAnswer {
   status: number;
   headers: Headers;
   text: string;

@@ -11,7 +11,7 @@ const CLI = join(repositoryRoot, 'dist/service/cli.js');
 const FILE_BYTES = 1_000_000;
 
 /** What a command needed, as a process of the built program. */
-export interface MeasuredRun {
+interface MeasuredRun {
   seconds: number;
   /** The most memory that the process had, in MB. */
   peakMb: number;

@@ -1,5 +1,5 @@
-import type { NpcTask } from '../../router/src/features/npc/npc-task.ts';
-import type { TransactionSpending } from '../../router/src/features/npc/npc-transactions.ts';
+import type { TransactionSpending } from '../../router/src/features/npc/npc-chain.ts';
+import type { NpcTask } from '../../router/src/features/npc/npc-tasks.ts';
 
 /** What a transaction spends that is about something else. */
 export const SPENDING: TransactionSpending = { owner: 'key:1', type: 'duel', amount: 1n, gas: 1n };

@@ -4,7 +4,7 @@ import { EmulatorError } from './emulator-error.ts';
 import { PATIENCE_MS } from './timeline.ts';
 
 /** A message of an account that a person, or a group's member, could read. */
-export interface Reply {
+interface Reply {
   readonly id: string;
   /** The sending device, phone number form. */
   readonly account: string;

@@ -163,7 +163,7 @@ export class Transcript {
 }
 
 /** The visible text: text or caption; `undefined` when it has none. */
-export function textOf(message: proto.IMessage): string | undefined {
+function textOf(message: proto.IMessage): string | undefined {
   const content = normalizeMessageContent(message);
   return (
     content?.conversation ??

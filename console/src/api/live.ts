@@ -1,7 +1,7 @@
 import { baseUrl } from './base-url.ts';
 
 /** What a live event is about. `reset`: events were missed, so everything may have changed. */
-export const LIVE_TYPES = [
+const LIVE_TYPES = [
   'message',
   'turn',
   'reply',

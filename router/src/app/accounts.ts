@@ -12,7 +12,7 @@ import type { Logger } from '../core/ports/logger.ts';
 import { firstRouteCommand } from '../core/routing/first-route.ts';
 import { PostgresChatStore } from '../features/chats/postgres-chat-store.ts';
 import { PostgresDrafts } from '../features/drafts/postgres-drafts.ts';
-import { TerminalPairing } from '../features/pages/terminal-pairing.ts';
+import { TerminalPairing } from '../features/pages/qr-page.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { PostgresAccountLeases } from '../infra/db/stores/postgres-account-lease.ts';
 import { PostgresInbox } from '../infra/db/stores/postgres-inbox.ts';

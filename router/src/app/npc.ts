@@ -4,24 +4,21 @@ import { isLoopbackHost } from '../config/config-fields.ts';
 import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { chainAccess } from '../features/npc/chain-access.ts';
-import type { NpcChain } from '../features/npc/npc-chain.ts';
-import type { NpcChainEvents } from '../features/npc/npc-chain-events.ts';
-import type { NpcEmotions } from '../features/npc/npc-emotions.ts';
-import type { NpcMemories } from '../features/npc/npc-memories.ts';
-import { defaultNpcSettings, type NpcFaceSettings } from '../features/npc/npc-settings.ts';
-import { NpcSettingsStore } from '../features/npc/npc-settings-store.ts';
+import type { NpcEmotions, NpcMemories } from '../features/npc/memories.ts';
+import type { NpcChain, NpcChainEvents, NpcTransactions } from '../features/npc/npc-chain.ts';
+import { defaultNpcSettings, type NpcFaceSettings, NpcSettingsStore } from '../features/npc/npc-settings.ts';
 import { NpcTaskFeed } from '../features/npc/npc-task-feed.ts';
 import type { NpcTasks } from '../features/npc/npc-tasks.ts';
-import type { NpcTrades } from '../features/npc/npc-trades.ts';
-import type { NpcTransactions } from '../features/npc/npc-transactions.ts';
-import { PostgresNpcChainEvents } from '../features/npc/postgres-npc-chain-events.ts';
-import { PostgresNpcEmotions } from '../features/npc/postgres-npc-emotions.ts';
-import { PostgresNpcMemories } from '../features/npc/postgres-npc-memories.ts';
+import { PostgresNpcChainEvents, PostgresNpcTransactions } from '../features/npc/postgres-npc-chain.ts';
+import {
+  PostgresNpcEmotions,
+  PostgresNpcMemories,
+  PostgresNpcTrades,
+} from '../features/npc/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../features/npc/postgres-npc-tasks.ts';
-import { PostgresNpcTrades } from '../features/npc/postgres-npc-trades.ts';
-import { PostgresNpcTransactions } from '../features/npc/postgres-npc-transactions.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../features/npc/run-npc-task.ts';
 import { type ShortTaskDeps, ShortTasks } from '../features/npc/short-tasks.ts';
+import type { NpcTrades } from '../features/npc/trades.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';

@@ -2,8 +2,7 @@ import type { Config } from '../config/config.ts';
 import type { ConsoleSessions } from '../core/ports/console-sessions.ts';
 import { type TaskPushesApiDeps, taskPushesApi } from '../features/a2a/task-pushes-api.ts';
 import { type KeysApiDeps, keysApi } from '../features/access/keys-api.ts';
-import { type SessionApiDeps, sessionApi } from '../features/access/session-api.ts';
-import { sessionsApi } from '../features/access/sessions-api.ts';
+import { type SessionApiDeps, sessionApi, sessionsApi } from '../features/access/session-api.ts';
 import { type UsersApiDeps, usersApi } from '../features/access/users-api.ts';
 import { type AccountLimitsApiDeps, accountLimitsApi } from '../features/accounts/account-limits-api.ts';
 import { type AccountsApiDeps, accountsApi } from '../features/accounts/accounts-api.ts';
@@ -40,8 +39,7 @@ import {
   governorSettingsApi,
 } from '../features/settings/governor-settings-api.ts';
 import { type SettingsApiDeps, settingsApi } from '../features/settings/settings-api.ts';
-import type { Metrics } from '../features/stats/metrics.ts';
-import { metricsApi } from '../features/stats/metrics-api.ts';
+import { type Metrics, metricsApi } from '../features/stats/metrics.ts';
 import { type StatsApiDeps, statsApi } from '../features/stats/stats-api.ts';
 import { type TasksApiDeps, tasksApi } from '../features/tasks/tasks-api.ts';
 import { type WebhooksApiDeps, webhooksApi } from '../features/webhooks/webhooks-api.ts';

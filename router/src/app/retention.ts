@@ -2,7 +2,7 @@ import sql, { empty, type Sql } from 'sql-template-tag';
 import type { RetentionDays } from '../config/config.ts';
 import type { Clock } from '../core/ports/clock.ts';
 import type { Logger } from '../core/ports/logger.ts';
-import { forgetLoginAttempts } from '../features/access/postgres-login-attempts.ts';
+import { forgetLoginAttempts } from '../features/access/login-attempts.ts';
 import { forgetOldStateChanges } from '../features/accounts/postgres-account-store.ts';
 import { forgetOldStats } from '../features/stats/postgres-stats.ts';
 import type { Postgres } from '../infra/db/postgres.ts';

@@ -31,7 +31,7 @@ export class ConfigError extends Wa2aiError {
 }
 
 /** Shortest admin key that is accepted; `openssl rand -hex 16` gives twice that. */
-export const MIN_API_KEY_CHARS = 16;
+const MIN_API_KEY_CHARS = 16;
 
 /** Name of an account or a node. */
 export const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;

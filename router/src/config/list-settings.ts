@@ -4,7 +4,7 @@ import type { z } from 'zod';
  * Where the value in force comes from: the environment of the process, a line of the file `.env`, a file that another
  * variable names, or the default.
  */
-export type SettingOrigin = 'environment' | 'env-file' | 'secret-file' | 'default';
+type SettingOrigin = 'environment' | 'env-file' | 'secret-file' | 'default';
 
 /** A setting of the service. */
 export interface Setting {

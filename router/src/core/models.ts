@@ -130,7 +130,7 @@ export interface ContextMessage {
 }
 
 /** A person whose message is quoted. */
-export interface QuotedPerson {
+interface QuotedPerson {
   /** A JID, in the form of `IncomingMessage.from`. */
   id: string;
   /** The name that the person gave themselves on WhatsApp, when a message of this chat said it. */
@@ -222,7 +222,7 @@ export interface FailurePolicy {
 }
 
 /** Which agent a route calls: the name of an agent kind, and settings that only that kind reads. */
-export interface RouteAgent {
+interface RouteAgent {
   kind: string;
   settings: unknown;
 }

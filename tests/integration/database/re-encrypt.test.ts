@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { signingKey } from '../../../router/src/features/a2a/signing-key.ts';
+import { signingKey } from '../../../router/src/features/a2a/push-updates.ts';
 import { PostgresAccountProxies } from '../../../router/src/features/accounts/postgres-account-proxies.ts';
-import { NpcSettingsStore } from '../../../router/src/features/npc/npc-settings-store.ts';
+import { NpcSettingsStore } from '../../../router/src/features/npc/npc-settings.ts';
 import { parseDataKeys } from '../../../router/src/infra/db/encryption/data-keys.ts';
 import { reEncrypt } from '../../../router/src/infra/db/encryption/re-encrypt.ts';
 import { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';

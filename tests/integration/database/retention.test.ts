@@ -5,12 +5,16 @@ import type { RetentionDays } from '../../../router/src/config/config.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
 import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/postgres-dead-letters.ts';
-import { PostgresNpcChainEvents } from '../../../router/src/features/npc/postgres-npc-chain-events.ts';
-import { PostgresNpcEmotions } from '../../../router/src/features/npc/postgres-npc-emotions.ts';
-import { PostgresNpcMemories } from '../../../router/src/features/npc/postgres-npc-memories.ts';
+import {
+  PostgresNpcChainEvents,
+  PostgresNpcTransactions,
+} from '../../../router/src/features/npc/postgres-npc-chain.ts';
+import {
+  PostgresNpcEmotions,
+  PostgresNpcMemories,
+  PostgresNpcTrades,
+} from '../../../router/src/features/npc/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../../../router/src/features/npc/postgres-npc-tasks.ts';
-import { PostgresNpcTrades } from '../../../router/src/features/npc/postgres-npc-trades.ts';
-import { PostgresNpcTransactions } from '../../../router/src/features/npc/postgres-npc-transactions.ts';
 import { PostgresRemoteTasks } from '../../../router/src/features/tasks/postgres-remote-tasks.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';

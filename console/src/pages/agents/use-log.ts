@@ -8,7 +8,7 @@ const TAIL = 500;
 const GATHER_MS = 100;
 const RECONNECT_MS = 3_000;
 
-export interface LogLine {
+interface LogLine {
   /** Grows with each line. */
   number: number;
   stream: 'stdout' | 'stderr';

@@ -2,7 +2,7 @@ import { baseUrl } from '../../api/base-url.ts';
 import { Problem } from '../../api/problem.ts';
 import type { Schema } from './schema-text.ts';
 
-export interface Parameter {
+interface Parameter {
   name: string;
   in: 'path' | 'query' | 'header';
   required?: boolean;

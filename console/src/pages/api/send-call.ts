@@ -23,7 +23,7 @@ export interface CallInput {
 }
 
 /** The URL of a call. */
-export function callUrl({ method, path, parameters = [] }: Operation, { values }: CallInput): string {
+function callUrl({ method, path, parameters = [] }: Operation, { values }: CallInput): string {
   const of = (place: string) =>
     Object.fromEntries(
       parameters.filter(({ in: where }) => where === place).map(({ name }) => [name, values[name] ?? '']),

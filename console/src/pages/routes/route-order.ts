@@ -40,6 +40,6 @@ export function neighbourOf(routes: readonly Placed[], id: string, step: -1 | 1)
   return route && next && isForAll(route) === isForAll(next) ? next.id : undefined;
 }
 
-export function isForAll({ channelId }: Pick<Placed, 'channelId'>): boolean {
+function isForAll({ channelId }: Pick<Placed, 'channelId'>): boolean {
   return channelId === '*';
 }

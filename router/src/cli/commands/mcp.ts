@@ -9,7 +9,7 @@ export function addMcp(parent: Command, cli: Cli): void {
     .argument('[address]', 'URL of the running wa2ai; the same as --url')
     .action(async (address: string | undefined) => {
       const [{ runMcpTool }, { connectionTo }, { keyOf, targetOf }] = await Promise.all([
-        import('../../features/mcp/mcp-tool.ts'),
+        import('../../features/mcp/http-bridge.ts'),
         import('../service/connection-to.ts'),
         import('../service/target.ts'),
       ]);

@@ -5,7 +5,7 @@ import { contains, SCOPES, type Scope } from './scopes.ts';
 import { userKeyOf } from './user-key.ts';
 
 /** A browser that is signed in, as a user or with the admin key. */
-export interface CallerSession {
+interface CallerSession {
   id: string;
   /** Absent: signed in with the admin key. */
   user?: { name: string; role: Role };

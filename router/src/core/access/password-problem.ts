@@ -1,6 +1,6 @@
 export const MIN_PASSWORD_CHARS = 12;
 /** Longer texts only cost time. */
-export const MAX_PASSWORD_CHARS = 256;
+const MAX_PASSWORD_CHARS = 256;
 const MIN_DIFFERENT_CHARS = 5;
 
 /** The form in which a password is hashed: keyboards write the same character in several ways. */

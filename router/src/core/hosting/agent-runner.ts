@@ -36,7 +36,7 @@ const MEASURE_EVERY_MS = 60_000;
 /** With less on their disk, all agents stop: the database needs space. */
 const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
-export interface AgentHostLimits {
+interface AgentHostLimits {
   /** Agents that may run on this node at the same time. */
   maxRunning: number;
   /** Largest data folder of an agent, in bytes. */

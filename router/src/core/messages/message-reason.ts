@@ -4,7 +4,7 @@ import type { MessageKind } from '../models.ts';
  * Why a message is stored and starts no turn, known when it is received. Of those that say where a message is from, the first that
  * applies is stored.
  */
-export const IGNORED_REASONS = [
+const IGNORED_REASONS = [
   // Where it is from, in order of precedence
   'history',
   'own-message',
@@ -31,7 +31,7 @@ export const IGNORED_REASONS = [
 ] as const;
 
 /** Why a turn ended without the answer of an agent; or, for `agent-later`, `task-started` and `draft`, without one yet. */
-export const TURN_REASONS = [
+const TURN_REASONS = [
   // No route took the message (NoRouteReason)
   'no-route',
   'disabled',

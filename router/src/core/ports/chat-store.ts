@@ -11,7 +11,7 @@ import type { ChatClaim } from './inbox.ts';
 export type PauseMode = 'listen-only' | 'approve' | 'auto-reply-loop';
 
 /** A pause of a chat. */
-export interface ChatPause {
+interface ChatPause {
   mode: PauseMode;
   since: Date;
   /** Absent: until somebody resumes the chat. */

@@ -9,7 +9,7 @@ export interface EngineInfo {
 }
 
 /** A folder or file of the engine's machine inside a container. */
-export interface ContainerMount {
+interface ContainerMount {
   /** Absolute path on the engine's machine; it must exist. */
   hostPath: string;
   containerPath: string;

@@ -1,5 +1,5 @@
 /** The input and the result of each kind of long task; both are stored as JSON and contain no secret. */
-export interface TaskKinds {
+interface TaskKinds {
   'delete-account': { input: { accountId: string }; result: { deletedRows: number } };
   /** Follows a task at an agent; `taskId` is that of `RemoteTasks`. */
   'follow-task': { input: { taskId: string }; result: { outcome: string } };

@@ -1,5 +1,5 @@
 /** How the text of an agent is written for a chat: in WhatsApp's marks, without marks, or unchanged. */
-export type ReplyFormat = 'whatsapp' | 'plain' | 'as-is';
+type ReplyFormat = 'whatsapp' | 'plain' | 'as-is';
 
 /**
  * Converts Markdown for a chat. A text without Markdown comes back unchanged, and so does a result. Must not throw: what is

@@ -38,7 +38,7 @@ export interface ExplainInput {
 }
 
 /** The decision about such a message, rule by rule. */
-export interface RouteExplanation {
+interface RouteExplanation {
   decision: 'route' | 'none';
   /** Whether an agent would be asked: a route takes the message, and no policy ends its turn. */
   outcome: 'answer' | 'no-answer';

@@ -12,7 +12,7 @@ export interface RouteQuery {
   channelIds: readonly string[];
 }
 
-export type RouteOutcome =
+type RouteOutcome =
   | 'chosen'
   | 'not-reached'
   | 'when-not-met'

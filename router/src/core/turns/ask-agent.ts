@@ -37,7 +37,7 @@ export interface AttemptPolicy {
 }
 
 /** An endpoint's circuit, and the settings of the route that uses it. */
-export interface AttemptCircuit {
+interface AttemptCircuit {
   breakers: CircuitBreakers;
   endpoint: string;
   settings: CircuitSettings;

@@ -72,7 +72,7 @@ type AskedTurn = Pick<
 >;
 
 /** What a turn's trace holds after the route choice: the attempts, and how a failure was handled. */
-export type AskStep =
+type AskStep =
   | { step: 'agent'; routeId: string; attempts: AttemptTrace[]; outcome: string; sentence: string }
   | { step: 'fallback-route'; routeId: string; outcome: 'called' | FallbackRefusal; sentence: string }
   | { step: 'fallback-text'; routeId: string; outcome: 'sent'; sentence: string };

@@ -4,7 +4,7 @@ import type { FaceSettings } from '../../core/ports/face-settings.ts';
 import type { Face } from '../../infra/operations/face.ts';
 import { isFaceOn } from '../../infra/operations/face-switch.ts';
 import type { A2aHandlerDeps } from './a2a-handler.ts';
-import type { SigningKey } from './signing-key.ts';
+import type { SigningKey } from './push-updates.ts';
 
 export interface A2aFaceDeps extends A2aHandlerDeps {
   faceSettings: Pick<FaceSettings, 'get'>;

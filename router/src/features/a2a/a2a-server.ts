@@ -9,8 +9,7 @@ import { refuseOtherThanJson } from '../../infra/operations/guard.ts';
 import { MAX_BODY_BYTES } from '../../infra/operations/mount.ts';
 import { baseUrlOf } from '../../infra/operations/own-address.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
-import { A2aCaller } from './a2a-caller.ts';
-import { agentCard, cardJson } from './a2a-card.ts';
+import { A2aCaller, agentCard, cardJson } from './a2a-card.ts';
 import { A2aHandler, type A2aHandlerDeps } from './a2a-handler.ts';
 
 /** `1.0` and `0.3`, also with a patch number, which clients send too. Absent: 0.3, as the protocol says. */

@@ -1,11 +1,32 @@
-import { isRetryable, Wa2aiError } from '../../core/errors.ts';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  hkdfSync,
+  randomUUID,
+  sign,
+} from 'node:crypto';
+import type { TaskPushNotificationConfig } from '@a2a-js/sdk';
+import { RequestMalformedError } from '@a2a-js/sdk/errors';
+import { z } from 'zod';
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  isRetryable,
+  Wa2aiError,
+} from '../../core/errors.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
+import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
+import type { FaceSettings } from '../../core/ports/face-settings.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { backoffMs } from '../../core/retry.ts';
+import { withLimit } from '../../core/time-limit.ts';
 import { isEnd, type ServedTask, type ServedUpdate } from '../tasks/served-tasks.ts';
 import type { TaskFeed, TaskWatch } from '../tasks/task-feed.ts';
-import type { TaskHook, TaskHooks } from './task-hooks.ts';
+import { artifactEventOf, type StreamEvent, stateEventOf, taskOf } from './a2a-wire.ts';
+import type { NewTaskHook, TaskHook, TaskHooks } from './task-hooks.ts';
 
 /** A receiver that takes nothing for so long gets nothing more. */
 const MAX_AWAY_MS = 86_400_000;
@@ -109,4 +130,259 @@ async function pushUntilEnd(
 
 function partsOf({ artifact }: ServedUpdate): UpdatePart[] {
   return artifact ? ['artifact', 'state'] : ['state'];
+}
+
+const MAX_SWEPT = 1_000;
+
+export interface HookStarterDeps {
+  hooks: Pick<TaskHooks, 'behind'>;
+  tasks: Pick<DurableTasks, 'start'>;
+  log: Logger;
+}
+
+/** Starts the durable task that sends updates to a hook; again by `sweep`, when a crash came between. Each runs once. */
+export class HookStarter {
+  readonly #deps: HookStarterDeps;
+
+  constructor(deps: HookStarterDeps) {
+    this.#deps = deps;
+  }
+
+  /** The hook was set. @throws {StorageUnavailableError} the next sweep starts it */
+  async start({ taskId, id, createdAt }: Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>): Promise<void> {
+    const name = `push-${taskId}-${createdAt.getTime()}-${id}`;
+    await this.#deps.tasks.start('push-updates', name, { taskId, hookId: id });
+  }
+
+  /** Starts the hooks whose updates have waited for so long and that nobody has started. Never rejects. */
+  async sweep(waitedMs: number): Promise<void> {
+    const { hooks, log } = this.#deps;
+    try {
+      for (const hook of await hooks.behind(waitedMs, MAX_SWEPT)) await this.start(hook);
+    } catch (error) {
+      log.warn({ err: error }, 'cannot start push notifications, retrying');
+    }
+  }
+}
+
+const TIMEOUT_MS = 10_000;
+/** The answer of a receiver says nothing. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/** One HTTP exchange to a public address, without redirects; `fault` says how it failed. */
+export interface PushTransport {
+  fetch(
+    url: string,
+    options: { method: 'POST'; headers: Headers; body: string; signal: AbortSignal; maxBytes: number },
+  ): Promise<{ kind: 'answer'; status: number } | { kind: 'fault'; fault: string; detail: string }>;
+}
+
+export interface PushSenderDeps {
+  transport: PushTransport;
+  key(): Promise<Pick<SigningKey, 'tokenFor'>>;
+  clock: Clock;
+}
+
+/**
+ * Sends a part of an update of a task to its receiver, signed, as the version of the hook writes it.
+ * @throws {AgentUnavailableError} {AgentTimeoutError} it may help to send it again
+ * @throws {AgentProtocolError} the receiver refuses it, or is at an address that wa2ai may not use
+ */
+export async function sendPush(
+  { transport, key, clock }: PushSenderDeps,
+  hook: TaskHook,
+  task: ServedTask,
+  update: ServedUpdate,
+  part: UpdatePart,
+  stopping: AbortSignal,
+): Promise<void> {
+  // Version 0.3 gets the whole task with the state.
+  if (part === 'artifact' && hook.version === '0.3') return;
+  const event = part === 'artifact' ? artifactEventOf(task, update) : stateEventOf(task, update);
+  if (!event) return;
+  const signer = await key();
+  const then = { ...task, updates: task.updates.slice(0, update.number) };
+  const { body, contentType } = await serialized(hook, event, then);
+  const headers = headersOf(hook);
+  headers.set('content-type', contentType);
+  headers.set('x-wa2ai-signature', signer.tokenFor(body, clock.now()));
+  const fetched = await withLimit(clock, TIMEOUT_MS, stopping, (signal) =>
+    transport.fetch(hook.url, { method: 'POST', headers, body, signal, maxBytes: MAX_ANSWER_BYTES }),
+  );
+  stopping.throwIfAborted();
+  if (fetched.kind === 'answer') refuse(fetched.status);
+  else if (fetched.fault === 'refused') {
+    throw new AgentProtocolError(`The receiver was not called: ${fetched.detail}.`, {
+      code: 'AGENT_ADDRESS_REFUSED',
+    });
+    // A receiver that answers a lot has got it.
+  } else if (fetched.fault !== 'too-large') {
+    throw new AgentTimeoutError(`The receiver did not take an update of a task: ${fetched.fault}.`);
+  }
+}
+
+/** @throws {AgentProtocolError} an older version stored what no header can have */
+function headersOf({ token, authentication }: TaskHook): Headers {
+  const headers = new Headers();
+  try {
+    if (token !== undefined) headers.set('x-a2a-notification-token', token);
+    if (authentication) {
+      headers.set('authorization', `${authentication.scheme} ${authentication.credentials}`);
+    }
+    return headers;
+  } catch (error) {
+    // The reason of the platform repeats the value.
+    if (!(error instanceof TypeError)) throw error;
+    throw new AgentProtocolError(
+      'The token or the credentials of a push notification config have characters that a header cannot have. Set the config again.',
+    );
+  }
+}
+
+async function serialized(
+  hook: TaskHook,
+  event: StreamEvent,
+  task: ServedTask,
+): Promise<{ body: string; contentType: string }> {
+  if (hook.version === '1.0') {
+    const { V1PushNotificationSerializer } = await import('@a2a-js/sdk/server');
+    return new V1PushNotificationSerializer().serialize(event);
+  }
+  const { V03PushNotificationSerializer } = await import('@a2a-js/sdk/compat/v0_3/server');
+  return new V03PushNotificationSerializer().serialize(event, taskOf(task));
+}
+
+/** @throws the error of a status that is not a success */
+function refuse(status: number): void {
+  if (status >= 200 && status < 300) return;
+  const sentence = `The receiver of a push notification answered status ${status}.`;
+  if (status === 408 || status === 429 || status >= 500) throw new AgentUnavailableError(sentence);
+  throw new AgentProtocolError(sentence);
+}
+
+/** Where the key is stored, among the settings of faces. */
+const STORED_AS = 'a2a-push-key';
+const storedKey = z.object({ pem: z.string() });
+
+/** Encrypts what is stored. */
+export interface TextCipher {
+  seal(plaintext: string): string;
+  open(stored: string): string;
+}
+
+/** By which receivers of push notifications know that they are from this wa2ai (ES256, RFC 7518). */
+export interface SigningKey {
+  /** A JSON Web Token (RFC 7519) over the bytes of a body, with the time. */
+  tokenFor(body: string, nowMs: number): string;
+  /** The JSON Web Key Set (RFC 7517) with the public key. */
+  keySet(): { keys: Array<Record<string, unknown>> };
+  /** Another secret of 32 bytes for this purpose, the same on all nodes (HKDF, RFC 5869). */
+  derive(purpose: string): Uint8Array;
+}
+
+/** The key of all nodes of this database; made when it is first used. @throws {StorageUnavailableError} */
+export async function signingKey(settings: FaceSettings, cipher: TextCipher): Promise<SigningKey> {
+  const stored = storedKey.safeParse(await settings.get(STORED_AS));
+  const { pem } = stored.success ? stored.data : await storeNewKey(settings, cipher);
+  return keyOf(cipher.open(pem));
+}
+
+/** @returns what is stored: another node may have been first */
+async function storeNewKey(settings: FaceSettings, cipher: TextCipher): Promise<z.output<typeof storedKey>> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  return storedKey.parse(await settings.putFirst(STORED_AS, { pem: cipher.seal(pem) }));
+}
+
+function keyOf(pem: string): SigningKey {
+  const key = createPrivateKey(pem);
+  const { kty, crv, x, y } = createPublicKey(key).export({ format: 'jwk' });
+  // RFC 7638.
+  const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
+  return {
+    derive: (purpose) => new Uint8Array(hkdfSync('sha256', pem, '', purpose, 32)),
+    tokenFor: (body, nowMs) => {
+      const claims = {
+        iat: Math.floor(nowMs / 1_000),
+        jti: randomUUID(),
+        request_body_sha256: createHash('sha256').update(body).digest('hex'),
+      };
+      const signed = [{ alg: 'ES256', typ: 'JWT', kid }, claims]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+        .join('.');
+      const signature = sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
+      return `${signed}.${signature.toString('base64url')}`;
+    },
+    keySet: () => ({ keys: [{ kty, crv, x, y, kid, alg: 'ES256', use: 'sig' }] }),
+  };
+}
+
+/** Hooks of one task. */
+const MAX_HOOKS = 10;
+const MAX_URL_CHARS = 2_048;
+const MAX_FIELD_CHARS = 4_096;
+/** What a header may have (RFC 9110, without the bytes that have no meaning). */
+const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
+const SCHEME = /^[\w!#$%&'*+.^`|~-]*$/;
+
+export interface TaskHookDeps {
+  hooks: TaskHooks;
+  hookStarter: Pick<HookStarter, 'start'>;
+  /** Why no update may be sent to this URL, as part of a sentence. */
+  refusalOf(url: string): string | undefined;
+}
+
+/** @throws {RequestMalformedError} no update may be sent to this URL */
+export function refuseHookUrl({ refusalOf }: TaskHookDeps, url: string): void {
+  const isHttp = url.length <= MAX_URL_CHARS && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isHttp) {
+    throw new RequestMalformedError(
+      `url must be an http or https URL of at most ${MAX_URL_CHARS} characters.`,
+    );
+  }
+  const refusal = refusalOf(url);
+  if (refusal !== undefined) throw new RequestMalformedError(`url is not allowed: ${refusal}.`);
+}
+
+/**
+ * Stores a hook of a task, in place of the one with its id, and starts to send updates to it.
+ * @throws {RequestMalformedError}
+ */
+export async function setHook(
+  { hooks, hookStarter }: TaskHookDeps,
+  { taskId, id, url, token, authentication }: TaskPushNotificationConfig,
+  requestedVersion: string | undefined,
+): Promise<TaskHook> {
+  const texts = [id, token, authentication?.scheme, authentication?.credentials];
+  if (texts.some((text = '') => text.length > MAX_FIELD_CHARS)) {
+    throw new RequestMalformedError(
+      `id, token and authentication must have at most ${MAX_FIELD_CHARS} characters.`,
+    );
+  }
+  const { scheme = '', credentials = '' } = authentication ?? {};
+  if (!HEADER_VALUE.test(token) || !HEADER_VALUE.test(credentials) || !SCHEME.test(scheme)) {
+    throw new RequestMalformedError(
+      'token and authentication are sent as headers: token and credentials must have printable ASCII characters only, scheme no spaces either.',
+    );
+  }
+  const known = await hooks.list(taskId);
+  if (known.length >= MAX_HOOKS && !known.some((hook) => hook.id === id)) {
+    throw new RequestMalformedError(`A task has at most ${MAX_HOOKS} push notification configs.`);
+  }
+  const given: NewTaskHook = {
+    taskId,
+    id: id || randomUUID(),
+    url,
+    ...(token && { token }),
+    ...(authentication?.scheme && { authentication }),
+    version: requestedVersion === '0.3' ? '0.3' : '1.0',
+  };
+  const hook = await hooks.put(given);
+  await hookStarter.start(hook);
+  return hook;
+}
+
+/** A hook as the protocol shows it. */
+export function hookConfig({ taskId, id, url, token = '', authentication }: TaskHook) {
+  return { tenant: '', taskId, id, url, token, authentication };
 }

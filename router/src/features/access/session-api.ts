@@ -1,15 +1,19 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
-import { RESTRICTIONS } from '../../core/access/admission.ts';
-import type { Caller } from '../../core/access/caller.ts';
+import { type Admission, RESTRICTIONS } from '../../core/access/admission.ts';
+import { type Caller, mayDo, scopesOf } from '../../core/access/caller.ts';
 import { passwordProblem } from '../../core/access/password-problem.ts';
-import type { ConsoleSessions } from '../../core/ports/console-sessions.ts';
+import { ROLES } from '../../core/access/roles.ts';
+import { SCOPES } from '../../core/access/scopes.ts';
+import { userKeyOf } from '../../core/access/user-key.ts';
+import type { ConsoleSession, ConsoleSessions } from '../../core/ports/console-sessions.ts';
 import type { ConsoleUsers } from '../../core/ports/console-users.ts';
 import { CSRF_HEADER, refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, dataResponse } from '../../infra/operations/fields.ts';
-import { connectionOf } from '../../infra/operations/guard.ts';
+import { changedResponse, dataResponse, timeView } from '../../infra/operations/fields.ts';
+import { admit, connectionOf } from '../../infra/operations/guard.ts';
+import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
 import {
   HttpProblem,
   LoginDelayedProblem,
@@ -23,8 +27,7 @@ import {
   endedSessionCookie,
   sessionCookie,
 } from '../../infra/operations/session-cookie.ts';
-import type { PasswordHasher } from './password-hasher.ts';
-import { callerView, callerViewOf } from './session-view.ts';
+import type { PasswordHasher } from './passwords.ts';
 import type { SignIn, SignInFrom, SignInResult } from './sign-in.ts';
 
 export interface SessionApiDeps {
@@ -236,4 +239,187 @@ export async function hashedPassword(
   const hash = await passwords.hash(password);
   if (hash === 'busy') throw new LoginDelayedProblem(2_000);
   return hash;
+}
+
+/** Who calls, as `GET /api/session` shows it. */
+const callerView = z
+  .object({
+    kind: z
+      .enum(['admin-key', 'user', 'key', 'loopback', 'local-socket'])
+      .describe(
+        '`admin-key`: WA2AI_API_KEY, also by a session. `user`: a session of a user. `key`: a key of the API. `loopback`: this machine, while no login is set up. `local-socket`: the user of the service, over its socket file.',
+      ),
+    name: z.string().optional().describe('Of the user or the key.'),
+    role: z.enum(ROLES).optional().describe('Of the user.'),
+    scopes: z.array(z.enum(SCOPES)).describe('What the caller may do.'),
+    sessionId: z.string().optional().describe('Of the session, when there is one.'),
+    isFirstRun: z
+      .boolean()
+      .describe(
+        'No login is set up: everybody on this machine can do everything. `POST /api/users` adds the owner.',
+      ),
+    csrfHeader: z.string().describe('With a session, each change needs this header with the value `1`.'),
+  })
+  .meta({ id: 'SessionCaller' });
+
+/** A session in a list. */
+const sessionView = z
+  .object({
+    id: z.string(),
+    kind: z.enum(['admin-key', 'user']),
+    user: z.string().optional().describe('Name of the user.'),
+    createdAt: timeView,
+    lastSeenAt: timeView.describe('Of its last request, to a minute. It ends 12 hours later.'),
+    expiresAt: timeView.describe('It ends then in any case.'),
+    userAgent: z.string().optional().describe('What the browser says it is.'),
+    address: z
+      .string()
+      .optional()
+      .describe('From which it was signed in: of the browser, or of the proxy before it.'),
+    isCurrent: z.boolean().describe('It is the session of this call.'),
+  })
+  .meta({ id: 'Session' });
+
+/** @param caller not a stranger */
+function callerViewOf(caller: Caller, csrfHeader: string): z.input<typeof callerView> {
+  const common = { scopes: [...scopesOf(caller)], isFirstRun: caller.kind === 'loopback', csrfHeader };
+  switch (caller.kind) {
+    case 'key':
+      return { kind: 'key', name: caller.key.name, ...common };
+    case 'session': {
+      const { id, user } = caller.session;
+      return user
+        ? { kind: 'user', name: user.name, role: user.role, sessionId: id, ...common }
+        : { kind: 'admin-key', sessionId: id, ...common };
+    }
+    default:
+      if (caller.kind === 'stranger') throw new TypeError('a stranger has no view');
+      return { kind: caller.kind, ...common };
+  }
+}
+
+/** Field by field: a stored session also has its hashes. */
+function sessionViewOf(session: ConsoleSession, caller: Caller): z.input<typeof sessionView> {
+  const { id, user, createdAt, lastSeenAt, expiresAt, userAgent, address } = session;
+  return {
+    id,
+    kind: user ? 'user' : 'admin-key',
+    ...(user && { user: user.name }),
+    createdAt: createdAt.toISOString(),
+    lastSeenAt: lastSeenAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
+    ...(userAgent !== undefined && { userAgent }),
+    ...(address !== undefined && { address }),
+    isCurrent: caller.kind === 'session' && caller.session.id === id,
+  };
+}
+
+export interface SessionsApiDeps {
+  sessions: Pick<ConsoleSessions, 'all' | 'end' | 'endAllOf'>;
+}
+
+/** For sessions of others. */
+const ADMIN: Admission = { scopes: ['admin'], honours: [] };
+
+const userField = z.string().min(1).max(200).optional();
+
+const listQuery = z.strictObject({
+  user: userField.describe('Only sessions of this user. Those of others need the scope `admin`.'),
+  ...optionalPageQuery,
+});
+
+const endQuery = z.strictObject({
+  user: userField.describe("Whose sessions end. Default: the caller's own, except the current one."),
+});
+
+/** Browsers that are signed in: `/api/sessions`. Without the scope `admin` one sees and ends one's own. */
+export function sessionsApi({ sessions }: SessionsApiDeps): Endpoint[] {
+  const common = { tag: 'Users' as const, scopes: 'any-key' as const, honours: RESTRICTIONS };
+  const refused = { description: 'Nobody is signed in.', schema: problemSchema };
+
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/sessions',
+      operationId: 'listSessions',
+      summary: "List sessions, oldest first: one's own, with the scope admin all",
+      query: listQuery,
+      responses: {
+        200: { description: 'The sessions.', schema: pageResponse(sessionView) },
+        401: refused,
+      },
+      handle: async ({ caller, query }) => {
+        const shown = (await visible(caller)).filter(
+          ({ user }) => query.user === undefined || (user && userKeyOf(user.name) === userKeyOf(query.user)),
+        );
+        return {
+          status: 200,
+          json: pageOfAll(
+            shown.map((session) => sessionViewOf(session, caller)),
+            query,
+            ({ id }) => id,
+          ),
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/sessions',
+      operationId: 'endSessions',
+      summary: 'End all sessions of a user on all nodes, or all own ones but the current one',
+      query: endQuery,
+      responses: {
+        200: {
+          description: 'How many have ended.',
+          schema: z.object({ success: z.literal(true), message: z.string(), ended: z.int() }),
+        },
+        401: refused,
+      },
+      handle: async ({ caller, query: { user } }) => {
+        const own = caller.kind === 'session' ? caller.session : undefined;
+        const isOwn = user === undefined || (own?.user && userKeyOf(own.user.name) === userKeyOf(user));
+        if (!own || !isOwn) admit(caller, ADMIN);
+        if (!own && user === undefined) {
+          throw new HttpProblem(400, 'INVALID_QUERY', 'Name the user whose sessions end.');
+        }
+        const ended = await sessions.endAllOf(user ?? own?.user?.name, isOwn ? own?.id : undefined);
+        return {
+          status: 200,
+          ...(user !== undefined && { object: user }),
+          json: { success: true, message: 'Sessions ended.', ended },
+        };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'delete',
+      path: '/api/sessions/{id}',
+      operationId: 'endSession',
+      summary: 'End a session on all nodes',
+      params: { id: 'Id of the session.' },
+      responses: {
+        200: { description: 'The session that has ended.', schema: changedResponse(sessionView) },
+        401: refused,
+        404: { description: 'No such session, or one of another user.', schema: problemSchema },
+      },
+      handle: async ({ caller, params }) => {
+        const session = (await visible(caller)).find(({ id }) => id === params.id);
+        if (!session || !(await sessions.end(session.id))) {
+          throw new HttpProblem(404, 'NOT_FOUND', 'There is no session with this id.');
+        }
+        const data = sessionViewOf(session, caller);
+        return { status: 200, json: { success: true, message: 'Session ended.', data } };
+      },
+    }),
+  ];
+
+  async function visible(caller: Caller): Promise<ConsoleSession[]> {
+    if (caller.kind !== 'session') admit(caller, ADMIN);
+    const all = await sessions.all();
+    if (mayDo(caller, 'admin') || caller.kind !== 'session') return all;
+    const name = caller.session.user?.name;
+    return all.filter(({ user }) => user?.name === name);
+  }
 }

@@ -15,7 +15,7 @@ import {
   sessionTokenHash,
 } from '../../infra/operations/session-token.ts';
 import type { LoginAttempts } from './login-attempts.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import type { PasswordHasher } from './passwords.ts';
 
 /** When too many passwords wait for their check. */
 const BUSY_WAIT_MS = 2_000;

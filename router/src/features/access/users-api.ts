@@ -9,7 +9,7 @@ import { changedResponse, timeView } from '../../infra/operations/fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import type { UserPresence } from '../../infra/operations/user-presence.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import type { PasswordHasher } from './passwords.ts';
 import { hashedPassword } from './session-api.ts';
 
 export interface UsersApiDeps {

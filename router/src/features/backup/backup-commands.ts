@@ -6,11 +6,10 @@ import type { Logger } from '../../core/ports/logger.ts';
 import { errorCode, errorMessage } from '../../infra/db/database-errors.ts';
 import { BackupError } from './backup-errors.ts';
 import { type BackupReport, createBackup } from './create-backup.ts';
-import { drillBackup } from './drill-backup.ts';
-import { passphraseOf } from './passphrase.ts';
 import { checkBackup } from './read-backup.ts';
-import { type RestoreReport, restoreBackup } from './restore-backup.ts';
+import { drillBackup, type RestoreReport, restoreBackup } from './restore-backup.ts';
 import { savedSettings, settingsText } from './saved-settings.ts';
+import { passphraseOf } from './sealed-file.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import type pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
 import { packageVersion } from '../../config/package-version.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { withConnection } from '../../infra/db/connections/with-connection.ts';
@@ -21,10 +22,17 @@ import {
 } from '../../infra/db/upkeep/migrations.ts';
 import { dumpAgentData, type LeftOut } from './agent-data.ts';
 import { BackupError } from './backup-errors.ts';
-import { TASKS_SCHEMA } from './backup-tables.ts';
-import { beginSnapshot, dumpDatabase, type TableSummary } from './dump-database.ts';
+import { backupTables, copyOut, RowDigest, TASKS_SCHEMA, TEXT_SETTINGS } from './backup-tables.ts';
 import { openSource } from './open-source.ts';
-import { type BackupRecord, encodeRecords, type Manifest } from './records.ts';
+import {
+  type BackupRecord,
+  dataRecords,
+  encodeRecords,
+  type Manifest,
+  type Sequences,
+  type TableEnd,
+  type TableHead,
+} from './records.ts';
 import { sealed } from './sealed-file.ts';
 
 /** The tables of durable tasks are complete when nothing changed them for so long. */
@@ -226,4 +234,66 @@ function explainWrite(error: unknown, path: string): unknown {
       cause: error,
     },
   );
+}
+
+/**
+ * Begins the one snapshot that a backup is made of: what others commit from now on is not in it, and nobody waits for it.
+ * The end of the connection ends it.
+ */
+async function beginSnapshot(client: pg.ClientBase): Promise<void> {
+  await client.query(TEXT_SETTINGS);
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+}
+
+/** All tables with their rows, then the sequences. Memory: the longest row. */
+async function* dumpDatabase(
+  client: pg.ClientBase,
+): AsyncGenerator<BackupRecord, TableSummary[], undefined> {
+  const summaries: TableSummary[] = [];
+  for (const table of await backupTables(client)) {
+    yield { type: 'table', value: table };
+    const digest = new RowDigest();
+    yield* dataRecords(rowsOf(client, table, digest));
+    const value: TableEnd = { rows: digest.rows, digest: digest.digest };
+    yield { type: 'tableEnd', value };
+    summaries.push({ ...table, ...value });
+  }
+  yield { type: 'sequences', value: await readSequences(client) };
+  return summaries;
+}
+
+/** A table and what is in it. */
+export type TableSummary = TableHead & TableEnd;
+
+/** How many rows a table has, and their digest. */
+export async function summarize(client: pg.ClientBase, table: TableHead): Promise<TableEnd> {
+  const digest = new RowDigest();
+  for await (const _ of rowsOf(client, table, digest));
+  return { rows: digest.rows, digest: digest.digest };
+}
+
+async function* rowsOf(
+  client: pg.ClientBase,
+  table: TableHead,
+  digest: RowDigest,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const chunk of client.query(copyTo(copyOut(table)))) {
+    digest.add(chunk);
+    yield chunk;
+  }
+}
+
+/** A sequence belongs to no snapshot: read after the rows, it is at least as high as their ids. */
+async function readSequences(client: pg.ClientBase): Promise<Sequences> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT sequencename::text AS name FROM pg_sequences WHERE schemaname = current_schema()`,
+  );
+  const sequences: Sequences = {};
+  for (const { name } of rows) {
+    const { rows: state } = await client.query<{ lastValue: string; isCalled: boolean }>(
+      `SELECT last_value::text AS "lastValue", is_called AS "isCalled" FROM "${name}"`,
+    );
+    if (state[0]) sequences[name] = state[0];
+  }
+  return sequences;
 }

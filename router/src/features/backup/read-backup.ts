@@ -3,9 +3,9 @@ import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { BackupError } from './backup-errors.ts';
-import type { TableSummary } from './dump-database.ts';
-import { type BackupRecord, decodeRecords, type Manifest } from './records.ts';
-import { RowDigest } from './row-digest.ts';
+import { RowDigest } from './backup-tables.ts';
+import type { TableSummary } from './create-backup.ts';
+import { type BackupRecord, decodeRecords, type Manifest, type TableEnd } from './records.ts';
 import { unsealed } from './sealed-file.ts';
 
 /**
@@ -82,4 +82,42 @@ function inconsistent(what: string): BackupError {
     'BACKUP_DAMAGED',
     `The backup contradicts itself: ${what} is not what it says. Nothing was restored from it. Use another copy.`,
   );
+}
+
+/** Reads the records of a checked backup one after the other; rows and bytes of files as streams of their own. */
+export class RecordReader {
+  readonly #records: AsyncIterator<BackupRecord>;
+  #last: BackupRecord | undefined;
+
+  constructor(records: AsyncIterable<BackupRecord>) {
+    this.#records = records[Symbol.asyncIterator]();
+  }
+
+  /** Undefined at the end. */
+  async next(): Promise<BackupRecord | undefined> {
+    const { value, done } = await this.#records.next();
+    this.#last = done ? undefined : value;
+    return this.#last;
+  }
+
+  /** The data of the table or file whose record was read last, up to its end, which is then the last record. */
+  async *data(): AsyncGenerator<Buffer, void, undefined> {
+    for (let record = await this.next(); record?.type === 'data'; record = await this.next()) {
+      yield record.value;
+    }
+  }
+
+  /** The record that ended the data. @throws {BackupError} BACKUP_DAMAGED: another one did */
+  endOf(type: 'tableEnd'): TableEnd {
+    if (this.#last?.type === type) return this.#last.value;
+    throw new BackupError(
+      'BACKUP_DAMAGED',
+      'The file was changed while it was restored. Nothing was restored.',
+    );
+  }
+
+  /** Closes the file; needed when not all records were read. */
+  async close(): Promise<void> {
+    await this.#records.return?.();
+  }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { BackupError } from './backup-errors.ts';
 
 /** What a backup says of itself, its first record. */
-export const manifestSchema = z.object({
+const manifestSchema = z.object({
   /** ISO 8601: when the snapshot was taken. */
   createdAt: z.string(),
   /** Version of the wa2ai that made it. */

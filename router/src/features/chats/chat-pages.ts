@@ -2,7 +2,7 @@ import type { ChatPosition, ChatQuery, ChatRow, ChatStore } from '../../core/por
 import { pageOf } from '../../infra/operations/paging.ts';
 
 /** A search for a text reads so many chats, then returns what it found. */
-export const SEARCH_CHATS = 20_000;
+const SEARCH_CHATS = 20_000;
 
 /**
  * A page of chats, last active first. A search for a text has no index: it reads a limited number of chats and returns a

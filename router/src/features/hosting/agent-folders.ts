@@ -7,7 +7,7 @@ import { AgentUnusableError } from '../../core/hosting/hosting-errors.ts';
 import type { AgentFileInfo, AgentFiles, AgentUsage } from '../../core/ports/agent-files.ts';
 import type { AgentPlace } from '../../core/ports/agent-runtime.ts';
 import { type FolderEntry, NOT_A_PLACE, OpenFolder } from '../../infra/files/open-folder.ts';
-import { type TarEntry, tarOf } from './tar.ts';
+import { type TarEntry, tarOf } from './docker-engine.ts';
 
 /** Largest file that is read whole. */
 const MAX_READ_BYTES = 64 * 1024 * 1024;

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type Dockerode from 'dockerode';
+import { Wa2aiError } from '../../core/errors.ts';
 import {
   ContainerNameTakenError,
   EngineRefusedError,
+  EngineUnavailableError,
   ImageMissingError,
   ImagePullError,
 } from '../../core/hosting/hosting-errors.ts';
@@ -23,11 +28,6 @@ import {
   networkContainerOf,
   networkSettingsOf,
 } from './container-network.ts';
-import { engineError, failureOf, isImageMissing, isNameTaken, isSubnetTaken } from './engine-errors.ts';
-import { engineSocket } from './engine-socket.ts';
-import { LogDemux } from './log-demux.ts';
-import { type PullLine, PullProgress } from './pull-progress.ts';
-import { tarOf } from './tar.ts';
 
 /** Longest wait for an answer that needs no work, in milliseconds. */
 const REQUEST_LIMIT_MS = 60_000;
@@ -580,4 +580,267 @@ function createOptions(
       },
     },
   };
+}
+
+/** Where engines listen, in the order in which wa2ai looks. */
+export function socketCandidates(env: Readonly<Record<string, string | undefined>>): string[] {
+  const runtimeDir = env.XDG_RUNTIME_DIR;
+  return [
+    '/var/run/docker.sock',
+    join(homedir(), '.docker/run/docker.sock'),
+    ...(runtimeDir ? [join(runtimeDir, 'docker.sock'), join(runtimeDir, 'podman/podman.sock')] : []),
+    '/run/podman/podman.sock',
+  ];
+}
+
+/**
+ * Path of the engine's socket: the configured one, DOCKER_HOST, or the first that exists.
+ * @param configured `unix:///path` or a path
+ * @throws {EngineUnavailableError} the sentence names the paths
+ */
+export async function engineSocket(
+  configured: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<string> {
+  const named = configured ?? env.DOCKER_HOST;
+  if (named) {
+    const path = named.replace(/^unix:\/\//, '');
+    if (/^\//.test(path)) return path;
+    throw new EngineUnavailableError(
+      `The container engine ${named} cannot be used: wa2ai starts containers on this machine only, so the address must be unix:// and a path. Set WA2AI_CONTAINER_ENGINE.`,
+    );
+  }
+  const candidates = socketCandidates(env);
+  for (const path of candidates) {
+    const isSocket = await stat(path).then(
+      (found) => found.isSocket(),
+      () => false,
+    );
+    if (isSocket) return path;
+  }
+  throw new EngineUnavailableError(
+    `There is no container engine: none of ${candidates.join(', ')} exists. Start Docker or podman, set WA2AI_CONTAINER_ENGINE, or use the runtime "process".`,
+  );
+}
+
+/** An error of dockerode: an answer of the engine with its status, or a connection that failed. */
+interface EngineFailure {
+  status: number | undefined;
+  /** What the engine says, on one line. */
+  said: string;
+}
+
+/** Reads an error of dockerode. Its `json` is the engine's answer; its `message` repeats status and reason. */
+export function failureOf(error: unknown): EngineFailure {
+  const { statusCode, json, message, code } = (error ?? {}) as {
+    statusCode?: number;
+    json?: { message?: unknown; cause?: unknown };
+    message?: string;
+    code?: string;
+  };
+  const answer = typeof json?.message === 'string' ? json.message : undefined;
+  const said = (answer ?? message?.trim() ?? '') || code || 'unknown';
+  return { status: statusCode, said: said.replace(/\s+/g, ' ').trim().slice(0, 500) };
+}
+
+/**
+ * The error for a failed request. Docker and podman answer the same mistakes with different statuses, so callers look at
+ * the engine's words first, and only an unknown failure ends here.
+ * @param what as a sentence names it: `create container wa2ai-x`
+ */
+export function engineError(error: unknown, what: string, address: string): Wa2aiError {
+  if (error instanceof Wa2aiError) return error;
+  const { status, said } = failureOf(error);
+  if (status === undefined || status === 502 || status === 503) {
+    return new EngineUnavailableError(
+      `The container engine at ${address} did not ${what}: ${said}. Check that it runs and that wa2ai may use its socket.`,
+      { cause: error },
+    );
+  }
+  return new EngineRefusedError(`The container engine did not ${what}: ${said} (status ${status}).`, {
+    cause: error,
+  });
+}
+
+/** Whether a name is taken: Docker answers 409, podman 500. */
+export function isNameTaken({ status, said }: EngineFailure): boolean {
+  return (status === 409 || status === 500) && isInOrder(said, 'name ', 'already in use');
+}
+
+/** Whether an image is missing: both answer 404, and so they do for a missing network. */
+export function isImageMissing({ status, said }: EngineFailure): boolean {
+  return (
+    status === 404 &&
+    (/no such image|image not known/i.test(said) || isInOrder(said, 'unable to find ', 'image'))
+  );
+}
+
+/** Whether the addresses of a network are taken by another network or an interface of the machine. */
+export function isSubnetTaken({ status, said }: EngineFailure): boolean {
+  return (
+    status !== undefined && status >= 400 && /overlap|already used|conflicts with|being used/i.test(said)
+  );
+}
+
+function isInOrder(said: string, first: string, second: string): boolean {
+  const words = said.toLowerCase();
+  const at = words.indexOf(first);
+  return at >= 0 && words.includes(second, at);
+}
+
+const HEADER_BYTES = 8;
+/** Longest line that is passed on; a longer one is cut. */
+const MAX_LINE_CHARS = 16 * 1024;
+
+/**
+ * Splits the log stream of a container without a terminal into lines. The stream consists of frames: one byte for the
+ * stream (1 stdout, 2 stderr), three zero bytes, the length in four bytes (big-endian), then that many bytes. A line may
+ * extend over several frames, and a frame over several chunks.
+ */
+export class LogDemux {
+  #pending: Buffer = Buffer.alloc(0);
+  readonly #unfinished = { stdout: Buffer.alloc(0) as Buffer, stderr: Buffer.alloc(0) as Buffer };
+
+  /** The lines that this chunk completes. */
+  push(chunk: Uint8Array): LogLine[] {
+    const lines: LogLine[] = [];
+    let data = Buffer.concat([this.#pending, chunk]);
+    while (data.length >= HEADER_BYTES) {
+      const end = HEADER_BYTES + data.readUInt32BE(4);
+      if (data.length < end) break;
+      const stream = data[0] === 2 ? 'stderr' : 'stdout';
+      lines.push(...this.#linesOf(stream, data.subarray(HEADER_BYTES, end)));
+      data = data.subarray(end);
+    }
+    this.#pending = data;
+    return lines;
+  }
+
+  /** The last lines, which have no line break. */
+  end(): LogLine[] {
+    return (['stdout', 'stderr'] as const).flatMap((stream) => {
+      const rest = this.#unfinished[stream];
+      this.#unfinished[stream] = Buffer.alloc(0);
+      return rest.length > 0 ? [lineOf(stream, rest)] : [];
+    });
+  }
+
+  #linesOf(stream: LogLine['stream'], bytes: Buffer): LogLine[] {
+    const lines: LogLine[] = [];
+    let rest = Buffer.concat([this.#unfinished[stream], bytes]);
+    for (let at = rest.indexOf(0x0a); at >= 0; at = rest.indexOf(0x0a)) {
+      lines.push(lineOf(stream, rest.subarray(0, at)));
+      rest = rest.subarray(at + 1);
+    }
+    // A program that writes no line break must not fill the memory.
+    this.#unfinished[stream] = rest.length > MAX_LINE_CHARS ? rest.subarray(0, MAX_LINE_CHARS) : rest;
+    return lines;
+  }
+}
+
+function lineOf(stream: LogLine['stream'], bytes: Buffer): LogLine {
+  return { stream, text: bytes.toString('utf8').replace(/\r$/, '').slice(0, MAX_LINE_CHARS) };
+}
+
+/** One file of an archive. */
+export interface TarEntry {
+  /** With slashes: `workspace/notes.txt`. */
+  path: string;
+  bytes: number;
+  changedAtMs: number;
+  content: AsyncIterable<Uint8Array>;
+}
+
+const BLOCK = 512;
+/** Longest path and largest size of a plain header, in bytes. */
+const MAX_NAME = 100;
+const MAX_SIZE = 0o77777777777;
+
+/**
+ * A tar archive (ustar, with pax headers for long paths and large files). A file that is shorter or longer than it was is
+ * filled with zeros or cut, so that the archive stays readable.
+ */
+export async function* tarOf(entries: AsyncIterable<TarEntry>): AsyncGenerator<Uint8Array> {
+  for await (const { path, bytes, changedAtMs, content } of entries) {
+    const name = Buffer.from(path);
+    if (name.length > MAX_NAME || bytes > MAX_SIZE || !/^[\x20-\x7e]*$/.test(path)) {
+      const records = Buffer.concat([record('path', path), record('size', String(bytes))]);
+      yield header(Buffer.from('pax'), records.length, changedAtMs, 'x');
+      yield padded(records);
+    }
+    yield header(name.subarray(0, MAX_NAME), Math.min(bytes, MAX_SIZE), changedAtMs, '0');
+    let left = bytes;
+    for await (const chunk of content) {
+      const part = chunk.subarray(0, left);
+      left -= part.length;
+      if (part.length > 0) yield part;
+      if (left === 0) break;
+    }
+    for (; left > 0; left -= Math.min(left, BLOCK)) yield Buffer.alloc(Math.min(left, BLOCK));
+    yield Buffer.alloc((BLOCK - (bytes % BLOCK)) % BLOCK);
+  }
+  yield Buffer.alloc(2 * BLOCK);
+}
+
+function header(name: Buffer, bytes: number, changedAtMs: number, type: '0' | 'x'): Buffer {
+  const block = Buffer.alloc(BLOCK);
+  const write = (text: string, at: number) => block.write(text, at, 'latin1');
+  const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, '0')}\0`;
+  name.copy(block, 0);
+  write(octal(0o600, 7), 100);
+  write(octal(0, 7), 108);
+  write(octal(0, 7), 116);
+  write(octal(bytes, 11), 124);
+  write(octal(Math.floor(changedAtMs / 1000), 11), 136);
+  // The sum counts its own field as spaces.
+  write(' '.repeat(8), 148);
+  write(type, 156);
+  write('ustar\x0000', 257);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return block;
+}
+
+/** `<length> <key>=<value>\n`, whose length counts its own digits. */
+function record(key: string, value: string): Buffer {
+  const rest = Buffer.byteLength(` ${key}=${value}\n`);
+  let length = rest + String(rest).length;
+  if (String(length).length > String(rest).length) length = rest + String(length).length;
+  return Buffer.from(`${length} ${key}=${value}\n`);
+}
+
+function padded(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes, Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK)]);
+}
+
+/** One line of the answer to a pull. Docker and podman use different words, and both report failures in such a line. */
+export interface PullLine {
+  id?: string;
+  status?: string;
+  error?: string;
+  progressDetail?: { current?: number; total?: number };
+}
+
+/** Adds up what a pull reports of its layers. */
+export class PullProgress {
+  readonly #layers = new Map<string, number>();
+
+  /** Why the pull failed, when the line says so: it may be part of an answer with status 200. */
+  errorIn(line: PullLine): string | undefined {
+    return line.error?.trim() || undefined;
+  }
+
+  /** The share that is done after this line, from 0 to 1; it may go back when the engine finds another layer. */
+  shareAfter({ id, status = '', progressDetail }: PullLine): number {
+    if (id !== undefined && id !== 'latest' && !/[./:]/.test(id)) {
+      const { current = 0, total = 0 } = progressDetail ?? {};
+      const isDone = /^(?:pull complete|already exists|download complete)$/i.test(status);
+      const part = total > 0 ? Math.min(current / total, 1) : 0;
+      this.#layers.set(id, Math.max(this.#layers.get(id) ?? 0, isDone ? 1 : part));
+    }
+    if (this.#layers.size === 0) return 0;
+    let sum = 0;
+    for (const part of this.#layers.values()) sum += part;
+    return sum / this.#layers.size;
+  }
 }

@@ -1,12 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import type { HostedAgent } from '../../core/hosting/agent-spec.ts';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { OWN_REQUEST_HEADER } from '../../core/access/caller.ts';
+import { type AgentProfile, type HostedAgent, tokenHeaders } from '../../core/hosting/agent-spec.ts';
 import { AgentStartError, AgentUnusableError } from '../../core/hosting/hosting-errors.ts';
+import type { AgentProbe, RunningAgent } from '../../core/ports/agent-probe.ts';
 import type {
   AgentInstance,
   AgentPlace,
@@ -16,7 +20,6 @@ import type {
 import type { Clock } from '../../core/ports/clock.ts';
 import type { LogLine } from '../../core/ports/container-engine.ts';
 import { deletedBytes } from './deleted-bytes.ts';
-import { type ProcessRecord, ProcessRecords, startTimeOf } from './process-record.ts';
 
 /** Variables of wa2ai's own environment that a program gets: nothing secret. */
 const PASSED_ON = 'PATH LANG LC_ALL TZ TMPDIR SystemRoot NODE_EXTRA_CA_CERTS SSL_CERT_FILE'.split(' ');
@@ -457,4 +460,143 @@ function isAlive(pid: number): boolean {
 /** The process writes both streams to one file. */
 function lineOf(text: string): LogLine {
   return { stream: 'stdout', text: text.replace(/\r$/, '').slice(0, MAX_LINE_CHARS) };
+}
+
+/** A process that wa2ai started, as its file says. A process id alone may belong to another program meanwhile. */
+const recordSchema = z.object({
+  agentId: z.string(),
+  hostId: z.string(),
+  specHash: z.string(),
+  /** Absent: it never ran. */
+  pid: z.number().optional(),
+  /** When the process began, as the system says. */
+  startedAt: z.string().optional(),
+  port: z.number().optional(),
+  exitCode: z.number().optional(),
+});
+
+export type ProcessRecord = z.output<typeof recordSchema>;
+
+/** The files about processes of agents, one for each: written to a temporary file and renamed, so each is whole. */
+export class ProcessRecords {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async write(record: ProcessRecord): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const path = this.#pathOf(record.agentId);
+    const file = await open(`${path}.new`, 'w', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(record));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}.new`, path);
+  }
+
+  /** Undefined: there is none, or it is damaged. */
+  async read(agentId: string): Promise<ProcessRecord | undefined> {
+    try {
+      const parsed = recordSchema.safeParse(JSON.parse(await readFile(this.#pathOf(agentId), 'utf8')));
+      return parsed.data;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async all(): Promise<ProcessRecord[]> {
+    const names = await readdir(this.#folder).catch(() => []);
+    const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+    const records = await Promise.all(ids.sort().map((agentId) => this.read(agentId)));
+    return records.filter((record) => record !== undefined);
+  }
+
+  async remove(agentId: string): Promise<void> {
+    await rm(this.#pathOf(agentId), { force: true });
+  }
+
+  #pathOf(agentId: string): string {
+    return join(this.#folder, `${agentId}.json`);
+  }
+}
+
+/** When the process with this id began, in a form that is only compared; undefined when it does not run. */
+async function startTimeOf(pid: number): Promise<string | undefined> {
+  if (process.platform === 'linux') {
+    try {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+      // The name in brackets may contain spaces; the state follows it, and the start time is the 20th field after it.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return fields[0] === 'Z' ? undefined : fields[19];
+    } catch {
+      return undefined;
+    }
+  }
+  try {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)]);
+    return stdout.trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path whose answer says that a program is ready. */
+const PATHS: Record<AgentProfile, string> = {
+  chat: '/health',
+  adk: '/list-apps',
+  abi: '/health',
+  agentcore: '/ping',
+  a2a: '/.well-known/agent-card.json',
+  swerex: '/is_alive',
+};
+/** Of a status answer wa2ai reads no more than this. */
+const MAX_BYTES = 4_096;
+
+/**
+ * Asks over HTTP. Any HTTP answer but 502, 503 and 504 counts as ready: many agents have no path for their health. A
+ * connection alone proves nothing, because an engine accepts it before the program listens.
+ */
+export class HttpAgentProbe implements AgentProbe {
+  async ask(
+    { url, token }: RunningAgent,
+    profile: AgentProfile,
+    signal: AbortSignal,
+  ): Promise<'silent' | 'ready' | 'busy'> {
+    try {
+      const response = await fetch(`${url}${PATHS[profile]}`, {
+        headers: { ...tokenHeaders(token), [OWN_REQUEST_HEADER]: 'wa2ai' },
+        redirect: 'manual',
+        signal,
+      });
+      const text = await startOf(response);
+      if (response.status >= 502 && response.status <= 504) return 'silent';
+      return saysBusy(text) ? 'busy' : 'ready';
+    } catch {
+      return 'silent';
+    }
+  }
+}
+
+/** `{"status": "HealthyBusy"}` of the AgentCore contract; wa2ai reads `busy` in the same way. */
+function saysBusy(text: string): boolean {
+  return /"status"\s*:\s*"[^"]*busy"/i.test(text);
+}
+
+async function startOf(response: Response): Promise<string> {
+  const reader = response.body?.getReader();
+  if (!reader) return '';
+  let text = '';
+  const decoder = new TextDecoder();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    text += decoder.decode(read.value, { stream: true });
+    if (text.length > MAX_BYTES) {
+      await reader.cancel().catch(() => undefined);
+      break;
+    }
+  }
+  return text;
 }

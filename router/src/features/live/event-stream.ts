@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { LiveEvent, LiveEventType } from '../../core/live/live-event.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { frameOf } from './event-ring.ts';
+import { frameOf } from './event-batches.ts';
 import type { FeedReader, LiveFeed } from './live-feed.ts';
 
 const HEARTBEAT_MS = 15_000;

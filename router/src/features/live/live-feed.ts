@@ -5,8 +5,7 @@ import type { Change, LiveEvent } from '../../core/live/live-event.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { within } from '../../core/time-limit.ts';
-import { type EventBatch, EventBatches } from './event-batches.ts';
-import { EventRing } from './event-ring.ts';
+import { type EventBatch, EventBatches, EventRing } from './event-batches.ts';
 
 /** Events that a client can miss and still continue: some minutes of a busy service. */
 const RING_EVENTS = 4_000;

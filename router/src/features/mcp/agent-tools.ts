@@ -6,10 +6,10 @@ import { orAbort } from '../../core/time-limit.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import type { RestCallResult, RestCalls } from '../../infra/operations/rest-calls.ts';
 import { agentView, answerView, failedView, lineView, messageView } from '../hosting/agent-schemas.ts';
+import { waitSeconds, withProgress } from './ask-person.ts';
+import { args, next, nextOf } from './chat-tools.ts';
 import { agentRouteOf } from './mcp-settings.ts';
 import { type McpTool, READS, READS_CHATS, type ToolCall, tool } from './tool.ts';
-import { args, next, nextOf } from './views.ts';
-import { waitSeconds, withProgress } from './waiting.ts';
 
 export interface AgentToolsDeps {
   faceSettings: Pick<FaceSettings, 'get'>;

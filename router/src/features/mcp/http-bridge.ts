@@ -1,4 +1,5 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
@@ -148,4 +149,24 @@ function parsed(text: string): Message | undefined {
 function headerValue(text: string): string {
   const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?');
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;
+}
+
+/**
+ * `wa2ai mcp`: serves one client until it closes standard input.
+ * @param connect where the service is, asked for each message: the service may start later, or again
+ * @param warn tells the person of input that is no message
+ */
+export async function runMcpTool(
+  connect: () => Promise<ServiceConnection>,
+  warn: (sentence: string) => void,
+): Promise<void> {
+  const transport = new StdioServerTransport();
+  const bridge = new HttpBridge({ connect, send: (message) => transport.send(message) });
+  await new Promise<void>((resolve, reject) => {
+    transport.onmessage = (message) => void bridge.pass(message);
+    transport.onerror = (error) => warn(error.message);
+    transport.onclose = resolve;
+    transport.start().catch(reject);
+  });
+  bridge.close();
 }

@@ -15,18 +15,15 @@ import { MAX_BODY_BYTES } from '../../infra/operations/mount.ts';
 import type { RestCalls } from '../../infra/operations/rest-calls.ts';
 import { type AgentToolsDeps, agentTools } from './agent-tools.ts';
 import { type AskPersonDeps, askPersonTool } from './ask-person.ts';
+import { descriptionOf } from './call-tool.ts';
 import { chatTools } from './chat-tools.ts';
-import { deadLetterTools } from './dead-letter-tools.ts';
-import { descriptionOf } from './describe-tool.ts';
 import { inFormFor, meantBody, webRequest } from './lenient-client.ts';
-import { McpCaller } from './mcp-caller.ts';
+import { type CancelRelay, McpCaller, OpenCalls } from './mcp-caller.ts';
 import { type McpSessionDeps, newSession } from './mcp-session.ts';
-import { type CancelRelay, OpenCalls } from './open-calls.ts';
 import { mcpPrompts } from './prompts.ts';
 import { mcpResources } from './resources.ts';
 import { routeTools } from './route-tools.ts';
-import { sendTools } from './send-tools.ts';
-import { waitForMessageTool } from './wait-for-message.ts';
+import { deadLetterTools, sendTools, waitForMessageTool } from './send-tools.ts';
 
 export interface McpServerDeps
   extends AskPersonDeps,

@@ -13,12 +13,10 @@ import { problemOf } from '../../infra/operations/problem.ts';
 import { callTool } from './call-tool.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import type { McpPrompt } from './prompts.ts';
-import { type RecordDeps, recorded } from './recorded.ts';
 import type { McpResources } from './resources.ts';
-import type { McpTool } from './tool.ts';
-import { UNTRUSTED_NOTICES } from './untrusted.ts';
+import { type McpTool, type RecordDeps, recorded, UNTRUSTED_NOTICES } from './tool.ts';
 
-export interface ListedTool {
+interface ListedTool {
   tool: McpTool;
   description: Tool;
 }

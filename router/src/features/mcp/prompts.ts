@@ -2,7 +2,7 @@ import type { CallerAdmission } from '../../core/access/admission.ts';
 import type { Caller } from '../../core/access/caller.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import type { RestCalls } from '../../infra/operations/rest-calls.ts';
-import { markedText } from './untrusted.ts';
+import { markedText } from './tool.ts';
 
 /** A text for a model that a person chooses. Its admission is what the caller needs besides `mcp`. */
 export type McpPrompt = CallerAdmission & {

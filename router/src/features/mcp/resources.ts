@@ -2,8 +2,8 @@ import type { ListResourcesResult } from '@modelcontextprotocol/server';
 import { refusalOf } from '../../core/access/admission.ts';
 import type { Caller } from '../../core/access/caller.ts';
 import type { RestCalls } from '../../infra/operations/rest-calls.ts';
-import { markedText } from './untrusted.ts';
-import { shortMessageOf } from './views.ts';
+import { shortMessageOf } from './chat-tools.ts';
+import { markedText } from './tool.ts';
 
 interface ResourceText {
   text: string;

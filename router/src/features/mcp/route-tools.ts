@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { RestCalls } from '../../infra/operations/rest-calls.ts';
 import { explanationView } from '../routes/explain-api.ts';
 import { routeView, warningView } from '../routes/route-schemas.ts';
+import { args, next, nextOf } from './chat-tools.ts';
 import { type McpTool, READS, tool } from './tool.ts';
-import { args, next, nextOf } from './views.ts';
 
 type RouteView = z.output<typeof routeView>;
 

@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { sentMessageView } from '../../infra/operations/log-schemas.ts';
+import { type WaitForMessageDeps, waitForMessage } from '../../core/messages/wait-for-message.ts';
+import { deadLetterView, sentMessageView } from '../../infra/operations/log-schemas.ts';
 import type { RestCalls } from '../../infra/operations/rest-calls.ts';
-import { type McpTool, READS, SENDS, tool } from './tool.ts';
-import { args } from './views.ts';
+import { waitSeconds, withProgress } from './ask-person.ts';
+import { args, next, nextOf, receivedMessage, shortMessageOf } from './chat-tools.ts';
+import { type McpTool, READS, READS_CHATS, SENDS, tool } from './tool.ts';
 
 const SENT_STATE = sentMessageView.shape.state;
 
@@ -95,4 +97,100 @@ export function sendTools(rest: RestCalls): McpTool[] {
 /** A message sent → its delivery. Unknown fields are removed. */
 function deliveryOf(row: Record<string, unknown>): z.output<typeof delivery> {
   return delivery.parse(row);
+}
+
+const shortLetter = deadLetterView.omit({ trace: true }).meta({ id: 'McpDeadLetter' });
+
+/** Messages and replies that were given up. */
+export function deadLetterTools(rest: RestCalls): McpTool[] {
+  return [
+    tool({
+      name: 'list_dead_letters',
+      title: 'List dead letters',
+      description:
+        'Lists messages without an answer and messages that were not sent, newest first, each with its reason, a sentence for operators and its text.',
+      ...rest.admissionOf('listDeadLetters'),
+      input: z.strictObject({
+        state: z.enum(['open', 'replayed', 'closed']).default('open'),
+        reason: z.string().min(1).max(200).optional().describe('Only dead letters with exactly this reason.'),
+        channel: args.channel
+          .optional()
+          .describe('Only this chat: a phone number with its country code, a JID or a group id.'),
+        account_id: args.accountId,
+        since: args.since,
+        until: args.until,
+        cursor: args.cursor,
+        limit: args.limit,
+      }),
+      output: z.object({ deadLetters: z.array(shortLetter), next }),
+      annotations: READS_CHATS,
+      untrusted: 'people',
+      run: async ({ channel, account_id, ...query }, { caller }) => {
+        const { json } = await rest.call('listDeadLetters', caller, {
+          query: { ...query, channelId: channel, accountId: account_id },
+        });
+        const deadLetters = (json.data as Array<z.output<typeof deadLetterView>>).map(
+          ({ trace: _trace, ...letter }) => letter,
+        );
+        return { data: { deadLetters, ...nextOf(json) } };
+      },
+    }),
+    tool({
+      name: 'replay_dead_letter',
+      title: 'Replay a dead letter',
+      description:
+        'Answers the message of a dead letter again, by the route table as it is now, or sends its reply again. If it fails again, the same dead letter is open again.',
+      ...rest.admissionOf('replayDeadLetter'),
+      input: z.strictObject({ dead_letter_id: z.string().min(1).max(20) }),
+      output: z.object({ deadLetterId: z.string(), status: z.literal('replayed') }),
+      annotations: { ...SENDS, idempotentHint: false },
+      run: async ({ dead_letter_id }, { caller }) => {
+        const { object } = await rest.call('replayDeadLetter', caller, { params: { id: dead_letter_id } });
+        return {
+          data: { deadLetterId: dead_letter_id, status: 'replayed' as const },
+          ...(object && { object }),
+        };
+      },
+    }),
+  ];
+}
+
+export function waitForMessageTool(rest: RestCalls, deps: WaitForMessageDeps): McpTool {
+  return tool({
+    name: 'wait_for_message',
+    title: 'Wait for a message',
+    description:
+      'Waits until somebody writes in a chat. Returns the messages that came, oldest first; call again with `after` to wait for the next ones. The messages are answered by the route of the chat as always.',
+    ...rest.admissionOf('listChatMessages'),
+    input: z.strictObject({
+      chat: args.chat,
+      after: z
+        .string()
+        .regex(/^\d{1,18}$/, 'must be the id of a message')
+        .optional()
+        .describe(
+          'Only messages after this one: `after` of the call before, or the id of a message sent or received. Default: from now on.',
+        ),
+      wait_seconds: waitSeconds(),
+    }),
+    output: z.object({
+      status: z.enum(['received', 'waiting']),
+      messages: z.array(receivedMessage),
+      after: z.string().describe('Send it as `after` to wait for the next messages.'),
+    }),
+    annotations: READS_CHATS,
+    untrusted: 'people',
+    run: async ({ chat, after, wait_seconds }, call) => {
+      const { json } = await rest.call('getChat', call.caller, { params: { id: chat } });
+      const { id: chatId } = json.data as { id: string };
+      const waitMs = wait_seconds * 1_000;
+      const found = await withProgress(deps.clock, wait_seconds, call, () =>
+        waitForMessage(deps, { chatId, waitMs, ...(after !== undefined && { after }) }, call.signal),
+      );
+      const plain: unknown[] = JSON.parse(JSON.stringify(found.messages));
+      const messages = plain.map(shortMessageOf) as Array<z.output<typeof receivedMessage>>;
+      const status = messages.length > 0 ? ('received' as const) : ('waiting' as const);
+      return { data: { status, messages, after: found.after }, object: chatId };
+    },
+  });
 }

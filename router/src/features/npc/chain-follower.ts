@@ -1,10 +1,9 @@
 import { LogThrottle } from '../../core/log-throttle.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import type { NpcChain } from './npc-chain.ts';
-import type { NpcChainEvents } from './npc-chain-events.ts';
-import type { NpcTransactions } from './npc-transactions.ts';
-import { settleTransaction } from './settle-transaction.ts';
+import { ChainSettingsError, type NpcChain, type NpcChainEvents, type NpcTransactions } from './npc-chain.ts';
+import type { NpcTask } from './npc-tasks.ts';
+import { settleTransaction } from './perform-chain-task.ts';
 
 /** A younger transaction is looked at by its own task. */
 const UNSETTLED_MS = 120_000;
@@ -82,4 +81,27 @@ export class ChainFollower {
       await settleTransaction(this.#deps, chain, transaction, { mayRaise: true, looks: this.#looks });
     }
   }
+}
+
+const MAX_LISTED = 50;
+
+/**
+ * Duels of the wallet, or completed quests, as the chain has recorded them; newest first.
+ * @throws {StorageUnavailableError} safe to repeat
+ */
+export async function listChainEvents(
+  { chain, chainEvents }: { chain(): Promise<NpcChain | undefined>; chainEvents: NpcChainEvents },
+  { type }: Pick<NpcTask, 'type'>,
+): Promise<Record<string, unknown>> {
+  const current = await chain();
+  if (!current)
+    throw new ChainSettingsError('There are no chain settings, or this node has no key of the wallet.');
+  const kind = type === 'duel' ? 'duel-created' : 'quest-completed';
+  const events = await chainEvents.list({ source: current.eventSource, kind, limit: MAX_LISTED });
+  const shown = events.map(({ values, transactionHash, blockNumber }) => ({
+    ...values,
+    transactionHash,
+    blockNumber: Number(blockNumber),
+  }));
+  return { success: true, [type === 'duel' ? 'duels' : 'quests']: shown };
 }

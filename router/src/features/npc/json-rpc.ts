@@ -1,5 +1,6 @@
-import { StorageUnavailableError } from '../../core/errors.ts';
-import { NpcError, type NpcErrorBody, RPC } from './npc-error.ts';
+import type { Readable } from 'node:stream';
+import { StorageUnavailableError, Wa2aiError } from '../../core/errors.ts';
+import { HttpProblem } from '../../infra/operations/problem.ts';
 
 /** Calls of one batch. */
 const MAX_BATCH = 50;
@@ -148,4 +149,89 @@ function bodyOf(error: unknown, method: string, handler: RpcHandler): NpcErrorBo
       ? 'The database did not answer. Try again.'
       : 'The call failed. The log of wa2ai says why.';
   return new NpcError(RPC.internal, { reason }).body;
+}
+
+/** Error codes of JSON-RPC 2.0 and of the specification of the NPC Engine. */
+export const RPC = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  authentication: -32001,
+  rateLimit: -32002,
+  insufficientFunds: -32010,
+  contractFailed: -32011,
+} as const;
+
+const MESSAGES: Record<RpcCode, string> = {
+  [RPC.parseError]: 'Parse error',
+  [RPC.invalidRequest]: 'Invalid Request',
+  [RPC.methodNotFound]: 'Method not found',
+  [RPC.invalidParams]: 'Invalid params',
+  [RPC.internal]: 'Internal error',
+  [RPC.authentication]: 'Authentication failed',
+  [RPC.rateLimit]: 'Rate limit exceeded',
+  [RPC.insufficientFunds]: 'Insufficient funds',
+  [RPC.contractFailed]: 'Contract execution failed',
+};
+
+export type RpcCode = (typeof RPC)[keyof typeof RPC];
+
+/** The member `error` of a response, and the error of a task that failed. `reason` is a sentence for the caller. */
+export interface NpcErrorBody {
+  code: RpcCode;
+  message: string;
+  data?: { field?: string; reason: string; retryAfter?: number };
+}
+
+/** An error that the caller of the NPC face sees. It contains nothing internal. */
+export class NpcError extends Wa2aiError {
+  readonly body: NpcErrorBody;
+
+  constructor(code: RpcCode, data?: NpcErrorBody['data'], options?: { cause?: unknown }) {
+    super('NPC_REFUSED', 'dead', data?.reason ?? `${MESSAGES[code]}.`, options);
+    this.body = { code, message: MESSAGES[code], ...(data && { data }) };
+  }
+}
+
+/** A parameter that is not accepted. @param reason a sentence */
+export function invalidParam(field: string, reason: string): NpcError {
+  return new NpcError(RPC.invalidParams, { field, reason });
+}
+
+/** Largest body of a request, in bytes. */
+export const MAX_RPC_BYTES = 262_144;
+
+/**
+ * The body of a request as text; JSON-RPC has its own error for one that is no JSON.
+ * @throws {HttpProblem} 413: it is too large; 415: it is compressed; 400: the connection broke
+ */
+export async function readBody(
+  request: Readable & { headers: Record<string, string | string[] | undefined> },
+  maxBytes = MAX_RPC_BYTES,
+): Promise<string> {
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed.');
+  }
+  // Events, because an asynchronous iterator costs several times as much for a small body.
+  return await new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const broken = () => reject(new HttpProblem(400, 'BAD_REQUEST', 'The body did not arrive completely.'));
+    const read = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) return void chunks.push(chunk);
+      // A destroyed request would close the connection before its response.
+      request.off('data', read).pause();
+      reject(new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.'));
+    };
+    request.on('data', read);
+    request.once('error', broken).once('close', broken);
+    request.once('end', () => {
+      request.off('close', broken);
+      resolve(Buffer.concat(chunks).toString('utf8'));
+    });
+  });
 }

@@ -1,13 +1,24 @@
 import type { Clock } from '../../core/ports/clock.ts';
-import { emotionsAt } from './emotions.ts';
-import { endOffer } from './end-offer.ts';
-import { DEFAULT_IMPORTANCE, type Memory, memoryText, rankMemories } from './memories.ts';
-import type { NpcEmotions, NpcScope } from './npc-emotions.ts';
-import { invalidParam } from './npc-error.ts';
-import type { NpcMemories } from './npc-memories.ts';
-import type { NpcTask } from './npc-task.ts';
-import type { NpcTrades, ScopedTradeOffer } from './npc-trades.ts';
-import { DEFAULT_EXPIRES_SECONDS, stateOf, totalOf } from './trades.ts';
+import { invalidParam } from './json-rpc.ts';
+import {
+  DEFAULT_IMPORTANCE,
+  emotionsAt,
+  type Memory,
+  memoryText,
+  type NpcEmotions,
+  type NpcMemories,
+  type NpcScope,
+  rankMemories,
+} from './memories.ts';
+import type { NpcTask } from './npc-tasks.ts';
+import {
+  DEFAULT_EXPIRES_SECONDS,
+  endOffer,
+  type NpcTrades,
+  type ScopedTradeOffer,
+  stateOf,
+  totalOf,
+} from './trades.ts';
 
 const DEFAULT_RECALLED = 5;
 const MAX_LISTED = 50;

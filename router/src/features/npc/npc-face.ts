@@ -1,8 +1,16 @@
+import type { Request } from 'express';
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
+import { auditedCaller } from '../../core/access/audited-caller.ts';
+import type { Caller } from '../../core/access/caller.ts';
+import { Wa2aiError } from '../../core/errors.ts';
+import { LogThrottle } from '../../core/log-throttle.ts';
 import type { ApiKey } from '../../core/ports/api-key-store.ts';
+import type { AuditEvent } from '../../core/ports/audit-log.ts';
 import type { RateLimiter } from '../../core/ports/rate-limiter.ts';
+import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { connectionOf } from '../../infra/operations/guard.ts';
 import type { KeyWatch } from '../../infra/operations/key-watch.ts';
 import { limitHeaders, retryAfterSeconds } from '../../infra/operations/limits.ts';
 import { baseUrlOf } from '../../infra/operations/own-address.ts';
@@ -10,14 +18,10 @@ import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/operations/response.ts';
 import { MAX_PUBLIC_BODY_BYTES } from '../../infra/operations/stranger-bodies.ts';
 import { findUnstorable } from '../../infra/operations/validate.ts';
-import { answerRpc } from './json-rpc.ts';
-import { NpcAudit, type NpcAuditDeps } from './npc-audit.ts';
-import { npcCard } from './npc-card.ts';
-import { invalidParam, NpcError, RPC } from './npc-error.ts';
+import { answerRpc, invalidParam, NpcError, RPC, readBody } from './json-rpc.ts';
 import { callNpcMethod, type NpcMethodsDeps, ownersOf } from './npc-methods.ts';
-import type { NpcTaskFeed } from './npc-task-feed.ts';
-import { readBody } from './read-body.ts';
-import { streamTask } from './task-stream.ts';
+import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
+import { type NpcTaskFeed, streamTask } from './npc-task-feed.ts';
 
 /** Streams of one node; the server accepts more connections, which are for other calls. */
 const MAX_STREAMS = 1_500;
@@ -193,4 +197,100 @@ async function answer(
 function badKey(): NpcError {
   const reason = 'must be 1 to 200 printable ASCII characters without spaces.';
   return new NpcError(RPC.invalidParams, { field: 'Idempotency-Key', reason });
+}
+
+/** Version of the agent card specification that wa2ai speaks. */
+const PROTOCOL_VERSION = '1.0.0';
+
+/**
+ * The agent card as the specification of the NPC Engine defines it: only what is configured.
+ * @param baseUrl where callers reach wa2ai, without a slash at its end
+ */
+export function npcCard(settings: NpcFaceSettings, baseUrl: string): Record<string, unknown> {
+  const { name, description, metadata, chain } = settings;
+  return {
+    version: PROTOCOL_VERSION,
+    id: idOf(name),
+    name,
+    description: description ?? `${name}, an agent of wa2ai`,
+    capabilities: capabilitiesOf(settings),
+    transports: [
+      { type: 'http', url: `${baseUrl}/rpc`, methods: ['POST'] },
+      { type: 'sse', url: `${baseUrl}/stream/{taskId}`, methods: ['GET'] },
+    ],
+    authentication: { type: 'api-key', header: 'X-API-Key' },
+    metadata: {
+      protocolVersions: [PROTOCOL_VERSION],
+      ...(chain && { chainId: chain.chainId, contracts: chain.contracts }),
+      ...metadata,
+    },
+  };
+}
+
+/** `Old Guard` → `old-guard`. */
+function idOf(name: string): string {
+  const words = name.toLowerCase().match(/[\p{L}\p{N}]+/gu);
+  return words?.join('-') ?? 'npc';
+}
+
+const MAX_ACTION_CHARS = 100;
+const MAX_OBJECT_CHARS = 200;
+
+export interface NpcAuditDeps {
+  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
+  /** Epoch milliseconds. */
+  now(): number;
+}
+
+/** One call of JSON-RPC. */
+export interface AuditedCall {
+  method: string;
+  caller: Caller;
+  /** The task. */
+  taskId?: string;
+  /** Absent: it succeeded. */
+  error?: unknown;
+}
+
+/**
+ * Records the calls of the NPC face, each entry of a batch for itself. Refusals that cost a caller nothing are recorded 1, 2,
+ * 4, 8 ..., so that they cannot fill the log.
+ */
+export class NpcAudit {
+  readonly #deps: NpcAuditDeps;
+  readonly #throttle = new LogThrottle();
+
+  constructor(deps: NpcAuditDeps) {
+    this.#deps = deps;
+  }
+
+  /** A task that was opened is recorded when this resolves. Never rejects. */
+  async record(request: Request, { method, caller, taskId, error }: AuditedCall): Promise<void> {
+    const { address } = connectionOf(request);
+    const outcome = outcomeOf(error);
+    const isRefused =
+      error instanceof NpcError &&
+      [RPC.authentication, RPC.rateLimit].some((code) => code === error.body.code);
+    const by = caller.kind === 'key' ? caller.key.id : address;
+    if (isRefused && this.#throttle.count(`${outcome} ${by}`) === undefined) return;
+    const event: AuditEvent = {
+      at: new Date(this.#deps.now()),
+      face: 'npc',
+      ...auditedCaller(caller),
+      action: method.slice(0, MAX_ACTION_CHARS) || 'unknown',
+      ...(taskId !== undefined && { object: taskId.slice(0, MAX_OBJECT_CHARS) }),
+      outcome,
+      requestId: String(request.res?.locals.requestId ?? ''),
+      address,
+    };
+    if (method === 'task.open' && error === undefined) await this.#deps.recorder.recordChange(event);
+    else this.#deps.recorder.recordRead(event);
+  }
+}
+
+/** `ok`, `RPC-32602`, or the code of the error. */
+function outcomeOf(error: unknown): string {
+  if (error === undefined) return 'ok';
+  if (error instanceof NpcError) return `RPC${error.body.code}`;
+  return error instanceof Wa2aiError ? error.code : `RPC${RPC.internal}`;
 }

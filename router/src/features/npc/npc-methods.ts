@@ -14,13 +14,12 @@ import type { RouteStore } from '../../core/ports/route-store.ts';
 import { admit } from '../../infra/operations/guard.ts';
 import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/open-requests.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
-import type { RpcCall } from './json-rpc.ts';
-import { invalidParam, NpcError, RPC } from './npc-error.ts';
+import { invalidParam, NpcError, RPC, type RpcCall } from './json-rpc.ts';
 import type { NpcFaceSettings } from './npc-settings.ts';
-import { estimatedMs, type NpcTask } from './npc-task.ts';
+import { listedView, taskView } from './npc-task-feed.ts';
+import { estimatedMs, type NpcTask } from './npc-tasks.ts';
 import { checkedTask, type OpenNpcTaskDeps, openNpcTask } from './open-npc-task.ts';
 import { isShortTask } from './short-tasks.ts';
-import { listedView, taskView } from './task-view.ts';
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 200;

@@ -6,7 +6,7 @@ import { MASK } from '../../infra/agents/secrets.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse, dataResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/validate.ts';
-import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-fields.ts';
+import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-api.ts';
 import {
   CUSTOM_CAPABILITY,
   capabilitiesOf,

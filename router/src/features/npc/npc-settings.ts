@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { SecretCipher } from '../../infra/db/encryption/secret-cipher.ts';
+import { RPC_URL_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 
 /** A capability that is not one of the specification. */
 export const CUSTOM_CAPABILITY = /^custom:[A-Za-z][\w.-]{0,99}$/;
 
 /** The chain of `duel` and `quest`. The key of the wallet is not among the settings. */
-export const npcChainSettings = z.object({
+const npcChainSettings = z.object({
   rpcUrl: z.string(),
   chainId: z.int(),
   /** A duel needs `arena`, a quest needs `quest`. */
@@ -34,7 +37,7 @@ export const DEFAULT_CHAIN_LIMITS = { gas: 1_000_000, feePerGas: '200000000000',
 export type NpcChainSettings = z.output<typeof npcChainSettings>;
 
 /** Settings of the NPC face, which an admin changes while wa2ai runs. */
-export const npcFaceSettings = z.object({
+const npcFaceSettings = z.object({
   enabled: z.boolean(),
   name: z.string(),
   description: z.string().optional(),
@@ -63,4 +66,41 @@ export function capabilitiesOf({ routeId, custom = [], chain }: NpcFaceSettings)
     'memory',
     ...(routeId === undefined ? [] : custom),
   ];
+}
+
+/**
+ * Settings of the NPC face among those of all faces, with the RPC URL of the chain encrypted: it may contain a key.
+ * @throws {StorageUnavailableError} from both methods
+ */
+export class NpcSettingsStore {
+  readonly #settings: FaceSettings;
+  readonly #secrets: Pick<SecretCipher, 'sealText' | 'openText'>;
+
+  constructor(settings: FaceSettings, secrets: Pick<SecretCipher, 'sealText' | 'openText'>) {
+    this.#settings = settings;
+    this.#secrets = secrets;
+  }
+
+  /** Undefined: none are stored, or not those of this version. */
+  async get(): Promise<NpcFaceSettings | undefined> {
+    return this.#opened(await this.#settings.get('npc'));
+  }
+
+  /** @param check called with what is stored, as `get` returns it; otherwise as that of FaceSettings */
+  async put(settings: NpcFaceSettings, check?: (stored: NpcFaceSettings | undefined) => void): Promise<void> {
+    const sealed = withRpcUrl(settings, (rpcUrl) => this.#secrets.sealText(rpcUrl, RPC_URL_CONTEXT));
+    await this.#settings.put('npc', sealed, check && ((stored) => check(this.#opened(stored))));
+  }
+
+  #opened(stored: unknown): NpcFaceSettings | undefined {
+    const { success, data } = npcFaceSettings.safeParse(stored);
+    return success
+      ? withRpcUrl(data, (rpcUrl) => this.#secrets.openText(rpcUrl, RPC_URL_CONTEXT))
+      : undefined;
+  }
+}
+
+function withRpcUrl(settings: NpcFaceSettings, change: (rpcUrl: string) => string): NpcFaceSettings {
+  const { chain } = settings;
+  return chain ? { ...settings, chain: { ...chain, rpcUrl: change(chain.rpcUrl) } } : settings;
 }

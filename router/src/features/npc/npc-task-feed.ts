@@ -1,8 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import type { NpcTask } from './npc-task.ts';
-import type { NpcTasks } from './npc-tasks.ts';
-import { taskEvent } from './task-view.ts';
+import { estimatedMs, hasEnded, type NpcTask, type NpcTasks } from './npc-tasks.ts';
 
 /** Between two heartbeats of a stream. Tasks are read again then: a notification may be lost. */
 export const HEARTBEAT_MS = 15_000;
@@ -124,4 +123,106 @@ export class NpcTaskFeed {
   #all(): TaskWatcher[] {
     return [...this.#watchers.values()].flatMap((watchers) => [...watchers]);
   }
+}
+
+/** A task as `task.status`, events and, without its end, `task.list` show it. Times are epoch milliseconds. */
+export function taskView(task: NpcTask): Record<string, unknown> {
+  const { taskId, type, status, progress, result, error, createdAtMs, updatedAtMs } = task;
+  return {
+    taskId,
+    type,
+    status,
+    ...(progress !== undefined && { progress }),
+    ...(result && { result }),
+    ...(error && { error }),
+    createdAt: createdAtMs,
+    updatedAt: updatedAtMs,
+    ...(!hasEnded(task) && { estimatedDuration: estimatedMs(type) }),
+  };
+}
+
+/** An entry of `task.list`. A caller finds its own task by the key that it opened it with. */
+export function listedView({ idempotencyKey, ...task }: NpcTask): Record<string, unknown> {
+  const { result: _result, error: _error, estimatedDuration: _estimate, ...view } = taskView(task);
+  return { ...view, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+}
+
+/** An event of a task: `task.update` while it runs, then `task.completed` or `task.failed`. Its id is the task's version. */
+export function taskEvent(task: NpcTask): string {
+  const name = hasEnded(task) ? `task.${task.status}` : 'task.update';
+  return `id: ${task.version}\nevent: ${name}\ndata: ${JSON.stringify(taskView(task))}\n\n`;
+}
+
+/** A reader that takes nothing for so many heartbeats is disconnected. */
+const MAX_MISSED = 2;
+/** After this, a client connects again. */
+const RETRY_MS = 2_000;
+
+/** What a stream needs of a response of HTTP. */
+export type StreamResponse = Pick<
+  ServerResponse,
+  'writeHead' | 'write' | 'end' | 'destroy' | 'on' | 'writableNeedDrain'
+>;
+
+/**
+ * Writes the states of a task as server-sent events until the task or the connection ends. A slow reader gets the newest
+ * state only, so at most one event waits in memory beside those that are on the way.
+ * @param lastVersion the `Last-Event-ID` of a reader that connects again: it has this version; 0: it has none
+ * @returns ends the stream
+ */
+export function streamTask(
+  response: StreamResponse,
+  {
+    task,
+    lastVersion,
+    feed,
+  }: { task: NpcTask; lastVersion: number; feed: Pick<NpcTaskFeed, 'watch' | 'changed'> },
+): () => void {
+  let sent = lastVersion;
+  let newest = task;
+  let newestEvent = taskEvent(task);
+  let missed = 0;
+  let hasStopped = false;
+  const end = (last = '') => {
+    hasStopped = true;
+    // in one write: many readers get the end at the same time
+    if (last === '') response.end();
+    else response.end(last);
+  };
+  const write = () => {
+    if (hasStopped || response.writableNeedDrain) return;
+    const text = newest.version > sent ? newestEvent : '';
+    sent = Math.max(sent, newest.version);
+    if (hasEnded(newest)) end(text);
+    else if (text !== '') response.write(text);
+  };
+  const unwatch = feed.watch(task.taskId, {
+    onTask: (state, event) => {
+      if (state.version > newest.version) [newest, newestEvent] = [state, event];
+      write();
+    },
+    onHeartbeat: () => {
+      // A stream that has ended stays open until its reader has taken everything.
+      missed = response.writableNeedDrain || hasStopped ? missed + 1 : 0;
+      if (missed >= MAX_MISSED) response.destroy();
+      else if (missed === 0) response.write(': heartbeat\n\n');
+    },
+    onStop: () => end(),
+  });
+  response.on('drain', write);
+  response.on('close', () => {
+    hasStopped = true;
+    unwatch();
+  });
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    // For proxies that collect responses.
+    'x-accel-buffering': 'no',
+  });
+  response.write(`retry: ${RETRY_MS}\n\n`);
+  write();
+  // It may have changed since it was read.
+  if (!hasStopped) feed.changed(task.taskId);
+  return () => end();
 }

@@ -5,12 +5,10 @@ import { changedResponse, dataResponse, rowIdField, timeView } from '../../infra
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { invalid } from '../../infra/operations/validate.ts';
-import { type EndOfferDeps, endOffer } from './end-offer.ts';
+import { NpcError } from './json-rpc.ts';
 import { tradeTerms } from './npc-capabilities.ts';
-import { NpcError } from './npc-error.ts';
 import type { NpcFaceSettings } from './npc-settings.ts';
-import type { ScopedTradeOffer } from './npc-trades.ts';
-import { stateOf } from './trades.ts';
+import { type EndOfferDeps, endOffer, type ScopedTradeOffer, stateOf } from './trades.ts';
 
 export interface NpcTradesApiDeps extends EndOfferDeps {
   npcSettings(): Promise<NpcFaceSettings>;

@@ -2,12 +2,11 @@ import { canonicalChannelId } from '../../core/chat-id.ts';
 import type { DurableTasks } from '../../core/ports/durable-tasks.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { checkedParams, NpcInputError } from '../../infra/agents/npc/input/check-params.ts';
-import { chainCallOf, isChainTask } from './chain-task.ts';
+import { invalidParam } from './json-rpc.ts';
 import { actionNames, actionOf } from './npc-actions.ts';
-import { invalidParam } from './npc-error.ts';
 import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
-import type { NpcTask } from './npc-task.ts';
-import type { NpcTasks } from './npc-tasks.ts';
+import type { NpcTask, NpcTasks } from './npc-tasks.ts';
+import { chainCallOf, isChainTask } from './perform-chain-task.ts';
 import { isShortTask, type ShortTasks } from './short-tasks.ts';
 
 const MAX_PEER_CHARS = 64;

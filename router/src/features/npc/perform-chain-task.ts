@@ -1,20 +1,21 @@
 import { LogThrottle } from '../../core/log-throttle.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { chainCallOf } from './chain-task.ts';
+import { invalidParam, NpcError, RPC } from './json-rpc.ts';
 import {
+  type ChainCall,
   ChainSettingsError,
   ChainUnavailableError,
   type ExecutedTransaction,
   type NpcChain,
+  type NpcTransactions,
+  type Spent,
+  type TransactionSpending,
+  type TransactionState,
   type WalletTransaction,
 } from './npc-chain.ts';
-import { invalidParam, NpcError, RPC } from './npc-error.ts';
 import { DEFAULT_CHAIN_LIMITS, type NpcChainSettings, type NpcFaceSettings } from './npc-settings.ts';
-import type { NpcTask } from './npc-task.ts';
-import type { NpcTasks } from './npc-tasks.ts';
-import type { NpcTransactions, Spent, TransactionSpending } from './npc-transactions.ts';
-import { settleTransaction } from './settle-transaction.ts';
+import type { NpcTask, NpcTasks } from './npc-tasks.ts';
 
 /** How often a transaction is looked at. */
 const POLL_MS = 2_000;
@@ -201,4 +202,113 @@ function resultOf(type: string, executed: ExecutedTransaction): Record<string, u
 function supersededError({ hash }: WalletTransaction): NpcError {
   const reason = `The transaction ${hash} cannot be executed: another transaction of the wallet has its nonce.`;
   return new NpcError(RPC.contractFailed, { reason });
+}
+
+const ZERO_ADDRESS = /^0x0{40}$/;
+
+/** Tasks that call a contract. */
+export function isChainTask({ type, params }: Pick<NpcTask, 'type' | 'params'>): boolean {
+  return (type === 'duel' || type === 'quest') && params.action === undefined;
+}
+
+/**
+ * The contract call of a task with checked parameters.
+ * @throws {NpcError} -32602 an address, the token or an amount is not allowed
+ */
+export function chainCallOf(
+  { type, params }: Pick<NpcTask, 'type' | 'params'>,
+  { tokens, limits }: Pick<NpcChainSettings, 'tokens' | 'limits'>,
+): ChainCall {
+  const given = params as Record<string, string | number | undefined>;
+  const token = String(given.tokenAddress ?? tokens[0]).toLowerCase();
+  if (!tokens.some((allowed) => allowed.toLowerCase() === token)) {
+    throw invalidParam('tokenAddress', `This NPC pays with these tokens only: ${tokens.join(', ')}.`);
+  }
+  if (type === 'duel') {
+    const opponent = String(given.opponent).toLowerCase();
+    if (ZERO_ADDRESS.test(opponent)) throw invalidParam('opponent', 'opponent must not be the zero address.');
+    return { kind: 'duel', opponent, wager: amountOf('wager', given.wager, limits.wager), token };
+  }
+  const { questId, difficulty, timeLimit } = given;
+  const metadata = JSON.stringify({ questId, difficulty, timeLimit });
+  return {
+    kind: 'quest',
+    metadataUri: `data:application/json,${encodeURIComponent(metadata)}`,
+    reward: amountOf('reward', given.reward, limits.reward),
+    token,
+  };
+}
+
+function amountOf(field: string, value: unknown, limit = '0'): bigint {
+  const amount = BigInt(String(value));
+  if (amount > BigInt(limit)) throw invalidParam(field, `${field} must be at most ${limit}.`);
+  return amount;
+}
+
+/** An RPC server may show a used nonce before the receipt that belongs to it: it is asked so often. */
+const SUPERSEDED_LOOKS = 3;
+
+export interface SettleOptions {
+  /** Whether the transaction may get higher fees now, under the same nonce. */
+  mayRaise: boolean;
+  /** How often a transaction was seen superseded, by its hash; kept between calls. */
+  looks: Map<string, number>;
+}
+
+/** A transaction with what became of it. */
+interface Settling {
+  transaction: WalletTransaction;
+  now: TransactionState;
+}
+
+/**
+ * Looks at a stored transaction once, and sends it when it is in no block: the RPC server may have forgotten it, a
+ * reorganisation may have removed its block, or nobody has sent it. Its end is stored. Safe to repeat, on any node.
+ * @throws {ChainUnavailableError} {ChainSettingsError} {StorageUnavailableError}
+ */
+export async function settleTransaction(
+  { transactions, log }: { transactions: NpcTransactions; log: Logger },
+  chain: NpcChain,
+  transaction: WalletTransaction,
+  { mayRaise, looks }: SettleOptions,
+): Promise<Settling> {
+  const { taskId, hash } = transaction;
+  const now = await chain.stateOf(transaction);
+  switch (now.state) {
+    case 'executed':
+      await transactions.settle(taskId, now.isSuccess ? 'succeeded' : 'reverted');
+      log.info({ task: taskId, transaction: now.hash, isSuccess: now.isSuccess }, 'transaction executed');
+      return { transaction, now };
+    case 'superseded': {
+      const count = (looks.get(hash) ?? 0) + 1;
+      looks.set(hash, count);
+      if (count < SUPERSEDED_LOOKS) return { transaction, now: { state: 'waiting' } };
+      looks.delete(hash);
+      await transactions.settle(taskId, 'superseded');
+      log.error({ task: taskId, transaction: hash }, 'nonce of a transaction was used by another one');
+      return { transaction, now };
+    }
+    case 'included':
+      return { transaction, now };
+    case 'waiting': {
+      const newest = mayRaise ? await raised({ transactions, log }, chain, transaction) : transaction;
+      const refusal = await chain.broadcast(newest);
+      if (refusal !== undefined) {
+        log.debug({ task: taskId, transaction: newest.hash, refusal }, 'transaction not taken, retrying');
+      }
+      return { transaction: newest, now };
+    }
+  }
+}
+
+async function raised(
+  { transactions, log }: { transactions: NpcTransactions; log: Logger },
+  chain: NpcChain,
+  transaction: WalletTransaction,
+): Promise<WalletTransaction> {
+  const version = await chain.withHigherFees(transaction);
+  if (!version) return transaction;
+  const stored = await transactions.replace(transaction.taskId, transaction.hash, version);
+  log.info({ task: transaction.taskId, transaction: version.hash }, 'transaction got higher fees');
+  return stored ?? transaction;
 }

@@ -2,9 +2,16 @@ import sql, { type Sql } from 'sql-template-tag';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { StatementBatch } from '../../infra/db/stores/statement-batch.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
-import type { NpcErrorBody } from './npc-error.ts';
-import type { NpcTask, NpcTaskEnd, NpcTaskStatus } from './npc-task.ts';
-import type { NewNpcTask, NpcTaskPage, NpcTaskQuery, NpcTasks } from './npc-tasks.ts';
+import type { NpcErrorBody } from './json-rpc.ts';
+import type {
+  NewNpcTask,
+  NpcTask,
+  NpcTaskEnd,
+  NpcTaskPage,
+  NpcTaskQuery,
+  NpcTaskStatus,
+  NpcTasks,
+} from './npc-tasks.ts';
 
 /** Tasks that one statement opens. */
 const MAX_OPENED = 16;

@@ -1,15 +1,13 @@
 import { isRetryable } from '../../core/errors.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { listChainEvents } from './chain-events.ts';
-import { isChainTask } from './chain-task.ts';
+import { listChainEvents } from './chain-follower.ts';
+import { NpcError } from './json-rpc.ts';
+import type { NpcScope } from './memories.ts';
 import { type NpcCapabilityDeps, performEmotion, performMemory, performTrade } from './npc-capabilities.ts';
-import type { NpcChain } from './npc-chain.ts';
-import type { NpcChainEvents } from './npc-chain-events.ts';
-import type { NpcScope } from './npc-emotions.ts';
-import { NpcError } from './npc-error.ts';
+import type { NpcChain, NpcChainEvents } from './npc-chain.ts';
 import type { NpcFaceSettings } from './npc-settings.ts';
-import { NOT_PERFORMED, type NpcTask, type NpcTaskEnd, peerOf } from './npc-task.ts';
-import type { NpcTasks } from './npc-tasks.ts';
+import { NOT_PERFORMED, type NpcTask, type NpcTaskEnd, type NpcTasks, peerOf } from './npc-tasks.ts';
+import { isChainTask } from './perform-chain-task.ts';
 
 /** Tasks that may wait on a node. Further ones stay stored, and are started by `startOpenTasks`. */
 const MAX_WAITING = 1_000;

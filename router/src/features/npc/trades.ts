@@ -1,3 +1,7 @@
+import type { Clock } from '../../core/ports/clock.ts';
+import { invalidParam } from './json-rpc.ts';
+import type { NpcScope } from './memories.ts';
+
 /** The two sides of a trade: the caller of the NPC face, and the NPC with its operator. */
 export type TradeSide = 'peer' | 'npc';
 
@@ -20,7 +24,7 @@ export interface TradeTerms {
   expiresAtMs: number;
 }
 
-export interface TradeOfferEnd {
+interface TradeOfferEnd {
   kind: TradeEnd;
   /** Absent: time ended it. */
   by?: TradeSide;
@@ -61,4 +65,65 @@ export function endFor(
 ): 'accepted' | 'declined' | 'withdrawn' | 'refused' {
   if (action === 'accept') return maker === by ? 'refused' : 'accepted';
   return maker === by ? 'withdrawn' : 'declined';
+}
+
+export interface ScopedTradeOffer extends TradeOffer, NpcScope {}
+
+/**
+ * Offers of NPCs and their peers, in a ledger to which rows are only added: an offer, and at most one end.
+ * @throws {StorageUnavailableError} from every method
+ */
+export interface NpcTrades {
+  /** Idempotent by `key`. @returns the stored offer */
+  offer(scope: NpcScope, terms: TradeTerms, key: string): Promise<ScopedTradeOffer>;
+  find(offerId: string): Promise<ScopedTradeOffer | undefined>;
+  /** Ends an offer, once: one that has ended is not changed. @returns the offer with its end */
+  end(
+    offerId: string,
+    end: { kind: TradeEnd; by?: TradeSide; key?: string },
+  ): Promise<ScopedTradeOffer | undefined>;
+  /** Newest first. */
+  list(filter: { scope?: NpcScope; before?: string; limit: number }): Promise<ScopedTradeOffer[]>;
+}
+
+export interface EndOfferDeps {
+  trades: NpcTrades;
+  clock: Pick<Clock, 'now'>;
+}
+
+/** What a side wants of an offer. A repeat has the same `key`. */
+export interface EndOfferInput {
+  offerId: string;
+  action: 'accept' | 'decline';
+  by: TradeSide;
+  key: string;
+  /** Whose offer it must be; absent: anybody's. */
+  scope?: NpcScope;
+}
+
+/**
+ * Accepts, declines or withdraws an offer. Of two sides that end it at the same time, one succeeds.
+ * @throws {NpcError} there is no such offer, it has ended, or only the other side can accept it
+ * @throws {StorageUnavailableError} safe to repeat with the same key
+ */
+export async function endOffer(
+  { trades, clock }: EndOfferDeps,
+  { offerId, action, by, key, scope }: EndOfferInput,
+): Promise<ScopedTradeOffer> {
+  const offer = await trades.find(offerId);
+  if (!offer || (scope && (offer.npc !== scope.npc || offer.peer !== scope.peer))) throw noSuchOffer();
+  if (offer.end?.key === key) return offer;
+  const state = stateOf(offer, clock.now());
+  if (state === 'expired' && !offer.end) await trades.end(offerId, { kind: 'expired' });
+  if (state !== 'open') throw invalidParam('offerId', `The offer is ${state} already.`);
+  const kind = endFor(offer, action, by);
+  if (kind === 'refused') throw invalidParam('offerId', 'Only the other side can accept this offer.');
+  const ended = await trades.end(offerId, { kind, by, key });
+  if (!ended?.end) throw noSuchOffer();
+  if (ended.end.key !== key) throw invalidParam('offerId', `The offer is ${ended.end.kind} already.`);
+  return ended;
+}
+
+function noSuchOffer() {
+  return invalidParam('offerId', 'There is no such offer.');
 }

@@ -1,4 +1,9 @@
 import {
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  createPublicClient,
+  custom,
   decodeFunctionData,
   decodeFunctionResult,
   encodeFunctionData,
@@ -6,14 +11,18 @@ import {
   keccak256,
   numberToHex,
   type PublicClient,
+  parseAbi,
   parseEventLogs,
   parseTransaction,
 } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { z } from 'zod';
+import { cleanText } from '../../core/clean-text.ts';
+import { Wa2aiError } from '../../core/errors.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
-import { answerOf, chainErrorOf, noGas, revertReasonOf } from './chain-errors.ts';
-import { ARENA_ABI, QUEST_ABI, TOKEN_ABI } from './contracts.ts';
-import { feePerGasOf, higherFees } from './fees.ts';
+import { bodyJson } from '../../infra/agents/transport/body-text.ts';
+import { NpcError, RPC } from './json-rpc.ts';
 import {
   type ChainCall,
   type ChainEvent,
@@ -28,9 +37,7 @@ import {
   type TransactionState,
   type WalletTransaction,
 } from './npc-chain.ts';
-import { NpcError, RPC } from './npc-error.ts';
 import { DEFAULT_CHAIN_LIMITS, type NpcChainSettings } from './npc-settings.ts';
-import { rpcClient } from './rpc-client.ts';
 
 const DEFAULT_CONFIRMATIONS = 5;
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -414,4 +421,189 @@ function textsOf<Name extends string>(args: Record<Name, string | bigint>): Reco
     String(value).toLowerCase(),
   ]);
   return Object.fromEntries(texts) as Record<Name, string>;
+}
+
+/** The contracts of the NPC Engine's specification. */
+export const ARENA_ABI = parseAbi([
+  'function createDuel(address opponent, uint256 wager, address token) returns (uint256)',
+  'event DuelCreated(uint256 indexed duelId, address indexed creator, address indexed opponent)',
+]);
+
+const QUEST_ABI = parseAbi([
+  'function createQuest(string metadataUri, uint256 reward, address token) returns (uint256)',
+  'event QuestCompleted(uint256 indexed questId, address indexed player, uint256 reward)',
+]);
+
+/** What is needed of a token (ERC-20). */
+const TOKEN_ABI = parseAbi([
+  'function balanceOf(address account) view returns (uint256)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+]);
+
+/** The most that a transaction pays for a unit of gas, in wei. */
+export function feePerGasOf(fees: TransactionFees): bigint {
+  return 'gasPrice' in fees ? fees.gasPrice : fees.maxFee;
+}
+
+/** The fees of a transaction that was signed. */
+interface SignedFees {
+  gasPrice?: bigint | undefined;
+  maxFeePerGas?: bigint | undefined;
+  maxPriorityFeePerGas?: bigint | undefined;
+}
+
+/**
+ * Fees for another version of a transaction that waits: those of the market, and an eighth more than before, because servers
+ * refuse a version that pays less than a tenth more.
+ * @param market fees for a new transaction: `maxFee` is twice the fee of the newest block, and the tip
+ * @returns undefined: the fees that it has are enough
+ */
+export function higherFees(signed: SignedFees, market: TransactionFees): TransactionFees | undefined {
+  const { gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas: tip = 0n } = signed;
+  if ('gasPrice' in market) {
+    if (gasPrice === undefined || market.gasPrice <= gasPrice) return undefined;
+    return { gasPrice: larger(market.gasPrice, more(gasPrice)) };
+  }
+  const blockFee = (market.maxFee - market.tip) / 2n;
+  // A price was signed before the chain had a fee market.
+  if (gasPrice !== undefined || blockFee + tip <= maxFeePerGas) return undefined;
+  return { maxFee: larger(market.maxFee, more(maxFeePerGas)), tip: larger(market.tip, more(tip)) };
+}
+
+function more(fee: bigint): bigint {
+  return (fee * 9n) / 8n + 1n;
+}
+
+function larger(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+/** A larger answer is refused: events of 500 blocks fit. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** JSON-RPC 2.0; an error has its code, its sentence and sometimes the data of a revert. */
+const rpcAnswer = z.union([
+  z.object({ error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }) }),
+  z.object({ result: z.unknown() }),
+]);
+
+export interface RpcClientOptions {
+  /** May contain a secret: no error contains it. */
+  url: string;
+  /** Of one request. */
+  timeoutMs: number;
+  transport: Pick<AgentTransport, 'fetch'>;
+}
+
+/** A failed call as the server answered it; viem reads these fields. */
+class RpcAnswerError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/**
+ * viem over wa2ai's own HTTP requests, with their limits and the egress policy. It retries nothing.
+ * A request that gets no answer of JSON-RPC fails with ChainUnavailableError as a cause.
+ */
+export function rpcClient(options: RpcClientOptions): PublicClient {
+  let requests = 0;
+  const request = async ({ method, params }: { method: string; params?: unknown }) => {
+    requests += 1;
+    const answer = await post(options, { jsonrpc: '2.0', id: requests, method, params: params ?? [] });
+    if ('error' in answer) throw new RpcAnswerError(answer.error);
+    return answer.result;
+  };
+  return createPublicClient({ transport: custom({ request }, { retryCount: 0 }), cacheTime: 0 });
+}
+
+async function post(
+  { url, timeoutMs, transport }: RpcClientOptions,
+  body: { method: string } & Record<string, unknown>,
+): Promise<z.output<typeof rpcAnswer>> {
+  const answer = await transport.fetch(url, {
+    method: 'POST',
+    headers: new Headers({ 'content-type': 'application/json', accept: 'application/json' }),
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(timeoutMs),
+    maxBytes: MAX_BYTES,
+  });
+  const what = `The RPC server of the chain did not answer ${body.method}`;
+  if (answer.kind === 'fault') {
+    const why = answer.fault === 'aborted' ? `within ${timeoutMs} ms` : `(${answer.fault})`;
+    throw new ChainUnavailableError(`${what} ${why}.`);
+  }
+  const parsed = rpcAnswer.safeParse(bodyJson(answer));
+  if (!parsed.success) throw new ChainUnavailableError(`${what}: status ${answer.status}, and no JSON-RPC.`);
+  return parsed.data;
+}
+
+const MAX_REASON_CHARS = 300;
+
+/**
+ * What a failed call of viem means: a revert is -32011 with the reason of the contract, missing money for gas is -32010, and
+ * everything else is a chain that does not answer as one. viem's own texts are not passed on: they quote the request.
+ */
+export function chainErrorOf(error: unknown): Wa2aiError {
+  const own = causeOf(error, (cause) => cause instanceof Wa2aiError);
+  if (own instanceof Wa2aiError) return own;
+  const reason = revertReasonOf(error);
+  if (reason !== undefined) {
+    return new NpcError(RPC.contractFailed, { reason: `The contract refused the call: ${reason}.` });
+  }
+  if (causeOf(error, (cause) => cause instanceof ContractFunctionZeroDataError)) {
+    return new ChainSettingsError(
+      'An address of the chain settings has no such contract. Check contracts and tokens.',
+    );
+  }
+  const answer = answerOf(error);
+  if (/insufficient (?:funds|balance)/i.test(answer ?? '')) return noGas();
+  const why =
+    answer === undefined
+      ? 'The RPC server of the chain answered what wa2ai cannot read.'
+      : `The RPC server of the chain refused a call: ${answer}.`;
+  return new ChainUnavailableError(why);
+}
+
+/** The wallet cannot pay for gas. */
+function noGas(): NpcError {
+  const reason = 'The wallet of this NPC has too little of the currency of the chain to pay for gas.';
+  return new NpcError(RPC.insufficientFunds, { reason });
+}
+
+/** Why a contract reverted, in its own words, without a full stop; undefined: it did not. */
+export function revertReasonOf(error: unknown): string | undefined {
+  const reverted = causeOf(error, (cause) => cause instanceof ContractFunctionRevertedError);
+  if (!(reverted instanceof ContractFunctionRevertedError)) return undefined;
+  const { reason, data, signature } = reverted;
+  return shortened(reason ?? data?.errorName ?? signature ?? 'it gives no reason');
+}
+
+/** The sentence of the RPC server, when it answered with an error. */
+export function answerOf(error: unknown): string | undefined {
+  const found = causeOf(error, (cause) => {
+    const { code } = cause as { code?: unknown };
+    return typeof code === 'number' && !(cause instanceof BaseError);
+  });
+  return found instanceof Error ? shortened(found.message) : undefined;
+}
+
+function shortened(text: string): string {
+  // A contract chooses this text: one line of it, without control characters.
+  const line = cleanText(text)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim();
+  return withoutTrailing(line.slice(0, MAX_REASON_CHARS), '.');
+}
+
+function causeOf(error: unknown, matches: (cause: unknown) => boolean): unknown {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 10; cause = cause.cause, depth += 1) {
+    if (matches(cause)) return cause;
+  }
+  return undefined;
 }

@@ -15,8 +15,13 @@ import { page } from '../../infra/operations/page-frame.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/operations/response.ts';
 import { refuseOtherAccount } from '../../infra/operations/restrictions.ts';
-import { type LoginPagesDeps, loginPage, loginPages } from '../access/login-pages.ts';
-import { LOGIN_TEXTS, languageOf } from '../access/login-texts.ts';
+import {
+  LOGIN_TEXTS,
+  type LoginPagesDeps,
+  languageOf,
+  loginPage,
+  loginPages,
+} from '../access/login-pages.ts';
 import { accountViewOf, foundAccount, passkeyView } from '../accounts/account-view.ts';
 import { qrPage } from './qr-page.ts';
 

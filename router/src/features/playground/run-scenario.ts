@@ -1,8 +1,6 @@
 import type { ChatId } from '../../core/ids.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { TextMatcher } from '../../core/ports/text-matcher.ts';
-import { describeStep, quoted } from './describe-step.ts';
-import { breaksSilence, isSaid, judgeEvent, wordsOf } from './judge-message.ts';
 import {
   DEFAULT_WITHIN_MS,
   type Expectation,
@@ -270,4 +268,119 @@ class ScenarioRun {
 
 function isOfAccount({ direction }: ScenarioMessage): boolean {
   return direction === 'outgoing';
+}
+
+/** `other`: the expectation is about something else, or not met yet. `forbidden`: what must not be said was said. */
+type Verdict = 'fits' | 'forbidden' | 'other';
+
+/** Whether an event meets an expectation. */
+async function judgeEvent(
+  expected: Expectation,
+  event: ShownEvent,
+  matcher: TextMatcher,
+): Promise<Verdict> {
+  const { reaction, file, not, withinMs: _, ...ofText } = expected;
+  if (reaction !== undefined) {
+    return event.kind === 'reaction' && event.emoji === reaction ? 'fits' : 'other';
+  }
+  if (!isSaid(event)) return 'other';
+  if (not && (await anyHolds(not, event, matcher))) return 'forbidden';
+  if (file !== undefined && event.file?.kind !== file) return 'other';
+  return (await allHold(ofText, event, matcher)) ? 'fits' : 'other';
+}
+
+/** Whether an event is something that the account says: a message, or its new text. */
+function isSaid(event: ShownEvent): event is ShownEvent & { kind: 'message' } {
+  return event.kind === 'message' && event.special !== 'deletion';
+}
+
+/** Whether it breaks a silence. A new text of a message that was shown before does not. */
+function breaksSilence(event: ShownEvent): boolean {
+  return isSaid(event) && event.special !== 'edit';
+}
+
+/** What an event says, in one line. */
+function wordsOf(event: ShownEvent): string {
+  if (event.kind === 'reaction') return `reaction ${event.emoji}`;
+  if (event.kind !== 'message') return event.kind;
+  const file = event.file && `[${event.file.kind}${event.file.fileName ? ` ${event.file.fileName}` : ''}]`;
+  const special = event.special && event.special !== 'edit' ? `[${event.special}]` : undefined;
+  return [file, special, event.text].filter(Boolean).join(' ');
+}
+
+type OfText = NonNullable<Expectation['not']>;
+
+type Said = ShownEvent & { kind: 'message' };
+
+async function allHold(wanted: OfText, said: Said, matcher: TextMatcher): Promise<boolean> {
+  return (await holding(wanted, said, matcher)).every(Boolean);
+}
+
+async function anyHolds(wanted: OfText, said: Said, matcher: TextMatcher): Promise<boolean> {
+  return (await holding(wanted, said, matcher)).some(Boolean);
+}
+
+/** Of each assertion, whether it holds. A pattern that takes too long does not. */
+async function holding(
+  { contains, equals, matches, quotes }: OfText,
+  { text, quotedText }: Said,
+  matcher: TextMatcher,
+): Promise<boolean[]> {
+  return [
+    ...(contains === undefined ? [] : [has(text, contains)]),
+    ...(equals === undefined ? [] : [text === equals]),
+    ...(quotes === undefined ? [] : [quotedText !== undefined && has(quotedText, quotes)]),
+    ...(matches === undefined ? [] : [(await matcher.test(matches, text)) === 'match']),
+  ];
+}
+
+function has(text: string, part: string): boolean {
+  return text.toLowerCase().includes(part.toLowerCase());
+}
+
+const MAX_CHARS = 80;
+
+/** A step as a person reads it in a report. */
+function describeStep(step: ScenarioStep, writer: string): string {
+  const { say, send, react, edit, expect, silence, restart, group } = step;
+  const place = group === undefined ? '' : ` in ${group}`;
+  if (restart !== undefined)
+    return restart === 'kill' ? 'the service is killed and starts again' : 'the service restarts';
+  if (silence !== undefined) return `expect silence for ${silence} ms`;
+  if (expect)
+    return `expect ${describeExpectation(expect)} within ${expect.withinMs ?? DEFAULT_WITHIN_MS} ms`;
+  if (react !== undefined)
+    return react === '' ? `${writer} takes a reaction back` : `${writer} reacts ${react}`;
+  if (edit !== undefined) return `${writer} edits${place}: ${quoted(edit)}`;
+  if (step.delete) return `${writer} deletes a message${place}`;
+  if (send === undefined) return `${writer} says${place}: ${quoted(say ?? '')}`;
+  const file = fileOfStep(step);
+  const named = file && ('path' in file ? file.path : (file.fileName ?? 'a file'));
+  return `${writer} sends${place}: ${named}${say === undefined ? '' : `, ${quoted(say)}`}`;
+}
+
+function describeExpectation({ reaction, file, not, ...ofText }: Expectation): string {
+  if (reaction !== undefined) return `the reaction ${reaction}`;
+  const parts = [
+    ...(file === undefined ? [] : [`has a file: ${file}`]),
+    ...assertions(ofText),
+    ...(not ? assertions(not).map((each) => `not: ${each}`) : []),
+  ];
+  return parts.length === 0 ? 'a message' : `a message that ${parts.join(', ')}`;
+}
+
+function assertions(wanted: NonNullable<Expectation['not']>): string[] {
+  const { contains, equals, matches, quotes } = wanted;
+  return [
+    ...(contains === undefined ? [] : [`contains ${quoted(contains)}`]),
+    ...(equals === undefined ? [] : [`equals ${quoted(equals)}`]),
+    ...(matches === undefined ? [] : [`matches ${quoted(matches)}`]),
+    ...(quotes === undefined ? [] : [`quotes ${quoted(quotes)}`]),
+  ];
+}
+
+/** In quotation marks, in one line. */
+function quoted(text: string): string {
+  const line = text.replace(/\s+/g, ' ');
+  return `“${line.length > MAX_CHARS ? `${line.slice(0, MAX_CHARS)}…` : line}”`;
 }

@@ -13,7 +13,6 @@ import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import type { RestCalls } from '../../infra/operations/rest-calls.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { ApiWorld, type CallApi } from './api-world.ts';
-import type { PlaygroundScenarios, SavedScenario } from './playground-scenarios.ts';
 import {
   MAX_SCENARIO_BYTES,
   readScenario,
@@ -22,6 +21,7 @@ import {
 } from './read-scenario.ts';
 import type { ScenarioResult } from './run-scenario.ts';
 import { fileOfStep, longestMs, type Scenario } from './scenario.ts';
+import type { PlaygroundScenarios, SavedScenario } from './scenario-store.ts';
 import { type ScenarioWorld, StepFailedError } from './scenario-world.ts';
 
 export interface ScenariosApiDeps {

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
 import { AGENT_PHASES, type AgentPhase } from '../../core/hosting/agent-life.ts';
@@ -7,6 +8,8 @@ import type { MessageLog, OpenWork } from '../../core/ports/message-log.ts';
 import { within } from '../../core/time-limit.ts';
 import type { TurnResult } from '../../core/turns/turn.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import type { NodesApiDeps } from '../nodes/nodes-api.ts';
 
 /** Counting rows costs the database; scrapes within this time share one count. */
 const COUNT_LIFETIME_MS = 5_000;
@@ -264,4 +267,39 @@ function boundedLabel(max: number): (value: string) => string {
     if (known.size < max) known.add(value);
     return known.has(value) ? value : 'other';
   };
+}
+
+export interface MetricsApiDeps extends NodesApiDeps {
+  metrics: Metrics;
+  accounts: AccountControl;
+}
+
+/**
+ * `GET /metrics`. It needs a key if the admin key is set, because it names accounts and shows how busy they are. Prometheus sends
+ * the key with `authorization: {credentials: ...}`.
+ */
+export function metricsApi({ metrics, accounts, nodes }: MetricsApiDeps): Endpoint[] {
+  return [
+    endpoint({
+      method: 'get',
+      path: '/metrics',
+      operationId: 'getMetrics',
+      isPolled: true,
+      scopes: ['accounts:read'],
+      honours: [],
+      tag: 'Health',
+      summary: 'Metrics for Prometheus',
+      responses: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
+      handle: async () => {
+        const { contentType, text } = await metrics.scrape(accounts, nodes.view());
+        return { status: 200, headers: { 'content-type': contentType }, text };
+      },
+    }),
+  ];
+}
+
+/** Free bytes and size of the disk of a folder. Rejects when the folder cannot be read. */
+export async function diskSpace(folder: string): Promise<{ freeBytes: number; sizeBytes: number }> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }

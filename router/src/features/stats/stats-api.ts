@@ -3,8 +3,8 @@ import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { MessageLog } from '../../core/ports/message-log.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, timeView } from '../../infra/operations/fields.ts';
-import { percentileMs } from './answer-times.ts';
-import type { StatPoint, Stats } from './stats.ts';
+import type { StatPoint, Stats } from './postgres-stats.ts';
+import { percentileMs } from './stats-recorder.ts';
 
 export interface StatsApiDeps {
   stats: Pick<Stats, 'read'>;

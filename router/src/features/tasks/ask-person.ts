@@ -1,15 +1,24 @@
+import type { AgentClients } from '../../core/agent-client.ts';
 import { jidOfChannelId } from '../../core/chat-id.ts';
-import type { Question } from '../../core/ports/questions.ts';
-import { type PersonRequest, sendOnce, whyDead } from './message-person.ts';
-import type { ServedTask } from './served-tasks.ts';
-import type { SkillDeps } from './skill-deps.ts';
+import type { SendMessageInput } from '../../core/delivery/send-message.ts';
+import { NotOnWhatsAppError, StorageUnavailableError } from '../../core/errors.ts';
+import type { Clock } from '../../core/ports/clock.ts';
+import type { Logger } from '../../core/ports/logger.ts';
+import type { MessageLog, SentMessageRow } from '../../core/ports/message-log.ts';
+import type { OutboxRow, OutboxState } from '../../core/ports/outbox.ts';
+import type { Question, Questions } from '../../core/ports/questions.ts';
+import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { FailureDefaults } from '../../core/turns/ask-route.ts';
+import type { CircuitBreakers } from '../../core/turns/circuit-breaker.ts';
+import type { NewUpdate, ServedRequest, ServedTask, ServedTasks } from './served-tasks.ts';
+import type { TaskFeed, TaskWatch } from './task-feed.ts';
 
 /** Longest wait between two looks at a question; a change of the question ends the wait. */
 const MAX_WAIT_MS = 60_000;
 /** While another question of the chat is open: its end is such a change. */
 const MAX_QUEUED_MS = 300_000;
 /** While the question is on its way to WhatsApp; the longer that takes, the longer the wait. */
-const FIRST_LOOK_MS = 2_000;
+const FIRST_QUESTION_LOOK_MS = 2_000;
 
 /** Says to the person where the next message goes. */
 const NOTICE = 'Your next message here answers this question.';
@@ -58,7 +67,7 @@ export async function askPerson(deps: SkillDeps, task: ServedTask, request: Pers
     const isSent = state === 'open' && (await askOpen(deps, task, request, question));
     if (isSent === 'dead') return;
     const dueMs = question.remindMs > 0 ? question.remindMs : question.deadlineMs;
-    const lookMs = Math.max(FIRST_LOOK_MS, (clock.monotonicMs() - begunMs) / 2);
+    const lookMs = Math.max(FIRST_QUESTION_LOOK_MS, (clock.monotonicMs() - begunMs) / 2);
     const awaitedMs = isSent === 'on its way' ? Math.min(lookMs, MAX_WAIT_MS) : MAX_WAIT_MS;
     const limitMs = state === 'waiting' ? MAX_QUEUED_MS : awaitedMs;
     await watch.change(Math.min(Math.max(dueMs, 0) + 1, limitMs), stopping);
@@ -86,4 +95,114 @@ async function askOpen(
     await update({ key: 'reminded', state: 'working', text: 'The person was reminded.' });
   }
   return row.state === 'queued' || row.state === 'sending' || row.state === 'sent' ? 'on its way' : 'sent';
+}
+
+export type PersonRequest = Extract<ServedRequest, { to: string }>;
+
+/** Between two looks at the delivery state; it grows with the time that has passed. */
+const FIRST_LOOK_MS = 250;
+const MAX_LOOK_MS = 15_000;
+
+const SENTENCES: Record<OutboxState, string> = {
+  draft: 'The message waits for the owner of the account.',
+  queued: 'The message waits to be sent.',
+  sending: 'The message is being sent.',
+  sent: 'The message was sent.',
+  acked: 'WhatsApp accepted the message.',
+  delivered: 'The message was delivered.',
+  read: 'The message was read.',
+  dead: 'The message could not be sent.',
+};
+
+/**
+ * Sends a message, and reports its delivery state until it is delivered, cannot be sent, or the deadline of the task is
+ * over. What WhatsApp accepted by then counts as done.
+ */
+export async function messagePerson(
+  deps: SkillDeps,
+  task: ServedTask,
+  request: PersonRequest,
+): Promise<void> {
+  const id = await sendOnce(deps, `a2a ${task.id}`, request, request.text);
+  const endMs = task.createdAt.getTime() + request.deadlineMinutes * 60_000;
+  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_LOOK_MS)) {
+    const row = await deps.messageLog.sentMessage(id);
+    if (await reportState(deps, row, deps.clock.now() >= endMs)) return;
+    await deps.watch.change(waitMs, deps.stopping);
+    // Cancelled: a message that is queued is sent all the same.
+    if ((await deps.servedTasks.get(task.id))?.state === 'canceled') return;
+  }
+}
+
+/** Stores a message to the person of a task under a key, once. @returns the id of its row */
+async function sendOnce(
+  { sendMessage }: Pick<SkillDeps, 'sendMessage'>,
+  idempotencyKey: string,
+  { accountId, to }: Pick<PersonRequest, 'accountId' | 'to'>,
+  text: string,
+): Promise<string> {
+  const { outcome, row } = await sendMessage({ accountId, to, text, idempotencyKey });
+  if (outcome === 'conflict') {
+    throw new StorageUnavailableError(`The message "${idempotencyKey}" is stored with another text.`);
+  }
+  return row.id;
+}
+
+/** The sentence for the end of a task whose message is dead: that its number has no account, else the given one. */
+function whyDead(row: SentMessageRow | undefined, sentence: string): string {
+  const { message } = new NotOnWhatsAppError();
+  return row?.error === message ? message : sentence;
+}
+
+/** @returns whether the task has ended */
+async function reportState(
+  { update }: SkillDeps,
+  row: SentMessageRow | undefined,
+  isLate: boolean,
+): Promise<boolean> {
+  if (!row) {
+    await update({ key: 'end', state: 'failed', text: 'The message was deleted.' });
+    return true;
+  }
+  const { id, state } = row;
+  const artifact = { name: 'delivery', text: SENTENCES[state], data: { messageId: id, state } };
+  const isDelivered = state === 'delivered' || state === 'read';
+  if (state === 'dead') {
+    await update({ key: 'end', state: 'failed', text: whyDead(row, SENTENCES.dead) });
+  } else if (isDelivered || (isLate && state === 'acked')) {
+    await update({ key: 'end', state: 'completed', text: SENTENCES[state], artifact });
+  } else if (isLate) {
+    const text =
+      'WhatsApp did not accept the message before the deadline. It stays queued and may be sent later.';
+    await update({ key: 'end', state: 'failed', text });
+  } else {
+    if (state !== 'sending') await update({ key: state, state: 'working', text: SENTENCES[state] });
+    return false;
+  }
+  return true;
+}
+
+export interface ServeTaskDeps {
+  servedTasks: ServedTasks;
+  questions: Questions;
+  feed: Pick<TaskFeed, 'watch'>;
+  /** Stores a message to send; the same idempotencyKey returns the first row. */
+  sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
+  messageLog: Pick<MessageLog, 'sentMessage'>;
+  routes: Pick<RouteStore, 'get'>;
+  agents: AgentClients;
+  policy: FailureDefaults;
+  circuits: CircuitBreakers;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What a skill works with. */
+export interface SkillDeps extends ServeTaskDeps {
+  /** Aborts when the process stops. */
+  stopping: AbortSignal;
+  /** The changes of the task. */
+  watch: TaskWatch;
+  /** Stores the next update of the task. @returns false: it is stored already, or the task has ended */
+  update(update: NewUpdate): Promise<boolean>;
 }

@@ -1,12 +1,12 @@
-import type { AgentClients, TaskReport } from '../../core/agent-client.ts';
+import type { AgentClient, AgentClients, TaskNow, TaskReport } from '../../core/agent-client.ts';
 import { type AgentExchange, addExchange } from '../../core/agent-exchange.ts';
 import { chatHash } from '../../core/chat-hash.ts';
-import { AgentTaskError, Wa2aiError } from '../../core/errors.ts';
+import { AgentTaskError, AgentUnavailableError, Wa2aiError } from '../../core/errors.ts';
 import type { Route } from '../../core/models.ts';
 import { type ReplyShaping, shapeReply } from '../../core/policies/reply.ts';
 import { conversationOf } from '../../core/policies/settings.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import type { TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
+import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
 import type { ExchangeRecorder } from '../../core/ports/exchange-recorder.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { FollowedRow, NewReport, RemoteTasks } from '../../core/ports/remote-tasks.ts';
@@ -171,4 +171,128 @@ function failed(
 
 function addressOf({ mintId }: FollowTaskDeps, { accountId, replyTo }: FollowedRow) {
   return { accountId, to: replyTo, waMessageId: mintId() };
+}
+
+/** Tasks that one sweep starts to follow; the next one continues. */
+const MAX_SWEPT = 1_000;
+/** Tasks of which this process knows that they are followed. */
+const MAX_KNOWN = 10_000;
+
+export interface TaskFollowerDeps {
+  remoteTasks: Pick<RemoteTasks, 'startedBy' | 'unfollowed'>;
+  tasks: Pick<DurableTasks, 'start'>;
+  log: Logger;
+}
+
+/**
+ * Starts a durable task for each task at an agent that outlived its turn: at once when the turn ended here, and by `sweep`
+ * when a crash came between. Each is followed once, however often it is started.
+ */
+export class TaskFollower {
+  readonly #deps: TaskFollowerDeps;
+  readonly #known = new Set<string>();
+
+  constructor(deps: TaskFollowerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The turn of this message has left a task running. Never rejects: what fails is found by the next sweep. */
+  async follow(messageId: string): Promise<void> {
+    const { remoteTasks, log } = this.#deps;
+    try {
+      const taskId = await remoteTasks.startedBy(messageId);
+      if (taskId !== undefined) await this.#start(taskId);
+    } catch (error) {
+      log.warn({ err: error, messageId }, 'cannot follow the task of an agent, retrying');
+    }
+  }
+
+  /** Follows the tasks that nobody follows yet. Never rejects. */
+  async sweep(): Promise<void> {
+    const { remoteTasks, log } = this.#deps;
+    try {
+      const taskIds = await remoteTasks.unfollowed(MAX_SWEPT);
+      for (const taskId of taskIds) await this.#start(taskId);
+    } catch (error) {
+      log.warn({ err: error }, 'cannot read the tasks of agents, retrying');
+    }
+  }
+
+  async #start(taskId: string): Promise<void> {
+    if (this.#known.has(taskId)) return;
+    await this.#deps.tasks.start('follow-task', `agent-task-${taskId}`, { taskId });
+    this.#known.add(taskId);
+    const [oldest] = this.#known;
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+/** Longest wait for the agent. */
+const LIMIT_MS = 10_000;
+
+export interface AskAboutTaskDeps {
+  remoteTasks: Pick<RemoteTasks, 'followed'>;
+  routes: Pick<RouteStore, 'get'>;
+  agents: AgentClients;
+  clock: Clock;
+}
+
+/**
+ * What the agent of a running task says of it now.
+ * @returns undefined: the task has ended, or its agent cannot be asked
+ * @throws {Wa2aiError} the agent does not answer
+ */
+export async function askAboutTask(
+  deps: AskAboutTaskDeps,
+  taskId: string,
+  gone?: AbortSignal,
+): Promise<TaskNow | undefined> {
+  return await atAgent(deps, taskId, gone, async ({ client, endpoint, row, signal }) =>
+    client.taskNow?.(endpoint, row, signal),
+  );
+}
+
+/**
+ * Asks the agent of a running task to cancel it. The chat gets the end when the agent reports it.
+ * @returns `ended`: it does not run; `refused`: its agent does not cancel it
+ * @throws {Wa2aiError} the agent does not answer
+ */
+export async function cancelTask(
+  deps: AskAboutTaskDeps,
+  taskId: string,
+  gone?: AbortSignal,
+): Promise<'asked' | 'refused' | 'ended'> {
+  const outcome = await atAgent(deps, taskId, gone, async ({ client, endpoint, row, signal }) =>
+    (await client.cancelTask?.(endpoint, row, signal)) ? ('asked' as const) : ('refused' as const),
+  );
+  return outcome ?? 'ended';
+}
+
+interface Asked {
+  client: AgentClient;
+  endpoint: string;
+  row: FollowedRow;
+  signal: AbortSignal;
+}
+
+/** @returns undefined: the task has ended, or the route that opened it is gone */
+async function atAgent<T>(
+  { remoteTasks, routes, agents, clock }: AskAboutTaskDeps,
+  taskId: string,
+  gone: AbortSignal | undefined,
+  work: (asked: Asked) => Promise<T>,
+): Promise<T | undefined> {
+  const row = await remoteTasks.followed(taskId);
+  const route = row && (await routes.get(row.routeId));
+  if (!row || !route || route.damage !== undefined) return undefined;
+  const client = agents.clientFor(route);
+  return await withLimit(clock, LIMIT_MS, gone, async (signal) => {
+    try {
+      return await work({ client, endpoint: route.agentEndpoint, row, signal });
+    } catch (error) {
+      gone?.throwIfAborted();
+      if (!signal.aborted) throw error;
+      throw new AgentUnavailableError(`The agent did not answer within ${LIMIT_MS / 1_000} seconds.`);
+    }
+  });
 }

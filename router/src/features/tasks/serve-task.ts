@@ -1,11 +1,13 @@
-import { jidOfChannelId } from '../../core/chat-id.ts';
-import type { TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
+import { type AliasesOf, type Caller, mayUseAccount, mayUseChat } from '../../core/access/caller.ts';
+import { canonicalChannelId, jidOfChannelId, parseJid } from '../../core/chat-id.ts';
+import type { Route } from '../../core/models.ts';
+import type { AccountControl } from '../../core/ports/account-control.ts';
+import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
+import type { Logger } from '../../core/ports/logger.ts';
 import { storageRetryMs } from '../../core/retry.ts';
-import { askPerson } from './ask-person.ts';
-import { messagePerson } from './message-person.ts';
-import { isEnd, type ServedRequest, type ServedTask } from './served-tasks.ts';
-import type { ServeTaskDeps, SkillDeps } from './skill-deps.ts';
-import { talkToRoute } from './talk-to-route.ts';
+import { askPerson, messagePerson, type ServeTaskDeps, type SkillDeps } from './ask-person.ts';
+import { isEnd, type ServedRequest, type ServedTask, type ServedTasks } from './served-tasks.ts';
+import { isShared, talkToRoute } from './talk-to-route.ts';
 
 /**
  * Does a task for a program until it has ended. One durable step: after a crash it runs again, here or on another node.
@@ -59,4 +61,142 @@ async function runSkill(deps: SkillDeps, task: ServedTask, request: ServedReques
     return;
   }
   return request.skill === 'ask-person' ? askPerson(deps, task, request) : messagePerson(deps, task, request);
+}
+
+const MAX_SWEPT = 1_000;
+
+export interface TaskStarterDeps {
+  servedTasks: Pick<ServedTasks, 'waiting'>;
+  tasks: Pick<DurableTasks, 'start'>;
+  log: Logger;
+}
+
+/** Starts the durable task that does a served task; again by `sweep`, when a crash came between. Each runs once. */
+export class TaskStarter {
+  readonly #deps: TaskStarterDeps;
+
+  constructor(deps: TaskStarterDeps) {
+    this.#deps = deps;
+  }
+
+  /** The task has got a request. @throws {StorageUnavailableError} the next sweep starts it */
+  async start(task: Pick<ServedTask, 'id' | 'messages'>): Promise<void> {
+    await this.#start(task.id, task.messages.length);
+  }
+
+  /** Starts the tasks that have waited for so long and that nobody has started. Never rejects. */
+  async sweep(waitedMs: number): Promise<void> {
+    const { servedTasks, log } = this.#deps;
+    try {
+      for (const { id, round } of await servedTasks.waiting(waitedMs, MAX_SWEPT)) {
+        await this.#start(id, round);
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'cannot start tasks, retrying');
+    }
+  }
+
+  /** A task that got further input is done by a new durable task. */
+  async #start(taskId: string, round: number): Promise<void> {
+    await this.#deps.tasks.start('serve-task', `served-task-${taskId}-${round}`, { taskId });
+  }
+}
+
+export interface ChoosePersonDeps {
+  accounts: Pick<AccountControl, 'get'>;
+  aliasesOf: AliasesOf;
+  /** The service's own account. */
+  accountId: string;
+}
+
+/** `problem`, `refusal`: why not, as a sentence. */
+export type PersonChoice =
+  | { accountId: string; to: string }
+  /** The caller's mistake. */
+  | { problem: string }
+  /** The caller may not. */
+  | { refusal: string };
+
+/** Whom a program wants to message or ask: a chat of an account of this service that its caller may use. */
+export async function choosePerson(
+  deps: ChoosePersonDeps,
+  skill: 'message-person' | 'ask-person',
+  given: { accountId?: string; to?: string },
+  caller: Caller,
+): Promise<PersonChoice> {
+  const accountId = given.accountId ?? deps.accountId;
+  // First: a key does not learn which other accounts exist.
+  if (!mayUseAccount(caller, accountId)) return { refusal: 'The key may not use this account.' };
+  if (accountId !== deps.accountId && !deps.accounts.get(accountId)) {
+    return { problem: 'accountId is not a WhatsApp account of this service.' };
+  }
+  const to = given.to === undefined ? undefined : canonicalChannelId(given.to);
+  if (to === undefined || to === '*') {
+    return { problem: 'to must be one chat: a phone number with its country code or a JID.' };
+  }
+  if (skill === 'ask-person' && parseJid(to)?.kind === 'group') {
+    return { problem: 'to must be a person: a group cannot be asked.' };
+  }
+  if (!(await mayUseChat(caller, { accountId, channelId: to }, deps.aliasesOf))) {
+    return { refusal: 'The key may not use this chat.' };
+  }
+  return { accountId, to };
+}
+
+/** A route that programs may talk to, with the name of its skill. */
+export interface SharedRoute {
+  /** `talk-to-<name>` */
+  skill: string;
+  route: Route;
+}
+
+/** The shared routes with unique names, the oldest first; two of the same name have a part of their id in it. */
+export function sharedRoutes(routes: readonly Route[]): SharedRoute[] {
+  const taken = new Set<string>();
+  return routes
+    .filter(isShared)
+    .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1))
+    .map((route) => {
+      const plain = `talk-to-${slug(route.name ?? '') || route.id}`;
+      const skill = taken.has(plain) ? `${plain}-${route.id.slice(-12)}` : plain;
+      taken.add(skill);
+      return { skill, route };
+    });
+}
+
+function slug(name: string): string {
+  return (
+    name
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(/\p{M}/gu, '')
+      .replace(/[^\p{L}\p{N}]+/gu, '-')
+      // Each run of other characters became one hyphen.
+      .replace(/^-|-$/g, '')
+      .slice(0, 60)
+  );
+}
+
+/** What a program asks for: a skill by its name, or only a text. */
+export interface Wish {
+  skill?: string;
+  text: string;
+}
+
+/** The skill of a wish. `unclear`: the program must name one. */
+export type SkillChoice =
+  | { kind: 'person'; skill: 'message-person' | 'ask-person' }
+  | { kind: 'route'; route: Route }
+  | { kind: 'unknown' }
+  | { kind: 'unclear' };
+
+/** A text without a skill goes to the only shared route. */
+export function chooseSkill({ skill }: Pick<Wish, 'skill'>, shared: readonly SharedRoute[]): SkillChoice {
+  if (skill === 'message-person' || skill === 'ask-person') return { kind: 'person', skill };
+  const [first] = shared;
+  if (skill === undefined) {
+    return first && shared.length === 1 ? { kind: 'route', route: first.route } : { kind: 'unclear' };
+  }
+  const named = shared.find((candidate) => candidate.skill === skill);
+  return named ? { kind: 'route', route: named.route } : { kind: 'unknown' };
 }

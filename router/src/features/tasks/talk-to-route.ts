@@ -1,8 +1,8 @@
 import { Wa2aiError } from '../../core/errors.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../core/models.ts';
 import { type AskRouteDeps, askRoute } from '../../core/turns/ask-route.ts';
+import type { SkillDeps } from './ask-person.ts';
 import type { NewUpdate, ServedRequest, ServedTask } from './served-tasks.ts';
-import type { SkillDeps } from './skill-deps.ts';
 
 type RouteRequest = Extract<ServedRequest, { routeId: string }>;
 

@@ -1,7 +1,8 @@
 import type { NodeBus } from '../../core/cluster/node-bus.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import type { ServedTask, ServedTasks } from './served-tasks.ts';
+import { withLimit } from '../../core/time-limit.ts';
+import { isEnd, type ServedTask, type ServedTasks } from './served-tasks.ts';
 
 /** How often the tasks that somebody waits for are read when no node message arrives. */
 const POLL_EVERY_MS = 5_000;
@@ -162,4 +163,46 @@ export class TaskFeed {
 
 function newWatched(): Watched {
   return { changes: 0, read: undefined, version: 0, users: 0, waiters: new Set() };
+}
+
+/** Whether a task has ended or waits for input of its program. */
+export function isSettled({ state }: ServedTask): boolean {
+  return isEnd(state) || state === 'input-required';
+}
+
+/**
+ * Waits until a task is settled, at most so long, and until the signal aborts.
+ * @param limitMs 0: does not wait
+ * @param onChange called with the task after each of its updates
+ * @returns the task as it is then
+ * @throws {StorageUnavailableError} it cannot be read
+ */
+export async function untilSettled(
+  { feed, clock }: { feed: Pick<TaskFeed, 'watch'>; clock: Clock },
+  task: ServedTask,
+  limitMs: number,
+  signal: AbortSignal,
+  onChange: (task: ServedTask) => void = () => undefined,
+): Promise<ServedTask> {
+  if (limitMs === 0 || isSettled(task)) return task;
+  const watch = feed.watch(task.id);
+  let current = task;
+  try {
+    return await withLimit(clock, limitMs, signal, async (limited) => {
+      try {
+        while (!isSettled(current)) {
+          const next = await watch.next(current.updates.length, limited);
+          if (!next) return current;
+          current = next;
+          onChange(current);
+        }
+        return current;
+      } catch (error) {
+        if (limited.aborted) return current;
+        throw error;
+      }
+    });
+  } finally {
+    watch.close();
+  }
 }

@@ -25,7 +25,7 @@ export interface ToolInput {
 }
 
 /** What a tool found: `report` as JSON, `text` for a terminal. */
-export interface ToolResult {
+interface ToolResult {
   report: object;
   text: string;
   /** Whether the agent passed. */
@@ -33,7 +33,7 @@ export interface ToolResult {
 }
 
 /** One tool of an agent kind for the command line. */
-export interface AgentTool {
+interface AgentTool {
   /** What it does, in one line. */
   summary: string;
   options: readonly ToolOption[];

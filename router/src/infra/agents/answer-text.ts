@@ -50,7 +50,7 @@ function answerIn(text: string, type: string, form: AnswerForm): AnswerText {
 const EVENT_START = /^(?:(?:event|id|retry):[^\n]*\n|:[^\n]{0,200}\n+)*data:/;
 
 /** Whether a text has nothing that a person sees. */
-export function isBlank(text: string): boolean {
+function isBlank(text: string): boolean {
   return !/[^\s\p{Cf}\p{Zl}\p{Zp}\u3164\u115f\u1160\uffa0\u2800]/u.test(text);
 }
 

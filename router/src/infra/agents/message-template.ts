@@ -6,7 +6,7 @@ import type { IncomingMessage } from '../../core/models.ts';
 export type MessageValue = string | boolean | bigint | MessageValue[] | { [key: string]: MessageValue };
 
 /** Variables of templates over a message, by the name in `{{name}}`. */
-export const MESSAGE_VARIABLES: Readonly<Record<string, (message: IncomingMessage) => MessageValue>> = {
+const MESSAGE_VARIABLES: Readonly<Record<string, (message: IncomingMessage) => MessageValue>> = {
   text: ({ text }) => text,
   from: ({ from }) => from,
   phone: ({ from }) => contractUser(from),

@@ -81,7 +81,7 @@ export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler
 }
 
 /** Why a stranger is refused, as a sentence. */
-export const REFUSALS = {
+const REFUSALS = {
   none: 'Sign in, or send a key as X-API-Key or as Authorization: Bearer.',
   unknown: 'The key is not known: it is wrong, or it was revoked.',
   expired: 'The key has expired. Ask an admin for a new one.',

@@ -5,7 +5,7 @@ import { OpenRequestsProblem } from './problem.ts';
 export const MAX_OPEN_REQUESTS = 150;
 
 /** Tasks of one key or user that have not ended: questions to people, messages, talks to agents. */
-export const MAX_OPEN_TASKS = 100;
+const MAX_OPEN_TASKS = 100;
 
 export const TOO_MANY_TASKS = `The caller has ${MAX_OPEN_TASKS} open tasks. Wait until some end, or cancel them.`;
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Request, Response } from 'express';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { A2aCaller } from '../../../../router/src/features/a2a/a2a-caller.ts';
+import { A2aCaller } from '../../../../router/src/features/a2a/a2a-card.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

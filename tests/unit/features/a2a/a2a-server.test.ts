@@ -3,10 +3,8 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AuditEvent } from '../../../../router/src/core/ports/audit-log.ts';
 import { a2aFace } from '../../../../router/src/features/a2a/a2a-face.ts';
-import { HookStarter } from '../../../../router/src/features/a2a/hook-starter.ts';
-import { pushUpdates } from '../../../../router/src/features/a2a/push-updates.ts';
-import { serveTask } from '../../../../router/src/features/tasks/serve-task.ts';
-import { TaskStarter } from '../../../../router/src/features/tasks/task-starter.ts';
+import { HookStarter, pushUpdates } from '../../../../router/src/features/a2a/push-updates.ts';
+import { serveTask, TaskStarter } from '../../../../router/src/features/tasks/serve-task.ts';
 import { systemClock } from '../../../../router/src/infra/clock/system-clock.ts';
 import { Access } from '../../../../router/src/infra/operations/access.ts';
 import { newKey } from '../../../../router/src/infra/operations/key-text.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../../router/src/core/access/caller.ts';
-import { decideRequest } from '../../../../router/src/features/a2a/decide-request.ts';
+import { decideRequest } from '../../../../router/src/features/a2a/a2a-handler.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
 
 const owner = { caller: { kind: 'admin-key' } as Caller, userName: 'admin' };

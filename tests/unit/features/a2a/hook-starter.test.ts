@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { HookStarter } from '../../../../router/src/features/a2a/hook-starter.ts';
+import { HookStarter } from '../../../../router/src/features/a2a/push-updates.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
 it('starts each hook under a different name, also those that a crash left', async () => {

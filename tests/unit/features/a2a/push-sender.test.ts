@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type PushTransport, sendPush } from '../../../../router/src/features/a2a/push-sender.ts';
-import type { UpdatePart } from '../../../../router/src/features/a2a/push-updates.ts';
+import {
+  type PushTransport,
+  sendPush,
+  type UpdatePart,
+} from '../../../../router/src/features/a2a/push-updates.ts';
 import type { TaskHook } from '../../../../router/src/features/a2a/task-hooks.ts';
 import type { ServedTask } from '../../../../router/src/features/tasks/served-tasks.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

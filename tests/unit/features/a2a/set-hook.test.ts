@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refuseHookUrl, setHook } from '../../../../router/src/features/a2a/set-hook.ts';
+import { refuseHookUrl, setHook } from '../../../../router/src/features/a2a/push-updates.ts';
 import { MemoryServedTasks } from '../../../doubles/memory-served-tasks.ts';
 import { MemoryTaskHooks } from '../../../doubles/memory-task-hooks.ts';
 

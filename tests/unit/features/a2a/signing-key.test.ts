@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { signingKey } from '../../../../router/src/features/a2a/signing-key.ts';
+import { signingKey } from '../../../../router/src/features/a2a/push-updates.ts';
 import { MemoryFaceSettings } from '../../../doubles/memory-face-settings.ts';
 
 const cipher = {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { NodeBus, type NodeTransportEvents } from '../../../../router/src/core/cluster/node-bus.ts';
 import type { NewApiKey } from '../../../../router/src/core/ports/api-key-store.ts';
-import { CachedApiKeyStore } from '../../../../router/src/features/access/cached-api-key-store.ts';
+import { CachedApiKeyStore } from '../../../../router/src/features/access/key-store.ts';
 import { MemoryApiKeyStore } from '../../../doubles/memory-api-key-store.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 

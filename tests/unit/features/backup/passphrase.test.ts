@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { passphraseOf } from '../../../../router/src/features/backup/passphrase.ts';
+import { passphraseOf } from '../../../../router/src/features/backup/sealed-file.ts';
 
 let folder: string;
 beforeEach(() => {

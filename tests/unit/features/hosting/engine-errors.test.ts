@@ -9,7 +9,7 @@ import {
   isImageMissing,
   isNameTaken,
   isSubnetTaken,
-} from '../../../../router/src/features/hosting/engine-errors.ts';
+} from '../../../../router/src/features/hosting/docker-engine.ts';
 
 function answer(statusCode: number, message: string): Error {
   return Object.assign(new Error(`(HTTP code ${statusCode}) server error - ${message}`), {

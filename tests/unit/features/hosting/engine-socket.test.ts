@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EngineUnavailableError } from '../../../../router/src/core/hosting/hosting-errors.ts';
-import { engineSocket, socketCandidates } from '../../../../router/src/features/hosting/engine-socket.ts';
+import { engineSocket, socketCandidates } from '../../../../router/src/features/hosting/docker-engine.ts';
 
 describe('engineSocket', () => {
   it('takes the configured one before DOCKER_HOST', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LogDemux } from '../../../../router/src/features/hosting/log-demux.ts';
+import { LogDemux } from '../../../../router/src/features/hosting/docker-engine.ts';
 
 function frame(stream: 1 | 2, text: string): Buffer {
   const bytes = Buffer.from(text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PullProgress } from '../../../../router/src/features/hosting/pull-progress.ts';
+import { PullProgress } from '../../../../router/src/features/hosting/docker-engine.ts';
 
 describe('PullProgress', () => {
   it('adds up the layers of an image', () => {

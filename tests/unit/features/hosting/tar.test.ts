@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { type TarEntry, tarOf } from '../../../../router/src/features/hosting/tar.ts';
+import { type TarEntry, tarOf } from '../../../../router/src/features/hosting/docker-engine.ts';
 
 const CHANGED = Date.parse('2026-01-31T12:00:00.000Z');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EventRing } from '../../../../router/src/features/live/event-ring.ts';
+import { EventRing } from '../../../../router/src/features/live/event-batches.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 

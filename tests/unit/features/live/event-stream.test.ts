@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { LiveEvent } from '../../../../router/src/core/live/live-event.ts';
-import { EventRing } from '../../../../router/src/features/live/event-ring.ts';
+import { EventRing } from '../../../../router/src/features/live/event-batches.ts';
 import { EventStream, type StreamResponse } from '../../../../router/src/features/live/event-stream.ts';
 import type { FeedReader } from '../../../../router/src/features/live/live-feed.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { descriptionOf } from '../../../../router/src/features/mcp/describe-tool.ts';
+import { descriptionOf } from '../../../../router/src/features/mcp/call-tool.ts';
 import { READS, READS_CHATS, tool } from '../../../../router/src/features/mcp/tool.ts';
 
 const definition = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { waitSeconds, withProgress } from '../../../../router/src/features/mcp/waiting.ts';
+import { waitSeconds, withProgress } from '../../../../router/src/features/mcp/ask-person.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 it('shows every five seconds how long work has waited, and nothing after its end', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { promptOf } from '../../../../router/src/features/npc/ask-npc-agent.ts';
-import type { NpcTask } from '../../../../router/src/features/npc/npc-task.ts';
+import type { NpcTask } from '../../../../router/src/features/npc/npc-tasks.ts';
+import { promptOf } from '../../../../router/src/features/npc/run-npc-task.ts';
 
 const aTask = (type: string, params: Record<string, unknown>): NpcTask => ({
   taskId: 'task_1',

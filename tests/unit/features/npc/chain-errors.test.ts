@@ -1,7 +1,11 @@
 import { createPublicClient, custom, encodeErrorResult, parseAbi } from 'viem';
 import { describe, expect, it } from 'vitest';
-import { answerOf, chainErrorOf, revertReasonOf } from '../../../../router/src/features/npc/chain-errors.ts';
-import { ARENA_ABI } from '../../../../router/src/features/npc/contracts.ts';
+import {
+  ARENA_ABI,
+  answerOf,
+  chainErrorOf,
+  revertReasonOf,
+} from '../../../../router/src/features/npc/viem-npc-chain.ts';
 
 const address = `0x${'1'.repeat(40)}` as const;
 const errors = parseAbi(['error Error(string reason)', 'error NotOpen(uint256 duel)']);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chainCallOf, isChainTask } from '../../../../router/src/features/npc/chain-task.ts';
+import { chainCallOf, isChainTask } from '../../../../router/src/features/npc/perform-chain-task.ts';
 
 const TOKEN = `0x${'AB'.repeat(20)}`;
 const settings = { tokens: [TOKEN, `0x${'1'.repeat(40)}`], limits: { wager: '100', reward: '50' } };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emotionsAt, HALF_LIFE_MS } from '../../../../router/src/features/npc/emotions.ts';
+import { emotionsAt, HALF_LIFE_MS } from '../../../../router/src/features/npc/memories.ts';
 
 const T = Date.UTC(2026, 0, 1);
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { feePerGasOf, higherFees } from '../../../../router/src/features/npc/fees.ts';
+import { feePerGasOf, higherFees } from '../../../../router/src/features/npc/viem-npc-chain.ts';
 
 describe('higherFees', () => {
   it('leaves fees that the newest block takes', () => {

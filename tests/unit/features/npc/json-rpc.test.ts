@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import { answerRpc, type RpcHandler } from '../../../../router/src/features/npc/json-rpc.ts';
-import { invalidParam, NpcError, RPC } from '../../../../router/src/features/npc/npc-error.ts';
+import {
+  answerRpc,
+  invalidParam,
+  NpcError,
+  RPC,
+  type RpcHandler,
+} from '../../../../router/src/features/npc/json-rpc.ts';
 import { runs } from '../../../support/property-runs.ts';
 
 function setup(change: Partial<RpcHandler> = {}) {

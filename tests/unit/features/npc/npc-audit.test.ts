@@ -2,8 +2,8 @@ import type { Request } from 'express';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AuditEvent } from '../../../../router/src/core/ports/audit-log.ts';
-import { NpcAudit } from '../../../../router/src/features/npc/npc-audit.ts';
-import { invalidParam, NpcError, RPC } from '../../../../router/src/features/npc/npc-error.ts';
+import { invalidParam, NpcError, RPC } from '../../../../router/src/features/npc/json-rpc.ts';
+import { NpcAudit } from '../../../../router/src/features/npc/npc-face.ts';
 
 function setup() {
   const changes: AuditEvent[] = [];

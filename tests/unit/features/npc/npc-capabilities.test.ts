@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HALF_LIFE_MS } from '../../../../router/src/features/npc/emotions.ts';
+import { HALF_LIFE_MS } from '../../../../router/src/features/npc/memories.ts';
 import {
   performEmotion,
   performMemory,

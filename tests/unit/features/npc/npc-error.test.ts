@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { invalidParam, NpcError, RPC } from '../../../../router/src/features/npc/npc-error.ts';
+import { invalidParam, NpcError, RPC } from '../../../../router/src/features/npc/json-rpc.ts';
 
 describe('NpcError', () => {
   it('has the codes and messages of the specification', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import type { NpcTask } from '../../../../router/src/features/npc/npc-task.ts';
 import { HEARTBEAT_MS, NpcTaskFeed } from '../../../../router/src/features/npc/npc-task-feed.ts';
+import type { NpcTask } from '../../../../router/src/features/npc/npc-tasks.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { anNpcTask } from '../../../support/npc-tasks.ts';
 import { quietLog } from '../../../support/quiet-log.ts';

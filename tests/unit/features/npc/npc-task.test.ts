@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { estimatedMs, hasEnded, peerOf } from '../../../../router/src/features/npc/npc-task.ts';
+import { estimatedMs, hasEnded, peerOf } from '../../../../router/src/features/npc/npc-tasks.ts';
 
 describe('a task of the NPC face', () => {
   it('ends as completed or failed', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { NpcError } from '../../../../router/src/features/npc/npc-error.ts';
-import type { NpcTask } from '../../../../router/src/features/npc/npc-task.ts';
+import { NpcError } from '../../../../router/src/features/npc/json-rpc.ts';
+import type { NpcTask } from '../../../../router/src/features/npc/npc-tasks.ts';
 import {
   checkedTask,
   openNpcTask,

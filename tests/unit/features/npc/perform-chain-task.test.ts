@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { type NpcError, RPC } from '../../../../router/src/features/npc/json-rpc.ts';
 import {
   ChainSettingsError,
   ChainUnavailableError,
   type TransactionState,
 } from '../../../../router/src/features/npc/npc-chain.ts';
-import { type NpcError, RPC } from '../../../../router/src/features/npc/npc-error.ts';
 import {
   type ChainTaskDeps,
   confirmForTask,

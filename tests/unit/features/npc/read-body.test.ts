@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { MAX_RPC_BYTES, readBody } from '../../../../router/src/features/npc/read-body.ts';
+import { MAX_RPC_BYTES, readBody } from '../../../../router/src/features/npc/json-rpc.ts';
 
 const request = (body: Buffer, headers: Record<string, string> = {}) =>
   Object.assign(Readable.from([body.subarray(0, 3), body.subarray(3)]), { headers });

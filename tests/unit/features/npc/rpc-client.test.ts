@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chainErrorOf } from '../../../../router/src/features/npc/chain-errors.ts';
-import { rpcClient } from '../../../../router/src/features/npc/rpc-client.ts';
+import { chainErrorOf, rpcClient } from '../../../../router/src/features/npc/viem-npc-chain.ts';
 import type { Fetched } from '../../../../router/src/infra/agents/transport/bounded-fetch.ts';
 
 const url = 'https://rpc.test/v3/secret';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TransactionState } from '../../../../router/src/features/npc/npc-chain.ts';
-import { settleTransaction } from '../../../../router/src/features/npc/settle-transaction.ts';
+import { settleTransaction } from '../../../../router/src/features/npc/perform-chain-task.ts';
 import { MemoryNpcTransactions } from '../../../doubles/memory-npc-transactions.ts';
 import { ScriptedNpcChain } from '../../../doubles/scripted-npc-chain.ts';
 import { SPENDING } from '../../../support/npc-tasks.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import type { NpcTask } from '../../../../router/src/features/npc/npc-task.ts';
+import type { NpcTask } from '../../../../router/src/features/npc/npc-tasks.ts';
 import {
   isShortTask,
   type ShortTaskDeps,

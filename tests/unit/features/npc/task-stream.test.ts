@@ -2,10 +2,13 @@ import { EventEmitter } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { NpcTask } from '../../../../router/src/features/npc/npc-task.ts';
-import type { TaskWatcher } from '../../../../router/src/features/npc/npc-task-feed.ts';
-import { type StreamResponse, streamTask } from '../../../../router/src/features/npc/task-stream.ts';
-import { taskEvent } from '../../../../router/src/features/npc/task-view.ts';
+import {
+  type StreamResponse,
+  streamTask,
+  type TaskWatcher,
+  taskEvent,
+} from '../../../../router/src/features/npc/npc-task-feed.ts';
+import type { NpcTask } from '../../../../router/src/features/npc/npc-tasks.ts';
 import { anNpcTask } from '../../../support/npc-tasks.ts';
 
 /** A stream over a response that the test reads, and a feed that the test drives. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listedView, taskEvent, taskView } from '../../../../router/src/features/npc/task-view.ts';
+import { listedView, taskEvent, taskView } from '../../../../router/src/features/npc/npc-task-feed.ts';
 import { npcTaskOf } from '../../../../router/src/infra/agents/npc/rpc/npc-task.ts';
 import { anNpcTask } from '../../../support/npc-tasks.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../../../../router/src/core/ports/chat-provider.ts';
-import { TerminalPairing } from '../../../../router/src/features/pages/terminal-pairing.ts';
+import { TerminalPairing } from '../../../../router/src/features/pages/qr-page.ts';
 
 const status: AccountStatus = { accountId: 'sales', state: 'pairing', nextAction: 'Scan.', sinceMs: 0 };
 

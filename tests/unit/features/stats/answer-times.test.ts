@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { bucketOf, percentileMs, TIME_BUCKETS } from '../../../../router/src/features/stats/answer-times.ts';
+import {
+  bucketOf,
+  percentileMs,
+  TIME_BUCKETS,
+} from '../../../../router/src/features/stats/stats-recorder.ts';
 
 const histogram = (times: readonly number[]) => {
   const counts = Array.from({ length: TIME_BUCKETS }, () => 0);

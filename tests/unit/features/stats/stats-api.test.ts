@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bucketOf, TIME_BUCKETS } from '../../../../router/src/features/stats/answer-times.ts';
+import { bucketOf, TIME_BUCKETS } from '../../../../router/src/features/stats/stats-recorder.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 
 let api: HttpApi;

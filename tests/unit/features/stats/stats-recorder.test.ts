@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bucketOf } from '../../../../router/src/features/stats/answer-times.ts';
-import { StatsRecorder } from '../../../../router/src/features/stats/stats-recorder.ts';
+import { bucketOf, StatsRecorder } from '../../../../router/src/features/stats/stats-recorder.ts';
 import { MemoryStats } from '../../../doubles/memory-stats.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';

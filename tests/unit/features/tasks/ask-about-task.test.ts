@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
-import { askAboutTask, cancelTask } from '../../../../router/src/features/tasks/ask-about-task.ts';
+import { askAboutTask, cancelTask } from '../../../../router/src/features/tasks/follow-task.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryRemoteTasks } from '../../../doubles/memory-remote-tasks.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../../router/src/core/access/caller.ts';
-import { choosePerson } from '../../../../router/src/features/tasks/choose-person.ts';
+import { choosePerson } from '../../../../router/src/features/tasks/serve-task.ts';
 
 const ADMIN: Caller = { kind: 'admin-key' };
 const deps = { accounts: { get: () => undefined }, aliasesOf: async () => [], accountId: 'main' };

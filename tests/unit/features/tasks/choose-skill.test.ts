@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Route } from '../../../../router/src/core/models.ts';
-import { chooseSkill, sharedRoutes } from '../../../../router/src/features/tasks/choose-skill.ts';
+import { chooseSkill, sharedRoutes } from '../../../../router/src/features/tasks/serve-task.ts';
 
 let ids = 0;
 function aRoute(given: Partial<Route> = {}): Route {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import { TaskFollower } from '../../../../router/src/features/tasks/task-follower.ts';
+import { TaskFollower } from '../../../../router/src/features/tasks/follow-task.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
 function setup() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import { TaskStarter } from '../../../../router/src/features/tasks/task-starter.ts';
+import { TaskStarter } from '../../../../router/src/features/tasks/serve-task.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
 describe('TaskStarter', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { untilSettled } from '../../../../router/src/features/tasks/until-settled.ts';
+import { untilSettled } from '../../../../router/src/features/tasks/task-feed.ts';
 import { serving } from '../../../support/serving.ts';
 
 async function setup() {

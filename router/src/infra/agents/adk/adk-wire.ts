@@ -180,7 +180,7 @@ export type RunAnswer = RunFacts &
   );
 
 /** Facts about a run beside its text; absent where the server did not send them. */
-export interface RunFacts {
+interface RunFacts {
   eventCount: number;
   invocationId?: string;
   author?: string;

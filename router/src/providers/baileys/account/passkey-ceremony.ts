@@ -45,14 +45,14 @@ const ORIGIN = 'https://web.whatsapp.com';
 const DEVICE_TYPE = proto.DeviceProps.PlatformType.CHROME;
 
 /** What wa2ai commits to before it knows the phone's nonce. */
-export interface Companion {
+interface Companion {
   ref: string;
   keyPair: KeyPair;
   nonce: Uint8Array;
 }
 
 /** The phone's half: 32 bytes each. */
-export interface Primary {
+interface Primary {
   publicKey: Uint8Array;
   nonce: Uint8Array;
 }

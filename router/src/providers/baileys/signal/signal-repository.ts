@@ -30,7 +30,7 @@ export interface StanzaAddresses {
 }
 
 /** What became of a pair of number and LID. */
-export interface LearnedPair {
+interface LearnedPair {
   /** The base keys of the moved sessions that messages were encrypted with. */
   moved: string[];
   /** Neither address belonged to another pair. */
@@ -38,7 +38,7 @@ export interface LearnedPair {
 }
 
 /** Signal for the decryption of one stanza, inside a step. */
-export interface StanzaDecryptor {
+interface StanzaDecryptor {
   /** For Baileys' `decryptMessageNode`; a part that fails leaves nothing in the unit. */
   repository: SignalRepositoryWithLIDStore;
   /** The plaintexts of the decrypted parts, in their order. */

@@ -29,7 +29,7 @@ const RESEND_TICKS = 5;
 const CONTENT_BYTES = 100;
 
 /** Violated promises. */
-export class BrokenPromise extends Error {}
+class BrokenPromise extends Error {}
 
 /**
  * A small model of WhatsApp, Signal, the group commit, the journal and core around the reducer: a stanza is redelivered

@@ -76,7 +76,7 @@ function hasFlag(metadata: Part['metadata'], names: readonly string[]): boolean 
 }
 
 /** What people may see of these parts: not thoughts, not the calls and results of tools. */
-export function visibleParts(parts: readonly Part[]): Part[] {
+function visibleParts(parts: readonly Part[]): Part[] {
   return parts.filter(({ metadata }) => !hasFlag(metadata, FLAGS.thought) && !hasFlag(metadata, FLAGS.tool));
 }
 

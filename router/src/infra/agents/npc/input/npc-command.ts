@@ -46,7 +46,7 @@ export function interpretNpc(rules: NpcRules, message: IncomingMessage): NpcMean
 }
 
 /** Capabilities that have a command. */
-export function capabilitiesOf({ capabilities }: NpcRules): Capability[] {
+function capabilitiesOf({ capabilities }: NpcRules): Capability[] {
   return capabilities ? capabilities.map(capabilityOf) : [...STANDARD_CAPABILITIES];
 }
 

@@ -1,5 +1,15 @@
 import { normalPassword } from '../../core/access/password-problem.ts';
-import type { HashResult, PasswordHasher } from './password-hasher.ts';
+
+/** A password could not be checked because too many wait; a later attempt may succeed. */
+export type HashResult<T> = T | 'busy';
+
+/** Hashes passwords with a slow function, a few at a time. */
+export interface PasswordHasher {
+  /** @returns the hash with its parameters and a random salt */
+  hash(password: string): Promise<HashResult<string>>;
+  /** Whether the password has the hash. Without a hash it is false, and takes as long. */
+  verify(hash: string | undefined, password: string): Promise<HashResult<boolean>>;
+}
 
 /** OWASP's minimum for argon2id: 19 MiB of memory, two passes, one thread. The package's default algorithm is argon2id. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };

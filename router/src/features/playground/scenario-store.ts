@@ -1,7 +1,28 @@
 import sql from 'sql-template-tag';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
-import type { PlaygroundScenarios, SavedScenario } from './playground-scenarios.ts';
+
+/** A scenario that was saved. */
+export interface SavedScenario {
+  id: string;
+  name: string;
+  savedAt: Date;
+}
+
+/**
+ * Saved scenarios of the playground.
+ * @throws {StorageUnavailableError} from every method; nothing was changed
+ */
+export interface PlaygroundScenarios {
+  /** By name, at most 1,000. */
+  list(): Promise<SavedScenario[]>;
+  /** With its text. */
+  get(id: string): Promise<(SavedScenario & { yaml: string }) | undefined>;
+  /** Saves a scenario; one with the same name is replaced and keeps its id. */
+  save(name: string, yaml: string): Promise<SavedScenario>;
+  /** @returns false when there is none */
+  remove(id: string): Promise<boolean>;
+}
 
 const COLUMNS = sql`id::text, name, saved_at AS "savedAt"`;
 
