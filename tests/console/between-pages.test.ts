@@ -146,7 +146,9 @@ describe('a page of the console', () => {
     });
     const chats = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: /^Chats/ });
     await chats.click();
-    expect(questions).toEqual(['This page has changes that are not saved. Leave without saving them?']);
+    await expect
+      .poll(() => questions)
+      .toEqual(['This page has changes that are not saved. Leave without saving them?']);
     expect(await field.inputValue()).toBe('Night shift');
     expect(page.url()).toContain('#/routes/');
     isLeft = true;
@@ -160,6 +162,66 @@ describe('a page of the console', () => {
     await chats.click();
     await page.getByRole('heading', { level: 1, name: 'Chats' }).waitFor();
     expect(questions).toHaveLength(2);
+  });
+
+  it('asks before it closes a dialog, or leaves a chat, in which something is written', async () => {
+    const { page, goTo } = await open();
+    const questions: string[] = [];
+    let isLeft = false;
+    page.on('dialog', (question) => {
+      questions.push(question.message());
+      void (isLeft ? question.accept() : question.dismiss());
+    });
+    const asked = () => questions.splice(0).length;
+    await goTo('webhooks');
+    const dialog = page.getByRole('dialog');
+    const begin = () => page.getByRole('button', { name: 'Add webhook' }).first().click();
+    const address = dialog.getByLabel('Address');
+    await begin();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(asked()).toBe(0);
+    await begin();
+    await address.fill('https://example.com/hook');
+    for (const leave of [
+      () => page.keyboard.press('Escape'),
+      () => page.keyboard.press('Escape'),
+      () => dialog.getByRole('button', { name: 'Close', exact: true }).click(),
+      () => page.evaluate("location.hash = '#/keys'"),
+    ]) {
+      await leave();
+      await expect.poll(asked).toBe(1);
+      expect(await address.inputValue()).toBe('https://example.com/hook');
+    }
+    isLeft = true;
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await goTo('keys');
+    expect(asked()).toBe(1);
+
+    // What is sent is not lost.
+    await goTo('webhooks');
+    await begin();
+    await address.fill('https://example.com/hook');
+    await dialog.getByRole('button', { name: 'Add webhook' }).click();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(asked()).toBe(0);
+
+    isLeft = false;
+    await bed.untilTurnEnded(await bed.person().say('Where are you?', { to: bed.phone }));
+    const [chat] = await listed('/api/chats');
+    await goTo(`chats/${chat?.id}`);
+    const composer = page.locator('.composer textarea');
+    await composer.fill('On my way');
+    const keys = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Keys' });
+    await keys.click();
+    await expect.poll(asked).toBe(1);
+    expect(await composer.inputValue()).toBe('On my way');
+    await composer.fill('');
+    await keys.click();
+    await page.getByRole('heading', { level: 1, name: /keys/i }).waitFor();
+    expect(asked()).toBe(0);
   });
 
   it('says that the service does not answer, and opens by itself when it does', async () => {

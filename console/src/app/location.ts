@@ -1,4 +1,6 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { language } from './language.ts';
 
 /** Where the console is: `#/chats/12?search=hello` has the parts `chats` and `12`. */
 export interface Place {
@@ -35,30 +37,46 @@ export function usePlace(): Place {
   return placeOf(hash);
 }
 
-/** Whether a form that is open has something that is not saved. */
-const unsaved = new Set<() => boolean>();
+/** Forms; each says whether it has something that is not saved. */
+export type Forms = Set<() => boolean>;
 
-/** Asks before another page opens while `isUnsaved` says so. */
+/** The forms that are open. */
+const unsaved: Forms = new Set();
+
+/** The forms of the dialog around a component. */
+export const FormsOfDialog = createContext<Forms | undefined>(undefined);
+
+/** Asks before another page opens, or the dialog around it closes, while `isUnsaved` says so. */
 export function useUnsaved(isUnsaved: () => boolean): void {
+  const ofDialog = useContext(FormsOfDialog);
   const latest = useRef(isUnsaved);
   latest.current = isUnsaved;
   useEffect(() => {
     const form = () => latest.current();
-    unsaved.add(form);
-    return () => void unsaved.delete(form);
-  }, []);
+    const sets = [unsaved, ...(ofDialog ? [ofDialog] : [])];
+    for (const set of sets) set.add(form);
+    return () => {
+      for (const set of sets) set.delete(form);
+    };
+  }, [ofDialog]);
 }
 
-/**
- * Begins to ask before a page with unsaved changes is left. Call it before anything else listens to changes of the address.
- * @param question in the language of now
- */
-export function guardUnsaved(question: () => string): void {
-  const isUnsaved = () => [...unsaved].some((form) => form());
+/** Whether forms can be left: nothing is unsaved, or the person wants to lose it. */
+export function mayLeave(forms: Forms): boolean {
+  if (![...forms].some((form) => form())) return true;
+  return confirm(
+    language.value === 'es'
+      ? 'Hay cambios sin guardar en esta página. ¿Salir sin guardarlos?'
+      : 'This page has changes that are not saved. Leave without saving them?',
+  );
+}
+
+/** Begins to ask before a page with unsaved changes is left. Call it before anything else listens to changes of the address. */
+export function guardUnsaved(): void {
   let shown = location.hash;
   addEventListener('hashchange', (event) => {
     const isOtherPlace = pathOf(location.hash) !== pathOf(shown);
-    if (isOtherPlace && isUnsaved() && !confirm(question())) {
+    if (isOtherPlace && !mayLeave(unsaved)) {
       event.stopImmediatePropagation();
       history.replaceState(null, '', shown || '#/');
       return;
@@ -66,7 +84,7 @@ export function guardUnsaved(question: () => string): void {
     shown = location.hash;
   });
   addEventListener('beforeunload', (event) => {
-    if (isUnsaved()) event.preventDefault();
+    if ([...unsaved].some((form) => form())) event.preventDefault();
   });
 }
 

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { texts } from '../app/language.ts';
+import { type Forms, FormsOfDialog, mayLeave } from '../app/location.ts';
 import { Button } from './button.tsx';
 
 const useText = texts({ close: 'Close', cancel: 'Cancel' }, { close: 'Cerrar', cancel: 'Cancelar' });
 
-/** A modal dialog. It is open while it is in the page; Escape closes it. */
+/** A modal dialog. It is open while it is in the page; Escape and its button close it, after a question while a form in it is not saved. */
 export function Dialog(props: {
   title: string;
   onClose: () => void;
@@ -15,6 +16,10 @@ export function Dialog(props: {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   const text = useText();
+  const forms = useRef<Forms>(new Set());
+  const close = () => {
+    if (mayLeave(forms.current)) props.onClose();
+  };
   useEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
@@ -27,14 +32,20 @@ export function Dialog(props: {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault();
-        props.onClose();
+        close();
+      }}
+      // A browser closes a dialog at the second Escape, whatever became of the first one.
+      onClose={() => {
+        if (!ref.current?.isConnected) return;
+        close();
+        if (ref.current?.isConnected && !ref.current.open) ref.current.showModal();
       }}
     >
       <header class="card-head">
         <h2 id={id}>{props.title}</h2>
-        <Button icon="close" label={text.close} onClick={props.onClose} />
+        <Button icon="close" label={text.close} onClick={close} />
       </header>
-      {props.children}
+      <FormsOfDialog.Provider value={forms.current}>{props.children}</FormsOfDialog.Provider>
     </dialog>
   );
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import type { Problem } from '../api/problem.ts';
+import { useUnsaved } from '../app/location.ts';
 
 interface FieldProps {
   label: string;
@@ -141,14 +142,25 @@ export function CheckField(props: FieldProps & { value: boolean; onInput: (value
 export function Form(props: {
   onSubmit: () => void;
   problem?: Problem;
+  /** Whether it has something that would be lost. Default: what a person wrote since the form was sent without a problem. */
+  isUnsaved?: () => boolean;
   actions: ComponentChildren;
   children: ComponentChildren;
 }) {
+  const isWritten = useRef(false);
+  useUnsaved(props.isUnsaved ?? (() => isWritten.current));
+  useEffect(() => {
+    if (props.problem) isWritten.current = true;
+  }, [props.problem]);
   return (
     <form
       class="form"
+      onInput={() => {
+        isWritten.current = true;
+      }}
       onSubmit={(event) => {
         event.preventDefault();
+        isWritten.current = false;
         props.onSubmit();
       }}
     >

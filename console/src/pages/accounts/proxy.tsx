@@ -23,6 +23,7 @@ export function ProxyForm({ account, reload }: { account: Schemas['Account']; re
       <Form
         onSubmit={() => void change.run({ url: url.trim() })}
         problem={change.problem}
+        isUnsaved={() => typed !== undefined && typed !== stored}
         actions={
           <>
             <Button type="submit" isBusy={change.isRunning} isDisabled={url.trim() === ''}>

@@ -47,6 +47,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: R
     <Card title={text.tryIt}>
       <Form
         onSubmit={begin}
+        isUnsaved={() => false}
         problem={send.problem}
         actions={
           <Button type="submit" kind="main" icon="play" isBusy={send.isRunning}>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import { Allowed } from '../../app/caller.tsx';
+import { useUnsaved } from '../../app/location.ts';
 import type { Chat, Draft } from '../../conversation/chat-types.ts';
 import { useTimes } from '../../conversation/times.ts';
 import { useText } from './texts.ts';
@@ -108,6 +109,7 @@ function DraftCard({ draft, act }: { draft: Draft; act(work: () => Promise<unkno
     .filter(Boolean)
     .join('\n\n');
   const [text, setText] = useState(given);
+  useUnsaved(() => text !== given);
   const path = { id: draft.id };
   return (
     <form

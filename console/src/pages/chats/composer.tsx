@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import { useUnsaved } from '../../app/location.ts';
 import type { Chat } from '../../conversation/chat-types.ts';
 import { nameOf } from './chat-list.tsx';
 import { newKey, sendByHand } from './send-by-hand.ts';
@@ -14,6 +15,8 @@ export function Composer({ chat, onSent }: { chat: Chat; onSent(): void }) {
   const input = useRef<HTMLInputElement>(null);
   // The same for a repeat of this message, so that it is sent once.
   const key = useRef(newKey());
+
+  useUnsaved(() => text.trim() !== '' || file !== undefined);
 
   const send = async () => {
     if (isSending || (text.trim() === '' && !file)) return;

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useAction } from '../../api/use-action.ts';
+import { useUnsaved } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import type { PlayChat } from './people.ts';
 import { useText } from './texts.ts';
@@ -39,6 +40,8 @@ export function PlayComposer(props: {
     if (about?.kind === 'edit') setText(about.text);
     area.current?.focus();
   }, [about, chat.id]);
+
+  useUnsaved(() => (text.trim() !== '' && text !== about?.text) || file !== undefined);
 
   const clearFile = () => {
     setFile(undefined);

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { call, etagOf, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
-import { hrefOf, useUnsaved } from '../../app/location.ts';
+import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Form } from '../../components/form.tsx';
 import { PageFrame } from '../../components/page.tsx';
@@ -89,7 +89,6 @@ function RouteForm(props: {
   // As the form began.
   const [first, setFirst] = useState(draft);
   const isSaved = useRef(false);
-  useUnsaved(() => !isSaved.current && JSON.stringify(draft) !== JSON.stringify(first));
   const [isRaw, setRaw] = useState(false);
   const [isBroken, setBroken] = useState(false);
   // Fields remember what is written in them; another round begins with the values of the route.
@@ -139,6 +138,7 @@ function RouteForm(props: {
       {before?.damage && <div class="notice bad">{before.damage}</div>}
       <Form
         onSubmit={() => !isBroken && void save.run(etag)}
+        isUnsaved={() => !isSaved.current && JSON.stringify(draft) !== JSON.stringify(first)}
         {...(save.problem && { problem: save.problem })}
         actions={
           <Button type="submit" kind="main" isBusy={save.isRunning} isDisabled={isBroken}>
