@@ -19,9 +19,11 @@ export async function ensureDeps(folder = root, name = '') {
   applyPatches(folder);
 }
 
-/** The packages of the service, and those of scripts/build-packages, which build it: half of all. */
+/** The packages of the service, and those of scripts/build-packages, which build it: half of all. All where there were all. */
 export async function ensureBuildDeps() {
   if (!hasProductionDeps() || !hasBuildDeps()) {
+    // a lock file that changed; without the packages of the tests the next test run would install everything again
+    if (hasTestDeps()) return ensureDeps();
     await step('installing packages', async () => {
       if (!hasProductionDeps()) await npm(['ci', '--omit=dev']);
       // keeps the packages that are there
@@ -37,11 +39,24 @@ export function hasProductionDeps() {
 }
 
 function hasBuildDeps() {
-  const { devDependencies } = JSON.parse(
-    readIfThere(join(root, 'scripts', 'build-packages', 'package.json')),
-  );
-  const paths = Object.keys(devDependencies).map((name) => `node_modules/${name}`);
+  const paths = devDependenciesOf(join(root, 'scripts', 'build-packages'));
   return isInstalled(root, (path) => paths.includes(path));
+}
+
+/** Whether packages were installed for tests, of whatever versions. */
+function hasTestDeps() {
+  const record = readIfThere(installedRecord());
+  if (record === undefined) return false;
+  const installed = JSON.parse(record).packages;
+  const ofBuild = devDependenciesOf(join(root, 'scripts', 'build-packages'));
+  // what the service or the build needs too, such as ws, is installed without tests
+  const ofTests = devDependenciesOf(root).filter((path) => !ofBuild.includes(path));
+  return ofTests.some((path) => installed[path]?.dev === true);
+}
+
+function devDependenciesOf(folder) {
+  const { devDependencies } = JSON.parse(readIfThere(join(folder, 'package.json')));
+  return Object.keys(devDependencies).map((name) => `node_modules/${name}`);
 }
 
 /** Npm's record of the installed packages. */
