@@ -2,7 +2,7 @@
 // time to find and read 1,000 modules, and half of that for the same code in some files. A package that
 // only the bundle needs may be a development package, such as viem: a production install is smaller without it.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { cacheCode } from './code-cache.mjs';
 import { slimProto } from './slim-proto.mjs';
 import { root } from './steps.mjs';
@@ -13,6 +13,7 @@ export const service = join(root, 'dist', 'service');
 
 /**
  * Packages that stay in node_modules: binaries, programs of worker threads, and optional peers that nobody installed.
+ * The image contains these and what they depend on, and nothing of other packages (slim-image.mjs).
  * What only a task or a setting needs is also loaded from there. So is libsignal, which prints whole sessions with their
  * private keys: console-guard.ts recognises its calls by the path of the file.
  */
@@ -34,16 +35,20 @@ const EXTERNAL = [
   'dockerode',
   // a native module; loaded with the first password
   '@node-rs/argon2',
-  // reads its tables, 60 MB of garbage, when it is loaded: with the first route that has `languages`
-  'tinyld',
   // for files of routes
   'yaml',
 ];
+
+/** Whether the bundle leaves a package in node_modules and loads it from there. */
+export function isExternal(name) {
+  return EXTERNAL.some((each) => (typeof each === 'string' ? each === name : each.test(name)));
+}
 
 /** Resolves when dist/service is that of router/src and of runtime-server. */
 export async function bundleService() {
   rmSync(service, { recursive: true, force: true });
   await bundleShellRuntime();
+  await bundleAlone('regex-worker', join(programs, 'infra', 'matching', 'regex-worker.mjs'), service);
   // a package of the build: a production start has none
   const { rolldown } = await import('rolldown');
   const bundle = await rolldown({
@@ -64,8 +69,9 @@ export async function bundleService() {
     keepNames: true,
     sourcemap: true,
     sourcemapExcludeSources: true,
-    // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client; a command line
-    // loads only the packages of its command
+    // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client, tinyld, which
+    // makes 60 MB of garbage of its tables, with the first route that has `languages`; a command line loads only the
+    // packages of its command
     codeSplitting: {
       groups: [
         // before all packages, because the code of these is cached for its flags
@@ -77,7 +83,7 @@ export async function bundleService() {
         },
         {
           name: 'packages',
-          test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode)\/)/,
+          test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode|tinyld)\/)/,
         },
       ],
     },
@@ -86,9 +92,10 @@ export async function bundleService() {
   refuseDevelopmentPackages(output);
   slimPackages();
   cacheCode(service, (name) => name.startsWith('packages'));
-  for (const thread of ['matching/regex-worker.mjs', 'watchdog/watchdog-worker.mjs']) {
-    copyFileSync(join(programs, 'infra', thread), join(service, basename(thread)));
-  }
+  copyFileSync(
+    join(programs, 'infra', 'watchdog', 'watchdog-worker.mjs'),
+    join(service, 'watchdog-worker.mjs'),
+  );
 }
 
 /** Baileys' messages, each made when it is first used. */
@@ -113,9 +120,13 @@ function refuseDevelopmentPackages(output) {
 
 /** The shell runtime as one file without packages, for containers that have Node. */
 export async function bundleShellRuntime(dir = service) {
+  await bundleAlone('shell-runtime', join(root, 'runtime-server', 'main.ts'), dir);
+}
+
+/** A program and its packages as one file, `name`.mjs. */
+async function bundleAlone(name, file, dir) {
   const { rolldown } = await import('rolldown');
-  const input = { 'shell-runtime': join(root, 'runtime-server', 'main.ts') };
-  const bundle = await rolldown({ cwd: root, input, platform: 'node', logLevel: 'silent' });
+  const bundle = await rolldown({ cwd: root, input: { [name]: file }, platform: 'node', logLevel: 'silent' });
   await bundle.write({ dir, format: 'esm', entryFileNames: '[name].mjs' });
   await bundle.close();
 }
