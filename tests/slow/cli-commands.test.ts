@@ -13,14 +13,14 @@ import { createProgram } from '../../router/src/cli/program.ts';
 import { hostOf, runWa2ai } from '../support/cli.ts';
 import { CLI_TABLE, SCENARIO } from '../support/cli-table.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { repositoryRoot } from '../support/repository.ts';
+import { builtService, repositoryRoot } from '../support/repository.ts';
 import { newNumber, TestBed } from '../support/test-bed.ts';
 import { until } from '../support/until.ts';
 import type { Wa2aiProcess } from '../support/wa2ai-process.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
 const ADMIN_KEY = 'the-admin-key-of-a-test';
-const BUILT_CLI = join(repositoryRoot, 'dist/service/cli.js');
+const BUILT_CLI = join(builtService, 'cli.js');
 const AGENT = join(repositoryRoot, 'examples/agents/chat-node/server.js');
 
 const leaves = descendantsOf(createProgram(new Cli(hostOf().host)))

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onTestFinished } from 'vitest';
-import { repositoryRoot } from './repository.ts';
+import { builtService } from './repository.ts';
 
 export type McpVersion = '2026-07-28' | '2025-11-25';
 export const MCP_VERSIONS: McpVersion[] = ['2026-07-28', '2025-11-25'];
@@ -33,7 +33,7 @@ export async function mcpOverStdio(
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [join(repositoryRoot, 'dist/service/cli.js'), 'mcp', url],
+      args: [join(builtService, 'cli.js'), 'mcp', url],
       env: { PATH: process.env.PATH ?? '', ...(key !== undefined && { WA2AI_API_KEY: key }) },
       stderr: 'inherit',
     }),

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { repositoryRoot } from './repository.ts';
+import { builtService } from './repository.ts';
 import { seedChats } from './seed-chats.ts';
 
-const CLI = join(repositoryRoot, 'dist/service/cli.js');
+const CLI = join(builtService, 'cli.js');
 const FILE_BYTES = 1_000_000;
 
 /** What a command needed, as a process of the built program. */

@@ -3,9 +3,9 @@ import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { repositoryRoot } from './repository.ts';
+import { builtService, repositoryRoot } from './repository.ts';
 
-const MAIN = join(repositoryRoot, 'dist/service/main.js');
+const MAIN = join(builtService, 'main.js');
 /** Arguments for a Node that was started with an IPC channel; see end-with-parent.ts. */
 export const END_WITH_PARENT = [
   '--import',
