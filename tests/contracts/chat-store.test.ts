@@ -52,6 +52,19 @@ describeStores('chats in $name', (stores) => {
   it('makes a change only of the chat that its check has seen: of several at once, one is stored', async () => {
     const { chatId } = await add();
     const { chats } = stores;
+    let seen: readonly string[] | undefined;
+    const check: ChatCheck = ({ tags }) => {
+      if (tags?.join() !== seen?.join())
+        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
+    };
+    // In the first round the connections open one after the other, so that the changes are not at once.
+    for (const round of [1, 2, 3]) {
+      const tags = ['a', 'b', 'c', 'd'].map((letter) => [`${letter}${round}`]);
+      const made = await Promise.allSettled(tags.map((each) => chats.label(chatId, { tags: each }, check)));
+      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      seen = (await chats.get(chatId))?.tags;
+    }
+    await chats.label(chatId, { tags: [] });
     const unseen: ChatCheck = ({ tags, notes, pause, access }) => {
       if (tags || notes || pause || access)
         throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
