@@ -280,6 +280,7 @@ export class SimNode {
       matcher: { test: async () => 'no-match' },
       conversation: async () => ({}),
       environment: 'lab',
+      clock: process.clock,
       log,
     });
     const provider = createBaileysProvider({

@@ -51,6 +51,8 @@ export interface AccountsParts {
    * second in any case.
    */
   untilSettled(): Promise<void>;
+  /** The pages are served: shows on a terminal where they are. */
+  showPages(): void;
 }
 
 /** The WhatsApp accounts: started, this node takes its share of them, and answers their messages. */
@@ -120,6 +122,9 @@ export function createAccounts(deps: AccountsDeps): Part<AccountsParts> {
         if (leases.owned().size === 0) return;
         await systemClock.sleep(CONNECTING_MS, settled.signal).catch(() => undefined);
       },
+      showPages: () => {
+        if (process.stdout.isTTY) terminal.ready();
+      },
     },
     start: async () => {
       cluster.join(deps.url);
@@ -172,6 +177,7 @@ async function connectAccount(
     inbox,
     outbox,
     environment,
+    clock: systemClock,
     log,
   });
   const view = deps.accounts.view.accounts.find((each) => each.accountId === accountId);

@@ -83,7 +83,7 @@ export async function createApp(
     const { url } = listener;
     let api: { stop(): Promise<void> } | undefined;
     stops.push(async () => api?.stop());
-    const { untilSettled } = await started(
+    const { untilSettled, showPages } = await started(
       createAccounts({ ...parts, ...clientVersions.parts, proxies, config, faults, url, log }),
     );
     // Loading and building the API takes as long as connecting: people wait for their answers, requests wait until it is there.
@@ -95,6 +95,9 @@ export async function createApp(
     await started(followChain(parts, log));
     await started(webhooks);
     log.info({ url, console: `${url}/console/`, nodeId: database.nodeId }, 'wa2ai is ready');
+    // Below the line, which waits for others.
+    log.flush();
+    showPages();
     return { url, log, stop, untilOutdated: database.untilOutdated, abandon: database.abandon };
   } catch (error) {
     await stop();

@@ -9,6 +9,7 @@ import { applySelfChatRule, type SelfChatDeps } from '../messages/self-chat.ts';
 import type { Fence } from '../ports/account-lease.ts';
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { RouteDeps } from '../routing/route-message.ts';
@@ -26,11 +27,15 @@ export interface AccountEventsDeps
   outbox: Pick<Outbox, 'recordReceipts' | 'markRefused' | 'refusedRow' | 'findByWaId'>;
   registry: AccountRegistry;
   accounts: Pick<ClusterAccounts, 'changed'>;
+  clock: Pick<Clock, 'monotonicMs'>;
   /** Shows pairing codes on the admin's terminal. */
   onStatus?(status: AccountStatus): void;
   /** Bound to the account. */
   log: Logger;
 }
+
+/** While an account cannot connect, it says so again after this time. */
+const LOG_RETRY_EVERY_MS = 60_000;
 
 /** What happens when the connection of an account of this node reports something. */
 export class AccountEvents implements ProviderEvents {
@@ -38,6 +43,7 @@ export class AccountEvents implements ProviderEvents {
   #wasConnected = false;
   #wasLimited = false;
   #lastLogged = '';
+  #loggedMs = 0;
 
   constructor(deps: AccountEventsDeps) {
     this.#deps = deps;
@@ -98,11 +104,17 @@ export class AccountEvents implements ProviderEvents {
     this.#deps.onStatus?.(status);
   }
 
-  /** A new QR code, every few seconds, is logged at debug. */
+  /** A new QR code, every few seconds, is logged at debug; so are further attempts to connect, but one a minute. */
   #log({ state, reason, nextAction, retryAtMs, problems }: AccountStatus): void {
     const fields = { state, reason, nextAction, retryAtMs, problems };
-    const text = JSON.stringify(fields);
-    this.#deps.log[text === this.#lastLogged ? 'debug' : 'info'](fields, 'account state');
+    // When the next attempt is, is no news.
+    const isRetrying = state === 'waiting' || state === 'proxy-failed';
+    const text = JSON.stringify(isRetrying ? { state, reason, problems } : fields);
+    const nowMs = this.#deps.clock.monotonicMs();
+    const isRepeated =
+      text === this.#lastLogged && !(isRetrying && nowMs - this.#loggedMs >= LOG_RETRY_EVERY_MS);
+    this.#deps.log[isRepeated ? 'debug' : 'info'](fields, 'account state');
     this.#lastLogged = text;
+    if (!isRepeated) this.#loggedMs = nowMs;
   }
 }

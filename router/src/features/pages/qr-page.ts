@@ -222,11 +222,12 @@ function accountLink({ accountId, state }: AccountStatus): Html {
 const MAX_QR_CODES = 5;
 
 /**
- * Shows on a terminal what a person needs for pairing: each new QR code or eight-letter code once, and after five QR codes
- * in a row only where to find the page. Meant for the admin's own screen; it writes past the logger, so that no log
+ * Shows on a terminal what a person needs for the start: where the pages are, and for pairing each new QR code or eight-letter code
+ * once, after five QR codes in a row only where to find the page. Meant for the admin's own screen; it writes past the logger, so that no log
  * contains a code.
  */
 export class TerminalPairing {
+  #isReady = false;
   readonly #write: (text: string) => void;
   readonly #pageUrl: () => string;
   /** By account: the last code, and the number of QR codes since the account was last in another state. */
@@ -235,6 +236,12 @@ export class TerminalPairing {
   constructor(write: (text: string) => void, pageUrl: () => string) {
     this.#write = write;
     this.#pageUrl = pageUrl;
+  }
+
+  /** The pages are served from now on: shows where they are, here and below each QR code. */
+  ready(): void {
+    this.#isReady = true;
+    this.#write(this.#addresses());
   }
 
   async show(status: AccountStatus): Promise<void> {
@@ -258,12 +265,24 @@ export class TerminalPairing {
     } else if (qrCodes <= MAX_QR_CODES) {
       const picture = await QRCode.toString(code, { type: 'terminal', small: true });
       this.#write(
-        `\nWhatsApp account "${accountId}": on the phone open Linked devices > Link a device and scan this (or open ${page}):\n\n${picture}\n`,
+        `\nWhatsApp account "${accountId}": on the phone open Linked devices > Link a device and scan this (or open ${page}):\n\n${picture}\n${this.#isReady ? this.#addresses() : ''}`,
       );
     } else if (qrCodes === MAX_QR_CODES + 1) {
       this.#write(
         `\nWhatsApp account "${accountId}" still waits for pairing. Further QR codes are not printed here; open ${page}\n`,
       );
     }
+  }
+
+  #addresses(): string {
+    const url = this.#pageUrl();
+    return `
+  wa2ai is ready. Open in a browser:
+
+    Console     ${url}/console/
+    Playground  ${url}/console/#/playground
+    QR code     ${url}/qr
+
+`;
   }
 }

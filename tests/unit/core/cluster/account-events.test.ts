@@ -11,6 +11,7 @@ import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
+import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 import { NO_CONDITIONS } from '../../../support/routes.ts';
 
@@ -28,6 +29,7 @@ function setup() {
   const registry = new AccountRegistry();
   registry.add({ provider: { accountId: 'a' } as ChatProvider, delivery });
   const log = recordingLog();
+  const clock = new FakeClock();
   const events = new AccountEvents({
     fence: {
       accountId: 'a',
@@ -56,6 +58,7 @@ function setup() {
     environment: 'lab',
     registry,
     accounts: { changed: (status) => void changed.push(status) },
+    clock,
     log,
   });
   const status = (change: Partial<AccountStatus> = {}) =>
@@ -65,6 +68,7 @@ function setup() {
     state,
     calls,
     changed,
+    clock,
     log,
     status,
     lose: () => {
@@ -80,6 +84,22 @@ describe('AccountEvents', () => {
     const [line] = log.lines.filter(({ message }) => message === 'account state');
     expect(line?.fields).toMatchObject({ state: 'waiting' });
     expect(line?.fields).not.toHaveProperty('accountId');
+  });
+
+  it('logs an account that cannot connect at the change, then once a minute', async () => {
+    const { status, log, clock } = setup();
+    const at = () => log.lines.flatMap(({ level, message }) => (message === 'account state' ? [level] : []));
+    status();
+    for (let attempt = 0; attempt < 18; attempt += 1) {
+      status({ state: 'waiting', reason: 'No network.', retryAtMs: attempt });
+      status({ state: 'waiting', reason: 'No network.' });
+      await clock.advanceMs(10_000);
+    }
+    // Three minutes: the change, and after one and two minutes.
+    expect(at().filter((level) => level === 'info')).toHaveLength(1 + 3);
+    status({ state: 'waiting', reason: 'The certificate is wrong.' });
+    status();
+    expect(at().slice(-2)).toEqual(['info', 'info']);
   });
 
   it('stores a message and serves its chat', async () => {

@@ -22,6 +22,22 @@ describe('TerminalPairing', () => {
     expect(written[0]).toContain('http://127.0.0.1:3000/qr?account=sales');
   });
 
+  it('shows where the pages are once they are served, and again below each QR code', async () => {
+    await terminal.show({ ...status, qr: 'before' });
+    expect(written[0]).not.toContain('Console');
+    terminal.ready();
+    await terminal.show({ ...status, qr: 'after' });
+    for (const text of written.slice(1)) {
+      const lines = text.trimEnd().split('\n').slice(-3);
+      expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+        ['Console', 'http://127.0.0.1:3000/console/'],
+        ['Playground', 'http://127.0.0.1:3000/console/#/playground'],
+        ['QR code', 'http://127.0.0.1:3000/qr'],
+      ]);
+    }
+    expect(written).toHaveLength(3);
+  });
+
   it('shows a pairing code in two halves', async () => {
     await terminal.show({ ...status, pairingCode: 'ABCD1234' });
     expect(written[0]).toContain('ABCD-1234');

@@ -296,7 +296,7 @@ export class AccountConnection {
     const version = await this.#chooseVersion();
     await auth.prepare();
     await this.#replay();
-    if (!auth.isLinked()) pairing.show();
+    if (!auth.isLinked() && this.#parts.status.state === 'connecting') pairing.show();
     // Another node may have taken the account since the last renewal; a login would end its connection.
     await this.#options.fence?.verify();
     if (!this.#mayUseSocket()) throw new LeaseLostError(accountId);

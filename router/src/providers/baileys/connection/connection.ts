@@ -9,12 +9,16 @@ import { type Ended, type ManagedSocket, untilSocketEnds } from './socket-end.ts
 export type ConnectionPhase =
   | { state: 'connecting' }
   | { state: 'open' }
-  | { state: 'waiting'; reason: string; retryAtMs: number; isStorageTrouble?: boolean }
-  | { state: 'proxy-failed'; reason: string; retryAtMs: number }
+  | Unreached
   | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
   | { state: 'outdated'; reason: string; retryAtMs?: number }
   | { state: 'passkey-required' | 'logged-out' | 'replaced'; reason: string }
   | { state: 'stopped' };
+
+/** It could not connect; `retryAtMs` absent: the next attempt runs, and says nothing new until it has succeeded or failed. */
+type Unreached =
+  | { state: 'waiting'; reason: string; retryAtMs?: number; isStorageTrouble?: boolean }
+  | { state: 'proxy-failed'; reason: string; retryAtMs?: number };
 
 export interface ConnectionOptions<S extends ManagedSocket> {
   /** Makes the socket. A rejection counts as a disconnect. */
@@ -145,8 +149,10 @@ export class ConnectionManager<S extends ManagedSocket> {
     let failures = 0;
     let quick = 0;
     let reclaims = 0;
+    let unreached: Unreached | undefined;
     while (!signal.aborted) {
-      onPhase({ state: 'connecting' });
+      onPhase(unreached ?? { state: 'connecting' });
+      unreached = undefined;
       const { disconnect, goodForMs, isReached } = await this.#connectOnce(signal);
       if (signal.aborted) return;
       if (goodForMs >= STABLE_MS) {
@@ -180,8 +186,10 @@ export class ConnectionManager<S extends ManagedSocket> {
         const isRefused = proxy === 'refuses' || (isReached && !isStorageTrouble && !proxy);
         const waitMs = this.#backoffMs(failures, isRefused ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
         const retryAtMs = clock.now() + waitMs;
-        if (proxy) onPhase({ state: 'proxy-failed', reason, retryAtMs });
-        else onPhase({ state: 'waiting', reason, retryAtMs, ...(isStorageTrouble && { isStorageTrouble }) });
+        unreached = proxy
+          ? { state: 'proxy-failed', reason }
+          : { state: 'waiting', reason, ...(isStorageTrouble && { isStorageTrouble }) };
+        onPhase({ ...unreached, retryAtMs });
         await clock.sleep(waitMs, signal).catch(() => undefined);
         continue;
       }

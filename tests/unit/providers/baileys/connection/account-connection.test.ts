@@ -63,8 +63,16 @@ function setup(given: { isLinked?: boolean; state?: string } = {}) {
       identity: () => ({}),
       archiveKeys: async () => void calls.push('archive keys'),
     },
-    status: { set: (status: (typeof statuses)[number]) => void statuses.push(status) },
-    pairing: { show: () => undefined, codesOf: () => ({ end: () => undefined }) },
+    status: {
+      set: (status: (typeof statuses)[number]) => void statuses.push(status),
+      get state() {
+        return statuses.at(-1)?.state;
+      },
+    },
+    pairing: {
+      show: () => void statuses.push({ state: 'pairing' }),
+      codesOf: () => ({ end: () => undefined }),
+    },
     limits: {
       connection: { current: () => undefined, forget: () => undefined },
       newContacts: { end: () => undefined },
@@ -130,6 +138,21 @@ describe('the connection of an account', () => {
     await settle();
     await clock.advanceMs(1_000);
     expect(calls.slice(5)).toEqual(['prepare', 'verify', 'connect']);
+  });
+
+  it('shows one state while an account without a link cannot connect, whatever its attempts', async () => {
+    const { connection, sockets, statuses, clock } = setup({ isLinked: false });
+    await connection.start();
+    await settle();
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      sockets.at(-1)?.ev.emit('connection.update', { connection: 'close' });
+      await settle();
+      await clock.advanceMs(10_000);
+    }
+    expect(sockets).toHaveLength(5);
+    const [first, ...later] = statuses.map(({ state }) => state);
+    expect(first).toBe('pairing');
+    expect(new Set(later)).toEqual(new Set(['waiting']));
   });
 
   it.each([

@@ -145,6 +145,20 @@ describe('one connection', () => {
     expect(sockets).toHaveLength(2);
   });
 
+  it('shows one state while it cannot connect, whatever its attempts, until it is connected', async () => {
+    failing = Object.assign(new Error('No network.'), { output: { statusCode: 408 } });
+    await start();
+    for (let attempt = 0; attempt < 5; attempt += 1) await clock.advanceMs(10_000);
+    const [first, ...later] = phases.map(({ state }) => state);
+    expect(first).toBe('connecting');
+    expect(new Set(later)).toEqual(new Set(['waiting']));
+    failing = undefined;
+    await clock.advanceMs(10_000);
+    expect(last()).toEqual({ state: 'waiting', reason: expect.any(String) });
+    socket().opens();
+    expect(last()).toEqual({ state: 'open' });
+  });
+
   it.each([
     [false, 10_000],
     [true, 60_000],
@@ -309,8 +323,9 @@ describe('the backoff', () => {
       await settle();
       const phase = last();
       if (phase?.state !== 'waiting') throw new Error(`not waiting but ${phase?.state}`);
-      waits.push(Math.round((phase.retryAtMs - clock.now()) / 1000));
-      await clock.advanceMs(phase.retryAtMs - clock.now());
+      const waitMs = (phase.retryAtMs ?? 0) - clock.now();
+      waits.push(Math.round(waitMs / 1000));
+      await clock.advanceMs(waitMs);
     }
     return waits;
   }
