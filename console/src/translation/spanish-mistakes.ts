@@ -67,6 +67,8 @@ export const SPANISH_MISTAKES: Readonly<Record<string, string>> = {
   'must be *, @<user name>, {}': 'debe ser *, @<nombre de usuario>, {1}',
   'must be 1 to 200 printable ASCII characters without spaces':
     'debe tener de 1 a 200 caracteres ASCII imprimibles sin espacios',
+  'must be * or entity tags in quotes, as ETag has them, separated by commas':
+    'debe ser * o etiquetas de entidad entre comillas, como las de ETag, separadas por comas',
   'must be `next` of the page before': 'debe ser `next` de la página anterior',
   'must be a JSON object': 'debe ser un objeto JSON',
   'must be a URL such as https://npc.example.com': 'debe ser una URL como https://npc.example.com',

@@ -22,6 +22,8 @@ export const SPANISH_SENTENCES: Readonly<Record<string, string>> = {
     'Su regexFilter tardó demasiado con este texto y se detuvo; escriba un patrón más simple.',
   'Its regexFilter is not a valid pattern; correct it.': 'Su regexFilter no es un patrón válido; corríjalo.',
   'It is disabled.': 'Está desactivada.',
+  'It was changed meanwhile: If-Match does not have its present ETag, and nothing was stored. Read it again, and repeat the change with the new ETag if it is still wanted.':
+    'Se cambió entretanto: If-Match no tiene su ETag actual, y no se guardó nada. Léalo de nuevo y repita el cambio con el nuevo ETag si aún lo quiere.',
   'It belongs to the other environment.': 'Es del otro entorno.',
   'It is for another chat.': 'Es para otro chat.',
   'It is for another WhatsApp account.': 'Es para otra cuenta de WhatsApp.',
