@@ -10,7 +10,7 @@ import { Charts } from './charts.tsx';
 import { durationText, numberText } from './numbers.ts';
 import { useText } from './texts.ts';
 
-export const SPANS = ['1h', '24h', '30d'] as const;
+const SPANS = ['1h', '24h', '30d'] as const;
 export type Span = (typeof SPANS)[number];
 
 /** Nodes store their counts once a minute. */
