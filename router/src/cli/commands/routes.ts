@@ -64,7 +64,7 @@ export function addRoutes(parent: Command, cli: Cli): void {
     .action(async (route: string) => {
       const { id, name } = await findNamed(cli, '/api/routes', route);
       const path = `/api/routes/${part(id)}`;
-      const { etag } = await (await cli.api()).answer('GET', path);
+      const { etag } = await (await cli.api()).answer('GET', path, { accept: [404] });
       await cli.confirm(`Route "${name}" (${id}) will be deleted; wa2ai routes rollback restores it.`);
       await change(cli, 'DELETE', path, undefined, etag);
     });
