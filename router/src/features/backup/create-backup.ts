@@ -246,9 +246,7 @@ async function beginSnapshot(client: pg.ClientBase): Promise<void> {
 }
 
 /** All tables with their rows, then the sequences. Memory: the longest row. */
-async function* dumpDatabase(
-  client: pg.ClientBase,
-): AsyncGenerator<BackupRecord, TableSummary[], undefined> {
+async function* dumpDatabase(client: pg.ClientBase): AsyncGenerator<BackupRecord, TableSummary[], undefined> {
   const summaries: TableSummary[] = [];
   for (const table of await backupTables(client)) {
     yield { type: 'table', value: table };

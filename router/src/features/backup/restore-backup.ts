@@ -319,10 +319,7 @@ interface DataKeyPlan {
  * @param backupText the key file of the backup
  * @throws {BackupError} BACKUP_TARGET: WA2AI_DATA_KEY_FILE is not set with DATABASE_URL
  */
-async function planDataKeys(
-  config: DatabaseConfig,
-  backupText: string | undefined,
-): Promise<DataKeyPlan> {
+async function planDataKeys(config: DatabaseConfig, backupText: string | undefined): Promise<DataKeyPlan> {
   if (backupText === undefined) return { path: undefined, write: async () => undefined };
   const path =
     config.dataKeyFile ?? (config.databaseUrl === undefined ? join(config.dataDir, 'data-key') : undefined);

@@ -274,11 +274,7 @@ function isOfAccount({ direction }: ScenarioMessage): boolean {
 type Verdict = 'fits' | 'forbidden' | 'other';
 
 /** Whether an event meets an expectation. */
-async function judgeEvent(
-  expected: Expectation,
-  event: ShownEvent,
-  matcher: TextMatcher,
-): Promise<Verdict> {
+async function judgeEvent(expected: Expectation, event: ShownEvent, matcher: TextMatcher): Promise<Verdict> {
   const { reaction, file, not, withinMs: _, ...ofText } = expected;
   if (reaction !== undefined) {
     return event.kind === 'reaction' && event.emoji === reaction ? 'fits' : 'other';
