@@ -4,7 +4,7 @@ import { type Browser, chromium } from 'playwright-core';
 const PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 /** Path of Chromium; undefined: it is not installed. */
-function chromiumPath(): string | undefined {
+export function chromiumPath(): string | undefined {
   return PATHS.find((path) => existsSync(path));
 }
 
