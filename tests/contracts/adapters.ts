@@ -18,8 +18,10 @@ import type { NewReply, TurnResult } from '../../router/src/core/turns/turn.ts';
 import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresChatStore } from '../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
-import type { DeadLetters } from '../../router/src/features/dead-letters/dead-letters.ts';
-import { PostgresDeadLetters } from '../../router/src/features/dead-letters/postgres-dead-letters.ts';
+import {
+  type DeadLetters,
+  PostgresDeadLetters,
+} from '../../router/src/features/dead-letters/dead-letters.ts';
 import { PostgresDrafts } from '../../router/src/features/drafts/postgres-drafts.ts';
 import { PostgresRemoteTasks } from '../../router/src/features/tasks/postgres-remote-tasks.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';

@@ -2,14 +2,18 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { StorageRejectedError } from '../../router/src/core/errors.ts';
-import { PostgresWebhookDeliveries } from '../../router/src/features/webhooks/postgres-webhook-deliveries.ts';
-import { PostgresWebhooks } from '../../router/src/features/webhooks/postgres-webhooks.ts';
-import type {
-  DueDelivery,
-  EventFacts,
-  WebhookDeliveries,
+import {
+  type DueDelivery,
+  type EventFacts,
+  PostgresWebhookDeliveries,
+  type WebhookDeliveries,
 } from '../../router/src/features/webhooks/webhook-deliveries.ts';
-import type { NewWebhook, WebhookEvent, Webhooks } from '../../router/src/features/webhooks/webhooks.ts';
+import {
+  type NewWebhook,
+  PostgresWebhooks,
+  type WebhookEvent,
+  type Webhooks,
+} from '../../router/src/features/webhooks/webhooks.ts';
 import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -6,7 +6,7 @@ import type {
   AuditMark,
   AuditQuery,
 } from '../../router/src/core/ports/audit-log.ts';
-import { auditHash } from '../../router/src/infra/operations/audit-hash.ts';
+import { auditHash } from '../../router/src/infra/operations/audit-recorder.ts';
 
 const START: AuditMark = { seq: 0n, hash: '0'.repeat(64) };
 const EXACT = ['caller', 'keyId', 'action', 'object', 'outcome', 'requestId', 'address'] as const;

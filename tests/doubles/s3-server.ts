@@ -1,5 +1,4 @@
-import type { S3Settings } from '../../router/src/infra/media/s3-media-store.ts';
-import { signedHeaders } from '../../router/src/infra/media/sign-v4.ts';
+import { type S3Settings, signedHeaders } from '../../router/src/infra/media/s3-media-store.ts';
 import { type StandInAnswer, type StandInRequest, StandInServer } from './stand-in-server.ts';
 
 /** Names of one page of a list, so that tests have several. */

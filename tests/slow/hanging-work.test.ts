@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import sql from 'sql-template-tag';
 import { expect, it, onTestFinished } from 'vitest';
-import { PostgresDeadLetters } from '../../router/src/features/dead-letters/postgres-dead-letters.ts';
+import { PostgresDeadLetters } from '../../router/src/features/dead-letters/dead-letters.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { repositoryRoot } from '../support/repository.ts';
 

@@ -12,8 +12,8 @@ import { maskedText } from '../../router/src/infra/agents/transport/exchange-mas
 import { markdownPictures } from '../../router/src/infra/formatting/markdown-pictures.ts';
 import { markdownToWhatsApp } from '../../router/src/infra/formatting/markdown-to-whatsapp.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
+import { readYaml } from '../../router/src/infra/operations/form.ts';
 import { HttpProblem } from '../../router/src/infra/operations/problem.ts';
-import { readYaml } from '../../router/src/infra/operations/yaml.ts';
 import { HOSTILE_CHARS, HOSTILE_PIECES, hostileTexts } from '../support/hostile-texts.ts';
 
 /** The longest time that one text may keep the event loop busy. */

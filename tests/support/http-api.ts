@@ -30,10 +30,7 @@ import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import { Argon2Passwords } from '../../router/src/features/access/passwords.ts';
 import { SignIn } from '../../router/src/features/access/sign-in.ts';
-import {
-  replayDeadLetter,
-  replayDeadLetters,
-} from '../../router/src/features/dead-letters/replay-dead-letters.ts';
+import { replayDeadLetter, replayDeadLetters } from '../../router/src/features/dead-letters/dead-letters.ts';
 import { LiveFeed } from '../../router/src/features/live/live-feed.ts';
 import type { NpcChain } from '../../router/src/features/npc/npc-chain.ts';
 import { npcFace } from '../../router/src/features/npc/npc-face.ts';
@@ -67,7 +64,7 @@ import {
   adminKeyMac,
   newSessionToken,
   sessionTokenHash,
-} from '../../router/src/infra/operations/session-token.ts';
+} from '../../router/src/infra/operations/session-cookie.ts';
 import { UserPresence } from '../../router/src/infra/operations/user-presence.ts';
 import { writeMessage } from '../../router/src/providers/playground/write-message.ts';
 import { FakeAccounts } from '../doubles/fake-accounts.ts';

@@ -16,8 +16,10 @@ import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
 import { PostgresChatStore } from '../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
-import { PostgresDeadLetters } from '../../router/src/features/dead-letters/postgres-dead-letters.ts';
-import { replayDeadLetter } from '../../router/src/features/dead-letters/replay-dead-letters.ts';
+import {
+  PostgresDeadLetters,
+  replayDeadLetter,
+} from '../../router/src/features/dead-letters/dead-letters.ts';
 import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';

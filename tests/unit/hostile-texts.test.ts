@@ -7,7 +7,7 @@ import { parseJsonTemplate } from '../../router/src/infra/agents/json-template.t
 import { resultResponse } from '../../router/src/infra/agents/shell/shell-text.ts';
 import { errorText } from '../../router/src/infra/agents/transport/error-text.ts';
 import { maskedText } from '../../router/src/infra/agents/transport/exchange-mask.ts';
-import { readYaml } from '../../router/src/infra/operations/yaml.ts';
+import { readYaml } from '../../router/src/infra/operations/form.ts';
 
 /** Far above what these take, far below what they took: from four seconds to years. */
 const MAX_MS = 2_000;

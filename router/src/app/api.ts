@@ -19,7 +19,7 @@ import { SignIn } from '../features/access/sign-in.ts';
 import { PostgresAccountProxies } from '../features/accounts/postgres-account-proxies.ts';
 import { PostgresAccountStore } from '../features/accounts/postgres-account-store.ts';
 import { PostgresChatStore } from '../features/chats/postgres-chat-store.ts';
-import { replayDeadLetter, replayDeadLetters } from '../features/dead-letters/replay-dead-letters.ts';
+import { replayDeadLetter, replayDeadLetters } from '../features/dead-letters/dead-letters.ts';
 import { PostgresDrafts } from '../features/drafts/postgres-drafts.ts';
 import { mcpFace } from '../features/mcp/mcp-face.ts';
 import { type NpcFaceDeps, npcFace } from '../features/npc/npc-face.ts';

@@ -6,7 +6,7 @@ import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { DiskMediaStore } from '../infra/media/disk-media-store.ts';
-import { ReplyFileStores } from '../infra/media/reply-file-stores.ts';
+import { ReplyFileStores } from '../infra/media/media-location.ts';
 import { S3MediaStore } from '../infra/media/s3-media-store.ts';
 
 /** The stores of files that this node can read, and where new files go. */

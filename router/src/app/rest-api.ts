@@ -23,9 +23,12 @@ import { type NpcSettingsApiDeps, npcSettingsApi } from '../features/npc/npc-set
 import { type NpcTradesApiDeps, npcTradesApi } from '../features/npc/npc-trades-api.ts';
 import { type PlaygroundApiDeps, playgroundApi } from '../features/playground/playground-api.ts';
 import { type ScenariosApiDeps, scenariosApi } from '../features/playground/scenarios-api.ts';
-import { agentKindsApi } from '../features/routes/agent-kinds-api.ts';
 import { type ExplainApiDeps, explainApi } from '../features/routes/explain-api.ts';
-import { type InspectAgentApiDeps, inspectAgentApi } from '../features/routes/inspect-agent-api.ts';
+import {
+  agentKindsApi,
+  type InspectAgentApiDeps,
+  inspectAgentApi,
+} from '../features/routes/inspect-agent-api.ts';
 import { type RouteFilesApiDeps, routeFilesApi } from '../features/routes/route-files-api.ts';
 import { type RouteHistoryApiDeps, routeHistoryApi } from '../features/routes/route-history-api.ts';
 import { type RouteOrderApiDeps, routeOrderApi } from '../features/routes/route-order-api.ts';

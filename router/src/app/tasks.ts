@@ -2,11 +2,12 @@ import { DEAD_FOR_MS } from '../core/cluster/chat-placement.ts';
 import type { DurableTasks } from '../core/ports/durable-tasks.ts';
 import type { Logger } from '../core/ports/logger.ts';
 import { HookStarter } from '../features/a2a/push-updates.ts';
-import type { AccountDeletion } from '../features/accounts/account-deletion.ts';
-import { deleteAccount } from '../features/accounts/delete-account.ts';
-import { PostgresAccountDeletion } from '../features/accounts/postgres-account-deletion.ts';
-import { PostgresDeadLetters } from '../features/dead-letters/postgres-dead-letters.ts';
-import type { ReplayDeps } from '../features/dead-letters/replay-dead-letters.ts';
+import {
+  type AccountDeletion,
+  deleteAccount,
+  PostgresAccountDeletion,
+} from '../features/accounts/delete-account.ts';
+import { PostgresDeadLetters, type ReplayDeps } from '../features/dead-letters/dead-letters.ts';
 import { startOpenTasks } from '../features/npc/open-npc-task.ts';
 import { type FollowTaskDeps, followTask, TaskFollower } from '../features/tasks/follow-task.ts';
 import { TaskStarter } from '../features/tasks/serve-task.ts';

@@ -1,11 +1,11 @@
 import type { Logger } from '../core/ports/logger.ts';
-import type { EventToSend } from '../features/webhooks/event-body.ts';
-import { PostgresWebhookDeliveries } from '../features/webhooks/postgres-webhook-deliveries.ts';
-import { PostgresWebhooks } from '../features/webhooks/postgres-webhooks.ts';
-import { sendEvent } from '../features/webhooks/send-event.ts';
-import type { WebhookDeliveries } from '../features/webhooks/webhook-deliveries.ts';
+import { type EventToSend, sendEvent } from '../features/webhooks/send-event.ts';
+import {
+  PostgresWebhookDeliveries,
+  type WebhookDeliveries,
+} from '../features/webhooks/webhook-deliveries.ts';
 import { WebhookDispatcher } from '../features/webhooks/webhook-dispatcher.ts';
-import type { Webhooks } from '../features/webhooks/webhooks.ts';
+import { PostgresWebhooks, type Webhooks } from '../features/webhooks/webhooks.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';

@@ -8,7 +8,7 @@ import type { ChatClaim } from '../../../router/src/core/ports/inbox.ts';
 import { DAMAGED_VALUE } from '../../../router/src/core/ports/key-store.ts';
 import { PostgresChatStore } from '../../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
-import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/postgres-dead-letters.ts';
+import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/dead-letters.ts';
 import {
   type RunningPostgres,
   startEmbeddedPostgres,

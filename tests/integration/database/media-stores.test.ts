@@ -14,7 +14,7 @@ import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-out
 import { PostgresReplyTokens } from '../../../router/src/infra/db/stores/postgres-reply-tokens.ts';
 import { FileUpkeep } from '../../../router/src/infra/db/upkeep/file-upkeep.ts';
 import { DiskMediaStore } from '../../../router/src/infra/media/disk-media-store.ts';
-import { ReplyFileStores } from '../../../router/src/infra/media/reply-file-stores.ts';
+import { ReplyFileStores } from '../../../router/src/infra/media/media-location.ts';
 import { S3MediaStore } from '../../../router/src/infra/media/s3-media-store.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
 import { S3Server } from '../../doubles/s3-server.ts';

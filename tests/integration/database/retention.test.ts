@@ -4,7 +4,7 @@ import { Retention } from '../../../router/src/app/retention.ts';
 import type { RetentionDays } from '../../../router/src/config/config.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
-import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/postgres-dead-letters.ts';
+import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/dead-letters.ts';
 import {
   PostgresNpcChainEvents,
   PostgresNpcTransactions,

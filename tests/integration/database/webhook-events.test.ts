@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { PostgresAccountDeletion } from '../../../router/src/features/accounts/postgres-account-deletion.ts';
+import { PostgresAccountDeletion } from '../../../router/src/features/accounts/delete-account.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
-import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/postgres-dead-letters.ts';
+import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/dead-letters.ts';
 import { PostgresDrafts } from '../../../router/src/features/drafts/postgres-drafts.ts';
-import { type EventToSend, eventBody } from '../../../router/src/features/webhooks/event-body.ts';
-import { PostgresWebhookDeliveries } from '../../../router/src/features/webhooks/postgres-webhook-deliveries.ts';
-import { PostgresWebhooks } from '../../../router/src/features/webhooks/postgres-webhooks.ts';
-import type { Webhook, WebhookEvent } from '../../../router/src/features/webhooks/webhooks.ts';
+import { type EventToSend, eventBody } from '../../../router/src/features/webhooks/send-event.ts';
+import { PostgresWebhookDeliveries } from '../../../router/src/features/webhooks/webhook-deliveries.ts';
+import {
+  PostgresWebhooks,
+  type Webhook,
+  type WebhookEvent,
+} from '../../../router/src/features/webhooks/webhooks.ts';
 import { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';

@@ -34,7 +34,7 @@ export function addLogs(parent: Command, cli: Cli): void {
     .option('--limit <number>', 'how many of the last lines, 1 to 2000; default: 200')
     .action(async ({ follow, level, account, limit }: LogsOptions) => {
       const [{ formatForTerminal }, { followEvents }] = await Promise.all([
-        import('../../infra/logging/terminal-format.ts'),
+        import('../../infra/logging/log-output.ts'),
         import('../service/follow-events.ts'),
       ]);
       const textOf = (line: LogLine) => lineOf(cli, line, formatForTerminal(line));

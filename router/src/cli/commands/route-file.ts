@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { MAX_YAML_BYTES, parseYaml } from '../../infra/operations/parse-yaml.ts';
+import { MAX_YAML_BYTES, parseYaml } from '../../infra/operations/form.ts';
 import { CliUsageError } from '../exit-code.ts';
 
 /**

@@ -1,8 +1,7 @@
 import type { RequestHandler } from 'express';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import type { Face } from '../../infra/operations/face.ts';
-import { isFaceOn } from '../../infra/operations/face-switch.ts';
+import { type Face, isFaceOn } from '../../infra/operations/face.ts';
 import type { A2aHandlerDeps } from './a2a-handler.ts';
 import type { SigningKey } from './push-updates.ts';
 

@@ -18,7 +18,7 @@ import type { RouteStore } from '../../core/ports/route-store.ts';
 import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
 import { admit } from '../../infra/operations/guard.ts';
 import type { KeyWatch } from '../../infra/operations/key-watch.ts';
-import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/open-requests.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/limits.ts';
 import {
   type ChoosePersonDeps,
   choosePerson,

@@ -13,7 +13,7 @@ import {
   newDevice,
   newSessionToken,
   sessionTokenHash,
-} from '../../infra/operations/session-token.ts';
+} from '../../infra/operations/session-cookie.ts';
 import type { LoginAttempts } from './login-attempts.ts';
 import type { PasswordHasher } from './passwords.ts';
 

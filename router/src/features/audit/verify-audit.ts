@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auditHash } from '../../infra/operations/audit-hash.ts';
+import { auditHash } from '../../infra/operations/audit-recorder.ts';
 
 const PAGE = 500;
 

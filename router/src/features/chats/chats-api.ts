@@ -34,8 +34,7 @@ import {
   withoutOtherRoutes,
 } from '../../infra/operations/restrictions.ts';
 import { exportLines } from './chat-export.ts';
-import { chatPage } from './chat-pages.ts';
-import { messagePage } from './message-pages.ts';
+import { chatPage, messagePage } from './message-pages.ts';
 
 export interface ChatsApiDeps {
   chatStore: ChatStore;

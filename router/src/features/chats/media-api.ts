@@ -6,8 +6,8 @@ import type { MessageLog } from '../../core/ports/message-log.ts';
 import type { PendingTurn } from '../../core/turns/turn.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { isRowId } from '../../infra/operations/fields.ts';
-import { fileResponse } from '../../infra/operations/file-response.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { fileResponse } from '../../infra/operations/response.ts';
 import { refuseOtherChat } from '../../infra/operations/restrictions.ts';
 
 export interface MediaApiDeps {

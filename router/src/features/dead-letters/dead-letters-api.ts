@@ -25,8 +25,7 @@ import {
   refuseOtherChat,
   withoutOtherRoutes,
 } from '../../infra/operations/restrictions.ts';
-import type { DeadLetterFilter, DeadLetters, Replay } from './dead-letters.ts';
-import type { BulkReplay } from './replay-dead-letters.ts';
+import type { BulkReplay, DeadLetterFilter, DeadLetters, Replay } from './dead-letters.ts';
 
 export interface DeadLettersApiDeps {
   messageLog: MessageLog;

@@ -1,5 +1,12 @@
+import sql from 'sql-template-tag';
 import type { ChatClaim } from '../../core/ports/inbox.ts';
+import type { ChatWorkers } from '../../core/turns/chat-workers.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
+import type { Postgres } from '../../infra/db/postgres.ts';
+import { allOf, newerThan, ofChat, olderThan, together } from '../../infra/db/stores/log-conditions.ts';
+import { queuedReply, REPLY_COLUMNS, type ReplyRow } from '../../infra/db/stores/rows.ts';
+import { rowId } from '../../infra/db/stores/storable-text.ts';
+import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 /** Which dead letters. */
 export interface DeadLetterFilter {
@@ -39,4 +46,131 @@ export interface DeadLetters {
   close(id: string): Promise<'closed' | 'replayed' | 'missing'>;
   /** Ids of open dead letters, oldest first, at most `limit`. */
   open(filter: DeadLetterFilter, limit: number): Promise<string[]>;
+}
+
+interface ReplayRow {
+  outcome: 'replayed' | 'known';
+  chat_id: bigint;
+  message_id: bigint | null;
+  outbox_id: bigint | null;
+  worker_node: string;
+  worker_epoch: number;
+  is_new_worker: boolean;
+}
+
+/** Dead letters in PostgreSQL; see prisma/functions/dead-letters.sql. */
+export class PostgresDeadLetters implements DeadLetters {
+  readonly #postgres: Pick<Postgres, 'query' | 'changes'>;
+
+  constructor(postgres: Pick<Postgres, 'query' | 'changes'>) {
+    this.#postgres = postgres;
+  }
+
+  async replay(id: string, node: string): Promise<Replay> {
+    const key = rowId(id);
+    if (key === undefined) return { outcome: 'missing' };
+    return withStorage('replaying a dead letter', async () => {
+      const [row] = await this.#postgres.query<ReplayRow>(sql`
+        SELECT outcome, chat_id, message_id, outbox_id, worker_node, worker_epoch, is_new_worker
+        FROM dead_letter_replay(${key}::bigint, ${node})`);
+      if (!row) return { outcome: 'missing' };
+      if (row.outcome === 'known') return { outcome: 'known' };
+      this.#report(id, String(row.chat_id), 'replayed');
+      if (row.outbox_id !== null) {
+        const [reply] = await this.#postgres.query<ReplyRow>(sql`
+          SELECT ${REPLY_COLUMNS} FROM outbox WHERE id = ${row.outbox_id}::bigint`);
+        if (!reply) throw new Error('a replayed reply has no row');
+        return { outcome: 'replayed', reply: queuedReply(reply) };
+      }
+      return {
+        outcome: 'replayed',
+        messageId: String(row.message_id),
+        chatId: String(row.chat_id),
+        worker: { chatId: String(row.chat_id), node: row.worker_node, epoch: row.worker_epoch },
+        isNewWorker: row.is_new_worker,
+      };
+    });
+  }
+
+  async close(id: string): Promise<'closed' | 'replayed' | 'missing'> {
+    const key = rowId(id);
+    if (key === undefined) return 'missing';
+    const [row] = await withStorage('closing a dead letter', () =>
+      this.#postgres.query<{ is_closed: boolean; chat_id: bigint }>(sql`
+        WITH closed AS (
+          UPDATE dead_letter SET closed_at = now()
+          WHERE id = ${key}::bigint AND replayed_at IS NULL AND closed_at IS NULL RETURNING id
+        )
+        SELECT closed_at IS NOT NULL OR EXISTS (SELECT 1 FROM closed) AS is_closed, chat_id
+        FROM dead_letter WHERE id = ${key}::bigint`),
+    );
+    if (!row) return 'missing';
+    if (row.is_closed) this.#report(id, String(row.chat_id), 'closed');
+    return row.is_closed ? 'closed' : 'replayed';
+  }
+
+  #report(id: string, chatId: string, change: 'replayed' | 'closed'): void {
+    this.#postgres.changes.report({ type: 'dead-letter', chatId, id, change });
+  }
+
+  async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
+    const { accountId, reason, channelId, before, after } = filter;
+    const conditions = together(
+      olderThan(sql`id`, before),
+      newerThan(sql`id`, after),
+      ofChat(sql`chat_id`, channelId, accountId),
+      accountId === undefined ? [] : [sql`account_id = ${accountId}`],
+      reason === undefined ? [] : [sql`reason = ${reason}`],
+    );
+    if (conditions === 'none') return [];
+    const rows = await withStorage('looking for dead letters', () =>
+      this.#postgres.query<{ id: bigint }>(sql`
+        SELECT id FROM dead_letter WHERE replayed_at IS NULL AND closed_at IS NULL AND ${allOf(conditions)}
+        ORDER BY id LIMIT ${limit}::integer`),
+    );
+    return rows.map(({ id }) => String(id));
+  }
+}
+
+export interface ReplayDeps {
+  deadLetters: DeadLetters;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
+  deliver(reply: QueuedReply): void;
+}
+
+/**
+ * Replays a dead letter: its message is routed by the table as it is now, or its reply is sent again.
+ * @throws {StorageUnavailableError} nothing was changed
+ */
+export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Replay['outcome']> {
+  const replay = await deps.deadLetters.replay(id, deps.workers.nodeForNextChat());
+  if ('reply' in replay) deps.deliver(replay.reply);
+  else if (replay.outcome === 'replayed') deps.workers.serve(replay.worker, !replay.isNewWorker);
+  return replay.outcome;
+}
+
+/** The result of one call of `replayDeadLetters`; `next`: there are more letters than `limit`, after this id. */
+export interface BulkReplay {
+  replayed: number;
+  hasMore: boolean;
+  next?: string;
+}
+
+/**
+ * Replays the open letters of a filter, oldest first, so that messages of one chat keep their order. Calls with `next` as
+ * `after` reach each letter at most once: one that fails again meanwhile keeps its id, which is not after `next`.
+ * @throws {StorageUnavailableError} the letters before the failure were replayed; call again for the rest
+ */
+export async function replayDeadLetters(
+  deps: ReplayDeps,
+  filter: DeadLetterFilter,
+  limit: number,
+): Promise<BulkReplay> {
+  const ids = await deps.deadLetters.open(filter, limit + 1);
+  const hasMore = ids.length > limit;
+  let replayed = 0;
+  for (const id of ids.slice(0, limit)) {
+    if ((await replayDeadLetter(deps, id)) === 'replayed') replayed += 1;
+  }
+  return { replayed, hasMore, ...(hasMore && { next: ids[limit - 1] }) };
 }

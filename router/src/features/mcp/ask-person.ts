@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { taskOwnersOf } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/ports/clock.ts';
-import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/open-requests.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/limits.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import type { RestCalls } from '../../infra/operations/rest-calls.ts';
 import { type ChoosePersonDeps, choosePerson, type TaskStarter } from '../tasks/serve-task.ts';

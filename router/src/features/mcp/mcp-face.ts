@@ -1,8 +1,7 @@
 import type { RequestHandler } from 'express';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
-import type { Face } from '../../infra/operations/face.ts';
-import { isFaceOn } from '../../infra/operations/face-switch.ts';
+import { type Face, isFaceOn } from '../../infra/operations/face.ts';
 import type { McpServerDeps } from './mcp-server.ts';
 
 export interface McpFaceDeps extends McpServerDeps {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import { faceSwitch } from '../../infra/operations/face-switch.ts';
+import { faceSwitch } from '../../infra/operations/face.ts';
 
 /** Settings of wa2ai as an MCP server. */
 export const mcpSettings = faceSwitch

@@ -12,7 +12,7 @@ import {
 } from '../../core/access/caller.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import { admit } from '../../infra/operations/guard.ts';
-import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/open-requests.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/limits.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import { invalidParam, NpcError, RPC, type RpcCall } from './json-rpc.ts';
 import type { NpcFaceSettings } from './npc-settings.ts';

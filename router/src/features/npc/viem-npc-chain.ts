@@ -21,7 +21,7 @@ import { cleanText } from '../../core/clean-text.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import { withoutTrailing } from '../../core/without-trailing.ts';
 import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
-import { bodyJson } from '../../infra/agents/transport/body-text.ts';
+import { bodyJson } from '../../infra/agents/transport/error-text.ts';
 import { NpcError, RPC } from './json-rpc.ts';
 import {
   type ChainCall,

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import QRCode from 'qrcode';
 import type { AccountState } from '../../core/models.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
-import { type Html, html } from '../../infra/operations/html.ts';
-import { page } from '../../infra/operations/page-frame.ts';
+import { type Html, html, page } from '../../infra/operations/page-frame.ts';
 import type { ApiResponse } from '../../infra/operations/response.ts';
 
 const TITLES: Record<AccountState, string> = {

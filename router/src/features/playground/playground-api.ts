@@ -23,8 +23,8 @@ import {
   timeView,
   wholeNumberQuery,
 } from '../../infra/operations/fields.ts';
-import { fileResponse } from '../../infra/operations/file-response.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { fileResponse } from '../../infra/operations/response.ts';
 import type { PlaygroundChanges } from '../../providers/playground/playground-changes.ts';
 import type { Writing, Written } from '../../providers/playground/write-message.ts';
 

@@ -1,6 +1,6 @@
 import type { Document, LineCounter, Node } from 'yaml';
 import type { z } from 'zod';
-import { parseYaml } from '../../infra/operations/parse-yaml.ts';
+import { parseYaml } from '../../infra/operations/form.ts';
 import { type Scenario, scenarioSchema } from './scenario.ts';
 
 /** What is wrong with the text of a scenario. */

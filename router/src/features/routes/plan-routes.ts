@@ -12,7 +12,7 @@ import { HttpProblem } from '../../infra/operations/problem.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
 import type { RouteChecks } from './route-checks.ts';
-import { type RouteChangeView, routeChangeOf } from './route-difference.ts';
+import { type RouteChangeView, routeChangeOf } from './route-history-api.ts';
 import type { routeSchemas, Warning } from './route-schemas.ts';
 
 /** A route of a file. */

@@ -3,7 +3,7 @@ import type { Route } from '../../core/models.ts';
 import type { RouteChange, RouteHistory, RouteVersion } from '../../core/ports/route-history.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { agentKinds } from '../../infra/agents/agent-kinds.ts';
-import { openConfig } from '../../infra/db/encryption/sealed-config.ts';
+import { openConfig } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { newestVersion } from '../../infra/db/stores/postgres-route-store.ts';
 import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';

@@ -9,12 +9,16 @@ import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { maskedConfig } from '../../infra/agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, changedResponse } from '../../infra/operations/fields.ts';
-import { writeYaml } from '../../infra/operations/yaml.ts';
-import { changeTable } from './change-table.ts';
+import { writeYaml } from '../../infra/operations/form.ts';
 import { planRoutes } from './plan-routes.ts';
 import { changeBy, RouteChecks, type RouteChecksDeps } from './route-checks.ts';
-import { routeChangeOf, routeChangeView } from './route-difference.ts';
-import { expectedVersionField, routesChangedResponse } from './route-history-api.ts';
+import {
+  changeTable,
+  expectedVersionField,
+  routeChangeOf,
+  routeChangeView,
+  routesChangedResponse,
+} from './route-history-api.ts';
 import { routeSchemas, warningView } from './route-schemas.ts';
 
 export interface RouteFilesApiDeps extends RouteChecksDeps {

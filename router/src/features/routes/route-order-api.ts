@@ -8,9 +8,8 @@ import { inRouteOrder } from '../../core/routing/route-table.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/validate.ts';
-import { changeTable } from './change-table.ts';
 import { changeBy } from './route-checks.ts';
-import { expectedVersionField, routesChangedResponse } from './route-history-api.ts';
+import { changeTable, expectedVersionField, routesChangedResponse } from './route-history-api.ts';
 
 export interface RouteOrderApiDeps {
   routes: RouteStore;

@@ -13,8 +13,7 @@ import { accountIdField, dataResponse, timeView } from '../../infra/operations/f
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { RouteChecks, type RouteChecksDeps } from './route-checks.ts';
 import { orderedRoutes, orderField } from './route-order-api.ts';
-import { newRouteOf, type routeSchemas } from './route-schemas.ts';
-import { changesOf } from './route-view.ts';
+import { changesOf, newRouteOf, type routeSchemas } from './route-schemas.ts';
 
 export interface RoutePreviewApiDeps extends RouteChecksDeps {
   routes: RouteStore;

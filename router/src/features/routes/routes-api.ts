@@ -25,14 +25,15 @@ import { refuseUnknownAccount } from '../accounts/account-view.ts';
 import { changeBy, RouteChecks } from './route-checks.ts';
 import { type RoutePreviewApiDeps, routePreview } from './route-preview.ts';
 import {
+  changesOf,
   newRouteOf,
   routeSchemas,
   routeView,
   storedRouteResponse,
+  viewOf,
   type Warning,
   warningView,
 } from './route-schemas.ts';
-import { changesOf, viewOf } from './route-view.ts';
 
 export interface RoutesApiDeps extends RoutePreviewApiDeps {
   accounts: AccountControl;

@@ -4,7 +4,7 @@ import type { FaceSettings } from '../../core/ports/face-settings.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { faceSwitch, isOnIn, type SwitchedFace } from '../../infra/operations/face-switch.ts';
+import { faceSwitch, isOnIn, type SwitchedFace } from '../../infra/operations/face.ts';
 import { changedResponse, dataResponse, listResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { mcpSettings } from '../mcp/mcp-settings.ts';

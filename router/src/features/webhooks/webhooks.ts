@@ -1,3 +1,9 @@
+import sql from 'sql-template-tag';
+import { WEBHOOK_SECRET_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
+import type { Postgres } from '../../infra/db/postgres.ts';
+import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
+import { withStorage } from '../../infra/db/stores/storage-errors.ts';
+
 /** What a webhook can get. */
 export const WEBHOOK_EVENTS = ['message', 'reply', 'delivery', 'account-state', 'dead-letter'] as const;
 
@@ -55,4 +61,92 @@ export interface Webhooks {
   change(id: string, change: WebhookChange): Promise<Webhook | undefined>;
   /** Deletes it with its deliveries. @returns whether there was one @throws {StorageUnavailableError} */
   delete(id: string): Promise<boolean>;
+}
+
+const COLUMNS = sql`id, url, events, account_id AS "accountId", is_enabled AS "isEnabled",
+  disabled_reason AS "disabledReason", failures, failing_since AS "failingSince",
+  CASE WHEN is_enabled AND retry_at > now() THEN retry_at END AS "pausedUntil",
+  (SELECT count(*)::integer FROM webhook_delivery d WHERE d.webhook_id = webhook.id AND d.state = 'pending') AS waiting,
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+/** What events are about. */
+const WATCHED_TABLES = ['message', 'outbox', 'dead_letter', 'account'];
+
+/** Webhooks in PostgreSQL. The secret is encrypted. */
+export class PostgresWebhooks implements Webhooks {
+  readonly #postgres: Pick<Postgres, 'query' | 'execute' | 'transaction' | 'secrets'>;
+
+  constructor(postgres: Pick<Postgres, 'query' | 'execute' | 'transaction' | 'secrets'>) {
+    this.#postgres = postgres;
+  }
+
+  /** The first one creates the triggers that store events (prisma/functions/webhooks.sql). */
+  async create({ id, url, events, accountId, secret, isEnabled }: NewWebhook): Promise<Webhook> {
+    const [row] = await withStorage('storing a webhook', async () => {
+      for (const table of WATCHED_TABLES) {
+        await this.#postgres.query(sql`SELECT webhook_watch(${table})`);
+      }
+      return this.#postgres.query<Columns<Webhook>>(sql`
+        INSERT INTO webhook (id, url, events, account_id, secret, is_enabled)
+        VALUES (${id}, ${url}, ${[...events]}::text[], ${accountId ?? null}, ${this.#sealed(secret)}, ${isEnabled})
+        RETURNING ${COLUMNS}`);
+    });
+    if (!row) throw new Error('a stored webhook has no row');
+    return withoutNulls(row);
+  }
+
+  async list(): Promise<Webhook[]> {
+    const rows = await withStorage('reading webhooks', () =>
+      this.#postgres.query<Columns<Webhook>>(sql`SELECT ${COLUMNS} FROM webhook ORDER BY created_at, id`),
+    );
+    return rows.map(withoutNulls);
+  }
+
+  async get(id: string): Promise<Webhook | undefined> {
+    const [row] = await withStorage('reading a webhook', () =>
+      this.#postgres.query<Columns<Webhook>>(sql`SELECT ${COLUMNS} FROM webhook WHERE id = ${id}`),
+    );
+    return row && withoutNulls(row);
+  }
+
+  async secretOf(id: string): Promise<string | undefined> {
+    const [row] = await withStorage('reading the secret of a webhook', () =>
+      this.#postgres.query<{ secret: string }>(sql`SELECT secret FROM webhook WHERE id = ${id}`),
+    );
+    return row && this.#postgres.secrets.openText(row.secret, WEBHOOK_SECRET_CONTEXT);
+  }
+
+  async change(
+    id: string,
+    { url, events, accountId, secret, isEnabled }: WebhookChange,
+  ): Promise<Webhook | undefined> {
+    const [row] = await withStorage('changing a webhook', () =>
+      this.#postgres.query<Columns<Webhook>>(sql`
+        UPDATE webhook SET url = coalesce(${url ?? null}, url),
+          events = coalesce(${events ? [...events] : null}::text[], events),
+          account_id = CASE WHEN ${accountId !== undefined} THEN ${accountId ?? null} ELSE account_id END,
+          secret = coalesce(${secret === undefined ? null : this.#sealed(secret)}, secret),
+          is_enabled = coalesce(${isEnabled ?? null}::boolean, is_enabled),
+          disabled_reason = CASE WHEN ${isEnabled === undefined} THEN disabled_reason END,
+          failures = CASE WHEN ${isEnabled === true} THEN 0 ELSE failures END,
+          failing_since = CASE WHEN ${isEnabled === true} THEN NULL ELSE failing_since END,
+          retry_at = NULL, updated_at = now()
+        WHERE id = ${id} RETURNING ${COLUMNS}`),
+    );
+    return row && withoutNulls(row);
+  }
+
+  async delete(id: string): Promise<boolean> {
+    return withStorage('deleting a webhook', () =>
+      this.#postgres.transaction(async (transaction) => {
+        const gone = await transaction.query(sql`DELETE FROM webhook WHERE id = ${id} RETURNING 1`);
+        await transaction.query(sql`DELETE FROM webhook_delivery WHERE webhook_id = ${id} RETURNING 1`);
+        return gone.length > 0;
+      }),
+    );
+  }
+
+  #sealed(secret: string): string {
+    return this.#postgres.secrets.sealText(secret, WEBHOOK_SECRET_CONTEXT);
+  }
 }

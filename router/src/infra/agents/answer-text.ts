@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { AgentProtocolError } from '../../core/errors.ts';
 import { decodeEntities } from '../../core/html-entities.ts';
-import { bodyText, parsedJson } from './transport/body-text.ts';
+import { bodyText, parsedJson } from './transport/error-text.ts';
 
 /** How the answers of a kind of agent are read. */
 export interface AnswerForm {

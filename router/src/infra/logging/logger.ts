@@ -3,9 +3,8 @@ import { Writable } from 'node:stream';
 import { type LoggerOptions, levels, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 import { Wa2aiError } from '../../core/errors.ts';
 import { LogThrottle } from '../../core/log-throttle.ts';
-import { LogOutput } from './log-output.ts';
+import { formatForTerminal, LogOutput } from './log-output.ts';
 import type { LogRing } from './log-ring.ts';
-import { formatForTerminal } from './terminal-format.ts';
 
 /** Fields that may contain a secret. Their values never reach a log line. */
 const SECRET_FIELDS = [

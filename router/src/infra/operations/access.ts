@@ -7,7 +7,7 @@ import type { Clock } from '../../core/ports/clock.ts';
 import type { ConsoleSessions, SessionLookup } from '../../core/ports/console-sessions.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { hasHash, isSame, keyIdIn } from './key-text.ts';
-import { adminKeyMac, isSessionToken, sessionTokenHash } from './session-token.ts';
+import { adminKeyMac, isSessionToken, sessionTokenHash } from './session-cookie.ts';
 import type { UserPresence } from './user-presence.ts';
 
 export interface AccessDeps {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { auditText } from '../../core/access/audit-text.ts';
 import { isLoggedOccurrence } from '../../core/log-throttle.ts';
 import type { AuditEvent, AuditLog } from '../../core/ports/audit-log.ts';
 import type { Clock } from '../../core/ports/clock.ts';
@@ -118,4 +120,15 @@ export class AuditRecorder {
     }
     return true;
   }
+}
+
+/**
+ * The hash of an entry: SHA-256 of the 32 bytes before it and its text, in hexadecimal digits. `audit_append`
+ * (prisma/functions/audit.sql) computes the same.
+ */
+export function auditHash(previousHash: string, seq: bigint | string, event: AuditEvent): string {
+  return createHash('sha256')
+    .update(Buffer.from(previousHash, 'hex'))
+    .update(auditText(seq, event))
+    .digest('hex');
 }

@@ -8,13 +8,11 @@ import type { RateLimiter } from '../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from './access.ts';
 import { refuseForeignOrigin, requireOwnPage, WRITES } from './cross-site.ts';
 import type { Endpoint } from './endpoint.ts';
-import { isForm } from './form.ts';
-import { limitRequest } from './limits.ts';
-import { OpenRequests } from './open-requests.ts';
+import { isForm, isYaml } from './form.ts';
+import { limitRequest, OpenRequests } from './limits.ts';
 import { HttpProblem, type ProblemCode } from './problem.ts';
 import { sessionTokensOf } from './session-cookie.ts';
 import { StrangerBodies } from './stranger-bodies.ts';
-import { isYaml } from './yaml.ts';
 
 export interface GuardDeps {
   config: Pick<Config, 'host'> & Partial<Pick<Config, 'publicUrl'>>;

@@ -13,14 +13,12 @@ import type { Caller } from '../../core/access/caller.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { etagOf, type IfMatch, ifMatchOf, isKnown } from './etags.ts';
-import { isForm, readForm } from './form.ts';
+import { isForm, isYaml, MAX_YAML_BYTES, readForm, readYaml } from './form.ts';
 import { relativePath } from './own-address.ts';
-import { MAX_YAML_BYTES } from './parse-yaml.ts';
 import { HttpProblem } from './problem.ts';
 import type { ApiResponse } from './response.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './stranger-bodies.ts';
 import { validate } from './validate.ts';
-import { isYaml, readYaml } from './yaml.ts';
 
 /** Of a path or a method that does not exist. */
 const KNOWN_CALLER: Admission = { scopes: 'any-key', honours: RESTRICTIONS };

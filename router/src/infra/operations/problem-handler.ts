@@ -1,9 +1,8 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from '../../core/ports/logger.ts';
 import type { RestAudit } from './audit.ts';
-import { html } from './html.ts';
 import { homeOf, relativePath } from './own-address.ts';
-import { page } from './page-frame.ts';
+import { html, page } from './page-frame.ts';
 import { type ProblemResponse, problemOf } from './problem.ts';
 
 /**

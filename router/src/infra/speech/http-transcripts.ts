@@ -6,7 +6,7 @@ import type { TranscribeSettings } from '../../core/policies/media-fields.ts';
 import type { MediaSource } from '../../core/ports/media.ts';
 import type { Transcripts } from '../../core/ports/transcripts.ts';
 import type { PendingTurn } from '../../core/turns/turn.ts';
-import { bodyText, parsedJson } from '../agents/transport/body-text.ts';
+import { bodyText, parsedJson } from '../agents/transport/error-text.ts';
 import { type AudioServerDeps, askAudioServer, audioUrl } from './audio-server.ts';
 
 const PATH = '/audio/transcriptions';

@@ -3,7 +3,7 @@ import { FORMS } from '../../../../console/src/pages/settings/forms.ts';
 import { type JsonSchema, labelOf } from '../../../../console/src/schema-form/json-schema.ts';
 import { SPANISH_HINTS, SPANISH_LABELS } from '../../../../console/src/schema-form/spanish.ts';
 import { type RestApiDeps, restApi } from '../../../../router/src/app/rest-api.ts';
-import { agentKindsApi } from '../../../../router/src/features/routes/agent-kinds-api.ts';
+import { agentKindsApi } from '../../../../router/src/features/routes/inspect-agent-api.ts';
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { openApiDocument } from '../../../../router/src/infra/operations/openapi.ts';
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { DeadLetterFilter, Replay } from '../../../../router/src/features/dead-letters/dead-letters.ts';
 import {
+  type DeadLetterFilter,
+  type Replay,
   type ReplayDeps,
   replayDeadLetters,
-} from '../../../../router/src/features/dead-letters/replay-dead-letters.ts';
+} from '../../../../router/src/features/dead-letters/dead-letters.ts';
 
 /** Open dead letters with these ids, in which `outcomes` says what a replay of an id gives. */
 function setup(ids: string[], outcomes: Record<string, Replay> = {}) {

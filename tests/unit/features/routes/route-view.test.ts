@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mergePatch, viewOf } from '../../../../router/src/features/routes/route-view.ts';
+import { mergePatch, viewOf } from '../../../../router/src/features/routes/route-schemas.ts';
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { aRoute } from '../../../support/routes.ts';
 

@@ -4,7 +4,7 @@ import {
   afterFailure,
   MAX_AGE_MS,
   MAX_ATTEMPTS,
-} from '../../../../router/src/features/webhooks/after-failure.ts';
+} from '../../../../router/src/features/webhooks/webhook-dispatcher.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

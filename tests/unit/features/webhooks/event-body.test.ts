@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EventToSend, eventBody } from '../../../../router/src/features/webhooks/event-body.ts';
+import { type EventToSend, eventBody } from '../../../../router/src/features/webhooks/send-event.ts';
 
 const at = new Date('2026-11-23T12:00:00.000Z');
 const common = { eventId: 'e1', accountId: 'default', at: at.toISOString() };

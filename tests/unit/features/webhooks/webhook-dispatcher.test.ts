@@ -1,8 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import { type AttemptFailure, MAX_ATTEMPTS } from '../../../../router/src/features/webhooks/after-failure.ts';
 import type { DueDelivery } from '../../../../router/src/features/webhooks/webhook-deliveries.ts';
-import { WebhookDispatcher } from '../../../../router/src/features/webhooks/webhook-dispatcher.ts';
+import {
+  type AttemptFailure,
+  MAX_ATTEMPTS,
+  WebhookDispatcher,
+} from '../../../../router/src/features/webhooks/webhook-dispatcher.ts';
 import { MemoryWebhooks } from '../../../doubles/memory-webhooks.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatForTerminal } from '../../../../router/src/infra/logging/terminal-format.ts';
+import { formatForTerminal } from '../../../../router/src/infra/logging/log-output.ts';
 
 describe('formatForTerminal', () => {
   it('prints the event, then its fields, without those that pino prints', () => {

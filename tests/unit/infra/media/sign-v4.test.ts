@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signedHeaders } from '../../../../router/src/infra/media/sign-v4.ts';
+import { signedHeaders } from '../../../../router/src/infra/media/s3-media-store.ts';
 
 /** The examples of https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html */
 const keys = {

@@ -7,7 +7,7 @@ import {
   adminKeyMac,
   newSessionToken,
   sessionTokenHash,
-} from '../../../../router/src/infra/operations/session-token.ts';
+} from '../../../../router/src/infra/operations/session-cookie.ts';
 import { MemoryApiKeyStore } from '../../../doubles/memory-api-key-store.ts';
 import { MemoryConsoleSessions } from '../../../doubles/memory-console-sessions.ts';
 import { MemoryConsoleUsers } from '../../../doubles/memory-console-users.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { AuditEvent } from '../../../../router/src/core/ports/audit-log.ts';
-import { auditHash } from '../../../../router/src/infra/operations/audit-hash.ts';
+import { auditHash } from '../../../../router/src/infra/operations/audit-recorder.ts';
 
 const event: AuditEvent = {
   at: new Date(0),

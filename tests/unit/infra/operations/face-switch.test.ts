@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isFaceOn } from '../../../../router/src/infra/operations/face-switch.ts';
+import { isFaceOn } from '../../../../router/src/infra/operations/face.ts';
 import { MemoryFaceSettings } from '../../../doubles/memory-face-settings.ts';
 
 it.each(['a2a', 'mcp'] as const)(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fileResponse } from '../../../../router/src/infra/operations/file-response.ts';
+import { fileResponse } from '../../../../router/src/infra/operations/response.ts';
 
 function headersOf(file: { mimeType: string; fileName?: string }) {
   const headers: Record<string, string> = {};

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { html } from '../../../../router/src/infra/operations/html.ts';
+import { html } from '../../../../router/src/infra/operations/page-frame.ts';
 
 it('html escapes each value except its own markup, and omits undefined and false', () => {
   const item = (text: string) => html`<li>${text}</li>`;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { html } from '../../../../router/src/infra/operations/html.ts';
-import { page } from '../../../../router/src/infra/operations/page-frame.ts';
+import { html, page } from '../../../../router/src/infra/operations/page-frame.ts';
 
 type Input = Parameters<typeof page>[0];
 

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { SettingsProblem } from '../agent-kind.ts';
+import { JsonTemplateError, parseJsonTemplate } from '../json-template.ts';
 import { apiKeyField, headersField, httpUrlField, timeoutField, waitField } from '../setting-fields.ts';
 
 /** Settings of a route to an A2A agent. */
@@ -45,3 +47,15 @@ export const a2aSettings = z.strictObject({
 });
 
 export type A2aSettings = z.output<typeof a2aSettings>;
+
+/** Mistakes in the settings of a route that their schema cannot express. */
+export async function a2aSettingsProblems({ output }: A2aSettings): Promise<SettingsProblem[]> {
+  if (output === undefined) return [];
+  try {
+    parseJsonTemplate(output);
+    return [];
+  } catch (error) {
+    if (!(error instanceof JsonTemplateError)) throw error;
+    return [{ field: 'output', message: error.message }];
+  }
+}

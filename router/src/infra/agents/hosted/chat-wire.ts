@@ -4,7 +4,7 @@ import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
 import type { AgentMessage } from '../../../core/ports/agent-talk.ts';
 import { readAnswerText } from '../answer-text.ts';
-import { parsedJson } from '../transport/body-text.ts';
+import { parsedJson } from '../transport/error-text.ts';
 
 /** Fields that may contain the answer, in the order in which they are looked for. */
 const FIELDS = ['response', 'reply', 'message', 'output', 'text', 'result', 'content'] as const;

@@ -26,14 +26,11 @@ import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
 import { errorText } from '../transport/error-text.ts';
 import { type Redact, redactor } from '../transport/redaction.ts';
-import type { NpcCard } from './card/npc-card.ts';
-import type { NpcCards } from './card/npc-cards.ts';
-import { cardUrlOf, npcServer } from './card/npc-server.ts';
+import { cardUrlOf, type NpcCard, type NpcCards, npcServer } from './card/npc-card.ts';
 import { interpretNpc, type NpcMeaning, type OpenCall } from './input/npc-command.ts';
 import type { NpcSettings } from './npc-settings.ts';
 import { completedText, statusText, taskListText } from './output/task-text.ts';
-import { callRpc, type RpcPeer } from './rpc/json-rpc.ts';
-import { METHOD_NOT_FOUND, sentenceForPerson } from './rpc/npc-errors.ts';
+import { callRpc, METHOD_NOT_FOUND, type RpcPeer, sentenceForPerson } from './rpc/json-rpc.ts';
 import { type NpcTask, npcTaskOf, npcTasksOf, phaseOf } from './rpc/npc-task.ts';
 import { taskStatus, taskUpdates } from './rpc/task-updates.ts';
 

@@ -1,11 +1,8 @@
 import { agentKind } from '../agent-kind.ts';
-import { npcCardFacts } from './card/npc-card-facts.ts';
-import { NpcCards } from './card/npc-cards.ts';
-import { npcServer } from './card/npc-server.ts';
+import { NpcCards, npcCardFacts, npcServer } from './card/npc-card.ts';
 import { NpcAgentClient } from './npc-agent-client.ts';
 import { npcFindings } from './npc-probe.ts';
-import { type NpcSettings, npcSettings } from './npc-settings.ts';
-import { npcSettingsProblems } from './npc-settings-check.ts';
+import { type NpcSettings, npcSettings, npcSettingsProblems } from './npc-settings.ts';
 import { npcTools } from './toolkit/npc-tools.ts';
 
 /** Agents that speak the agent card specification of the NPC Engine. */

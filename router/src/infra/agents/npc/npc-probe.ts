@@ -1,7 +1,6 @@
 import type { AgentDeps, ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
-import { fetchCard } from './card/npc-cards.ts';
-import { cardUrlOf, npcServer } from './card/npc-server.ts';
+import { cardUrlOf, fetchCard, npcServer } from './card/npc-card.ts';
 import type { NpcSettings } from './npc-settings.ts';
 
 /** Warnings about a route to this agent: it cannot be reached, or its card has no such capability. */

@@ -8,14 +8,13 @@ import type { Logger } from '../../../core/ports/logger.ts';
 import { withLimit } from '../../../core/time-limit.ts';
 import { attemptLog } from '../attempt-log.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
-import { bodyText } from '../transport/body-text.ts';
 import type { Fetched, FetchOptions } from '../transport/bounded-fetch.ts';
+import { bodyText } from '../transport/error-text.ts';
 import { redactor } from '../transport/redaction.ts';
 import { type ModelAnswer, readModelAnswer } from './openai-answer.ts';
 import { type ErrorContext, faultError, refusalError, reportedError } from './openai-errors.ts';
 import { requestBody, shownBody, type TokenLimit } from './openai-request.ts';
-import { type OpenAiServer, openAiServer } from './openai-server.ts';
-import type { OpenAiSettings } from './openai-settings.ts';
+import { type OpenAiServer, type OpenAiSettings, openAiServer } from './openai-settings.ts';
 import { OpenAiStream } from './openai-stream.ts';
 
 /** Largest answer of a model, in bytes. */

@@ -5,10 +5,9 @@ import {
   type Wa2aiError,
 } from '../../../core/errors.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
-import { bodyText, parsedJson } from '../transport/body-text.ts';
+import { notTakenError } from '../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
-import { errorText } from '../transport/error-text.ts';
-import { notTakenError } from '../transport/not-taken.ts';
+import { bodyText, errorText, parsedJson } from '../transport/error-text.ts';
 import type { Redact } from '../transport/redaction.ts';
 import { type ReportedError, reportedErrorIn } from './openai-answer.ts';
 

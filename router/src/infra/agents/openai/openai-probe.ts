@@ -2,10 +2,9 @@ import { z } from 'zod';
 import type { AgentAbout, ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
-import { bodyJson } from '../transport/body-text.ts';
+import { bodyJson } from '../transport/error-text.ts';
 import { reportedErrorIn } from './openai-answer.ts';
-import { openAiServer } from './openai-server.ts';
-import type { OpenAiSettings } from './openai-settings.ts';
+import { type OpenAiSettings, openAiServer } from './openai-settings.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_NAMES_CHARS = 300;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { AgentProtocolError } from '../../../core/errors.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
 import { apiKeyField, headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
 
 /** Settings of a route to an OpenAI-compatible server. */
@@ -66,3 +68,70 @@ export type OpenAiSettings = z.output<typeof openAiSettings>;
 
 /** The two APIs that servers offer. */
 export type OpenAiApi = NonNullable<OpenAiSettings['api']>;
+
+const PATHS: Record<OpenAiApi, string> = { chat: '/chat/completions', responses: '/responses' };
+
+/** Where an OpenAI-compatible server is, and what every request to it carries. */
+export interface OpenAiServer {
+  /** Origin and path, without query. Names the server in logs and errors. */
+  name: string;
+  api: OpenAiApi;
+  /** The URL of the request for an answer. */
+  url: string;
+  /** The URL of the list of models. */
+  modelsUrl: string;
+  headers: Headers;
+  /** Values that must not appear in an error or a log. */
+  secrets: string[];
+}
+
+/**
+ * Reads the address and the headers of a route. The address may be the full path of the request, end with a version
+ * (`/v1`), or have no version; then `/v1` is added. A query is kept.
+ * @throws {AgentProtocolError} the address or a header cannot be used; the sentence does not quote it
+ */
+export function openAiServer(
+  address: string,
+  { api, apiKey, headers: extra = {} }: Pick<OpenAiSettings, 'api' | 'apiKey' | 'headers'>,
+): OpenAiServer {
+  if (!URL.canParse(address)) throw new AgentProtocolError("The model server's address is not a URL.");
+  const url = new URL(address);
+  const path = withoutTrailing(url.pathname, '/');
+  const written = (Object.keys(PATHS) as OpenAiApi[]).find((known) => path.endsWith(PATHS[known]));
+  const root = written ? path.slice(0, -PATHS[written].length) : withVersion(path);
+  const used = api ?? written ?? 'chat';
+  const headers = headersOf(apiKey, extra);
+  const values = [...headers.values()].flatMap((value) => [value, ...value.split(' ').slice(1)]);
+  headers.set('content-type', 'application/json');
+  headers.set('accept', 'application/json');
+  return {
+    name: `${url.origin}${root}`,
+    api: used,
+    url: `${url.origin}${root}${PATHS[used]}${url.search}`,
+    modelsUrl: `${url.origin}${root}/models${url.search}`,
+    headers,
+    // An empty value would be found between any two characters of a text.
+    secrets: values.filter((value) => value !== ''),
+  };
+}
+
+/** `/v1beta/openai` has a version and `/api` has none. */
+function withVersion(path: string): string {
+  return /\/v\d/.test(path) ? path : `${path}/v1`;
+}
+
+function headersOf(apiKey: string | undefined, extra: Record<string, string>): Headers {
+  const headers = new Headers();
+  if (apiKey !== undefined) headers.set('authorization', `Bearer ${apiKey}`);
+  for (const [name, value] of Object.entries(extra)) {
+    try {
+      headers.set(name, value);
+    } catch {
+      // The platform's own error quotes the value.
+      throw new AgentProtocolError(
+        `The route's header "${name.replace(/[^\w-]/g, '?')}" is not a valid HTTP header.`,
+      );
+    }
+  }
+  return headers;
+}

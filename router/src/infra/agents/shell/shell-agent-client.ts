@@ -15,12 +15,10 @@ import type { ShellRuntime } from '../../../core/ports/shell-runtime.ts';
 import { within } from '../../../core/time-limit.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
-import { mayUseShell } from './shell-people.ts';
 import { needsYes, ShellQuestion } from './shell-question.ts';
-import { ShellSession } from './shell-session.ts';
+import { mayUseShell, ShellSession, type ShellWish, wishOf } from './shell-session.ts';
 import type { ShellSettings } from './shell-settings.ts';
 import { HELP, monospace, resultResponse } from './shell-text.ts';
-import { type ShellWish, wishOf } from './shell-wish.ts';
 import { DockerDeployment } from './swe-rex/docker-deployment.ts';
 import { RemoteRuntime } from './swe-rex/remote-runtime.ts';
 

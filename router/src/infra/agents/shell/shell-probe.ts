@@ -2,7 +2,7 @@ import { withoutTrailing } from '../../../core/without-trailing.ts';
 import type { ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
-import { bodyText } from '../transport/body-text.ts';
+import { bodyText } from '../transport/error-text.ts';
 
 const MAX_BYTES = 64 * 1024;
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { canonicalChannelId, writtenForms } from '../../../core/chat-id.ts';
 import { AgentProtocolError } from '../../../core/errors.ts';
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
-import { MAX_MEDIA_BYTES } from '../../../core/models.ts';
+import { type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
 import type { RunOptions, ShellResult, ShellRuntime } from '../../../core/ports/shell-runtime.ts';
 
 const FILE_TIMEOUT_MS = 60_000;
@@ -112,4 +113,47 @@ export class ShellSession {
 /** A word of bash that stands for exactly this text. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** What a message wants from the shell. */
+export type ShellWish =
+  | { kind: 'command'; command: string }
+  | { kind: 'interrupt' | 'reset' | 'help' }
+  | { kind: 'files' | 'get'; path: string }
+  | { kind: 'upload'; path: string };
+
+/** A document is an upload, a known word after `/` is what it says, and everything else is a command. */
+export function wishOf({ text, media }: Pick<IncomingMessage, 'text' | 'media'>): ShellWish {
+  if (media) return { kind: 'upload', path: text.trim() || safeName(media.fileName) };
+  const [, name = '', rest = ''] = /^\s*\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(text) ?? [];
+  const path = rest.trim();
+  switch (name.toLowerCase()) {
+    case 'interrupt':
+    case 'reset':
+    case 'help':
+      return { kind: name.toLowerCase() as 'interrupt' | 'reset' | 'help' };
+    case 'files':
+      return { kind: 'files', path: path || '.' };
+    case 'get':
+      return path === '' ? { kind: 'help' } : { kind: 'get', path };
+    default:
+      return { kind: 'command', command: text };
+  }
+}
+
+/** The name of a document without folders: the person who sends it does not choose where it goes. */
+function safeName(name = 'document'): string {
+  const plain = name.split(/[/\\]/).at(-1) ?? '';
+  return plain === '' || plain === '.' || plain === '..' ? 'document' : plain.replaceAll('\0', '');
+}
+
+/** Whether the author of a message may use the shell: by number or LID, and in a group only when the group may too. */
+export function mayUseShell(
+  allow: readonly string[],
+  { from, fromLid, channelId, isGroup }: Pick<IncomingMessage, 'from' | 'fromLid' | 'channelId' | 'isGroup'>,
+): boolean {
+  const allowed = new Set(allow.map((written) => canonicalChannelId(written)));
+  const names = [from, fromLid].flatMap((jid) => (jid === undefined ? [] : (canonicalChannelId(jid) ?? [])));
+  if (!writtenForms(names).some((name) => allowed.has(name))) return false;
+  return !isGroup || allowed.has(canonicalChannelId(channelId));
 }

@@ -4,10 +4,9 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
-import { bodyText } from './body-text.ts';
+import { notTakenError } from './agent-transport.ts';
 import { type Fetched, redirectHint } from './bounded-fetch.ts';
-import { errorText } from './error-text.ts';
-import { notTakenError } from './not-taken.ts';
+import { bodyText, errorText } from './error-text.ts';
 import type { Redact } from './redaction.ts';
 
 /** What the error for an exchange says. */

@@ -1,6 +1,6 @@
 import { type ExchangedContent, MASKED, MAX_SHOWN_CHARS } from '../../../core/agent-exchange.ts';
 import { REMOVED, withoutSecrets } from '../../../core/policies/egress-filter.ts';
-import { bodyText } from './body-text.ts';
+import { bodyText } from './error-text.ts';
 
 /** What is read of a body before it is masked and cut: enough that a file at its start leaves the rest to see. */
 export const MAX_READ_BYTES = 64 * 1024;

@@ -1,18 +1,28 @@
+import { z } from 'zod';
 import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
-import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from '../../../core/errors.ts';
-import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import { agentFile, answerFilesField, filesOfAnswer } from '../../../core/delivery/agent-file.ts';
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  AgentUncertainError,
+  MediaError,
+  Wa2aiError,
+} from '../../../core/errors.ts';
+import type { AgentResponse, FileLink, IncomingMessage, ReplyFile } from '../../../core/models.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { withLimit } from '../../../core/time-limit.ts';
+import { withoutTrailing } from '../../../core/without-trailing.ts';
+import { type AnswerForm, readAnswerText } from '../answer-text.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { MASK } from '../secrets.ts';
-import type { AgentTransport } from '../transport/agent-transport.ts';
-import type { Fetched } from '../transport/bounded-fetch.ts';
-import { redactor } from '../transport/redaction.ts';
-import { readWebhookAnswer } from './webhook-answer.ts';
+import { type AgentTransport, notTakenError } from '../transport/agent-transport.ts';
+import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
+import { bodyText, errorText } from '../transport/error-text.ts';
+import { type Redact, redactor } from '../transport/redaction.ts';
 import { bodyOf, hasFile, hasLink } from './webhook-body.ts';
-import { type ErrorContext, faultError, refusalError } from './webhook-errors.ts';
 import type { WebhookSettings } from './webhook-settings.ts';
 import { signatureHeaders } from './webhook-signature.ts';
 
@@ -164,4 +174,110 @@ export class WebhookAgentClient implements AgentClient {
       redact: redactor({ text, userId: contractUser(from), sessionId, secrets }),
     };
   }
+}
+
+/** Fields of a JSON response that may have the answer, in the order in which they are looked for. */
+const FIELDS = ['output', 'text', 'reply', 'response', 'message'] as const;
+
+/** What a webhook answers; without both it says nothing. */
+export interface WebhookAnswer {
+  text?: string;
+  files?: ReplyFile[];
+  fileLinks?: FileLink[];
+}
+
+/**
+ * The answer in a successful response: a picture, a sound or a PDF; else what `readAnswerText` reads.
+ * @param output path of the answer in JSON; without it the usual fields are looked for
+ * @throws {AgentProtocolError} there is no answer in it; the sentence says what was expected
+ */
+export function readWebhookAnswer(
+  { headers, body }: { headers: Headers; body: Buffer },
+  output?: string,
+): WebhookAnswer {
+  const type = headers.get('content-type')?.toLowerCase() ?? '';
+  const [mimeType = ''] = type.split(';');
+  if (/^(?:image|audio)\/|^application\/pdf$/.test(mimeType) && body.length > 0) {
+    return { files: [agentFile({ mimeType, data: body, fileName: fileNameOf(headers) })] };
+  }
+  const { text, fields } = readAnswerText({ headers, body }, formOf(output));
+  const media = output === undefined ? withMedia.safeParse(fields).data?.media : undefined;
+  return { ...(text !== undefined && { text }), ...filesOfAnswer(media) };
+}
+
+const withMedia = z.looseObject({ media: answerFilesField });
+
+function formOf(output: string | undefined): AnswerForm {
+  return {
+    ...{ agent: 'webhook', fields: FIELDS, setting: 'config.webhook.output', isFirstOnly: true },
+    isAnswer: (fields) => withMedia.safeParse(fields).success,
+    ...(output !== undefined && { output }),
+  };
+}
+
+function fileNameOf(headers: Headers): string | undefined {
+  const disposition = headers.get('content-disposition') ?? '';
+  return /filename="([^"]{1,200})"/i.exec(disposition)?.[1];
+}
+
+/** What errors need to know about the request. */
+export interface ErrorContext {
+  timeoutMs: number;
+  nowMs: number;
+  redact: Redact;
+}
+
+/** The error for a request without a complete response. A request that was sent may have had effects. */
+export function faultError(
+  { fault, detail, cause }: Fetched & { kind: 'fault' },
+  { timeoutMs, redact }: ErrorContext,
+): Wa2aiError {
+  const said = redact(detail);
+  switch (fault) {
+    case 'refused':
+      return new AgentProtocolError(`The webhook was not called: ${said}.`, {
+        code: 'AGENT_ADDRESS_REFUSED',
+      });
+    case 'not-connected':
+      return new AgentUnavailableError(`The webhook cannot be reached: ${said}.`, { cause, isAway: true });
+    case 'too-large':
+      return new AgentProtocolError(`The webhook answered too much: ${said}.`);
+    case 'aborted':
+      return new AgentTimeoutError(
+        `The webhook did not answer within ${timeoutMs} ms. Let it answer 202 at once and reply later by the token, or raise config.webhook.timeoutMs.`,
+        { cause },
+      );
+    default:
+      return new AgentTimeoutError(`The webhook ended the connection before its answer: ${said}.`, { cause });
+  }
+}
+
+/** The error for a status that is not a success. */
+export function refusalError(
+  { status, headers, body }: Fetched & { kind: 'answer' },
+  { nowMs, redact }: ErrorContext,
+): Wa2aiError {
+  const said = withoutTrailing(redact(errorText(messageIn(bodyText({ headers, body })))), '. \n');
+  const hint = redact(redirectHint({ status, headers }));
+  const advice =
+    status === 401 || status === 403 ? ' Check config.webhook.headers and config.webhook.secret.' : '';
+  const sentence = `The webhook answered status ${status}${said && `: ${said}`}${hint}.${advice}`;
+  const notTaken = notTakenError({ status, headers }, sentence, nowMs);
+  if (notTaken) return notTaken;
+  return status === 504 || status === 524
+    ? new AgentTimeoutError(sentence)
+    : new AgentProtocolError(sentence);
+}
+
+/** The message in an error as workflow tools write it: `{"code": 404, "message": "…"}`; else the whole text. */
+function messageIn(text: string): string {
+  try {
+    const json: unknown = JSON.parse(text);
+    if (typeof json === 'object' && json !== null && 'message' in json && typeof json.message === 'string') {
+      return json.message;
+    }
+  } catch {
+    // not JSON
+  }
+  return text;
 }

@@ -2,8 +2,7 @@ import { agentKind } from '../agent-kind.ts';
 import { webhookTools } from './toolkit/webhook-tools.ts';
 import { WebhookAgentClient } from './webhook-agent-client.ts';
 import { bodyProblems } from './webhook-body.ts';
-import { webhookFindings } from './webhook-probe.ts';
-import { type WebhookSettings, webhookSettings } from './webhook-settings.ts';
+import { type WebhookSettings, webhookFindings, webhookSettings } from './webhook-settings.ts';
 
 /** Any HTTP endpoint: n8n and other workflow tools, or a program. */
 export const webhookKind = agentKind<WebhookSettings>({

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from '../../../core/ports/logger.ts';
-import { DatabaseError, type DatabaseErrorCode, errorCode } from '../database-errors.ts';
+import { within } from '../../../core/time-limit.ts';
+import { systemClock } from '../../clock/system-clock.ts';
+import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from '../database-errors.ts';
 import type { RunningPostgres } from '../embedded/embedded-postgres.ts';
-import { addressOf, type DatabaseAddress, explainConnectError } from './connect-errors.ts';
-import { sharesSessions } from './detect-transaction-pooler.ts';
 import { takeInstanceLock } from './instance-lock.ts';
 import { startHeartbeat, TimedClient } from './timed-client.ts';
 
@@ -180,5 +180,88 @@ async function checkServer(client: pg.Client, { server, database, user }: Databa
       'DATABASE_RIGHTS',
       `the user "${user}" may not create schemas. GRANT CREATE ON DATABASE "${database}" TO "${user}".`,
     );
+  }
+}
+
+/** A pooler reuses the session that was returned last, so one attempt is usually enough; others may use the same pooler. */
+const ATTEMPTS = 5;
+/** A longer response means waiting for a session. */
+const RESPONSE_MS = 5_000;
+/** `protocol_violation`: a pooler that shares sessions between statements refuses BEGIN with it. */
+const PROTOCOL_VIOLATION = '08P01';
+
+/**
+ * Whether two connections share sessions, as behind PgBouncer with `pool_mode = transaction`: while an open transaction
+ * of the second one occupies its session, the session of the first one is read. Direct connections, and those through a
+ * pooler in session mode, keep their own.
+ */
+export async function sharesSessions(first: pg.Client, second: pg.Client): Promise<boolean> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const before = await sessionOf(first);
+    try {
+      await second.query('BEGIN');
+    } catch (error) {
+      if (errorCode(error) === PROTOCOL_VIOLATION) return true;
+      throw error;
+    }
+    if ((await sessionOf(second)) === before || (await sessionOf(first)) !== before) return true;
+    await second.query('ROLLBACK');
+  }
+  return false;
+}
+
+/** The server process of the connection; undefined if none is free. A late response ends with its connection. */
+async function sessionOf(client: pg.Client): Promise<number | undefined> {
+  const asked = client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return (await within(systemClock, RESPONSE_MS, asked))?.rows[0]?.pid;
+}
+
+/** Parts of a database URL for messages; no password. */
+export interface DatabaseAddress {
+  /** Host and port. */
+  server: string;
+  database: string;
+  user: string;
+}
+
+export function addressOf(text: string): DatabaseAddress {
+  const url = new URL(text);
+  return {
+    server: `${url.hostname || 'localhost'}:${url.port || '5432'}`,
+    database: decodeURIComponent(url.pathname.slice(1)) || decodeURIComponent(url.username),
+    user: decodeURIComponent(url.username) || 'the current user',
+  };
+}
+
+/** A failed connection in words for the operator. */
+export function explainConnectError(error: unknown, address: DatabaseAddress): DatabaseError {
+  const { server, database, user } = address;
+  const fail = (code: DatabaseErrorCode, reason: string) =>
+    new DatabaseError(code, `Cannot connect to PostgreSQL at ${server}: ${reason}`, { cause: error });
+  switch (errorCode(error)) {
+    case '28P01':
+      return fail('DATABASE_RIGHTS', `password rejected for user "${user}". Check DATABASE_URL.`);
+    case '28000':
+      return fail(
+        'DATABASE_RIGHTS',
+        `user "${user}" rejected. Check DATABASE_URL and the server's pg_hba.conf.`,
+      );
+    case '3D000':
+      return fail(
+        'DATABASE_UNREACHABLE',
+        `database "${database}" does not exist. Create it, or correct DATABASE_URL.`,
+      );
+    case '42501':
+      return fail(
+        'DATABASE_RIGHTS',
+        `user "${user}" may not connect to database "${database}". Grant it CONNECT.`,
+      );
+    case '53300':
+      return fail('DATABASE_UNREACHABLE', 'no free connection. Raise max_connections of the server.');
+    default:
+      return fail(
+        'DATABASE_UNREACHABLE',
+        `${errorMessage(error)}. Check that the server runs and that DATABASE_URL names it.`,
+      );
   }
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { Wa2aiError } from '../../../core/errors.ts';
 import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { troubleOf } from '../upkeep/storage-faults.ts';
-import { addressOf, explainConnectError } from './connect-errors.ts';
+import { addressOf, explainConnectError } from './external-postgres.ts';
 import { PostgresClient } from './postgres-client.ts';
 
 /**

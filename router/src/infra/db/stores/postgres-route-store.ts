@@ -7,7 +7,7 @@ import type { NewRoute, RouteChanges, RouteCheck, RouteStore } from '../../../co
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { agentKinds } from '../../agents/agent-kinds.ts';
 import { wireConfigOf } from '../../agents/route-config.ts';
-import { openConfig, sealConfig } from '../encryption/sealed-config.ts';
+import { openConfig, sealConfig } from '../encryption/secret-columns.ts';
 import type { Postgres, Statements } from '../postgres.ts';
 import { storableJson, storableOrNull } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';

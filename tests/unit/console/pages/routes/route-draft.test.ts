@@ -12,7 +12,7 @@ import {
   withField,
   withKind,
 } from '../../../../../console/src/pages/routes/route-draft.ts';
-import { mergePatch } from '../../../../../router/src/features/routes/route-view.ts';
+import { mergePatch } from '../../../../../router/src/features/routes/route-schemas.ts';
 
 const ROUTE = {
   id: '01900000-0000-7000-8000-000000000001',

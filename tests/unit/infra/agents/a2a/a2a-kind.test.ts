@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { a2aKind } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
-import { a2aSettings } from '../../../../../router/src/infra/agents/a2a/a2a-settings.ts';
-import { a2aSettingsProblems } from '../../../../../router/src/infra/agents/a2a/a2a-settings-check.ts';
+import { a2aSettings, a2aSettingsProblems } from '../../../../../router/src/infra/agents/a2a/a2a-settings.ts';
 import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
 
 describe('a2aKind', () => {

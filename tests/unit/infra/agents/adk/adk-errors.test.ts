@@ -5,7 +5,7 @@ import {
   refusalError,
   reportedError,
   timeoutSentence,
-} from '../../../../../router/src/infra/agents/adk/adk-errors.ts';
+} from '../../../../../router/src/infra/agents/adk/adk-http.ts';
 
 const asWritten = (text: string) => text;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AdkStream } from '../../../../../router/src/infra/agents/adk/adk-stream.ts';
+import { AdkStream } from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 import { anEvent } from '../../../../support/adk-requests.ts';
 
 /** What is shown of these events, and the stream after them. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npcSettings } from '../../../../../router/src/infra/agents/npc/npc-settings.ts';
-import { npcSettingsProblems } from '../../../../../router/src/infra/agents/npc/npc-settings-check.ts';
+import { npcSettings, npcSettingsProblems } from '../../../../../router/src/infra/agents/npc/npc-settings.ts';
 
 describe('npcSettingsProblems', () => {
   it('finds no mistake in usual settings', async () => {

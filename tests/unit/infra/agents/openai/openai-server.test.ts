@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { openAiServer } from '../../../../../router/src/infra/agents/openai/openai-server.ts';
+import { openAiServer } from '../../../../../router/src/infra/agents/openai/openai-settings.ts';
 
 describe('openAiServer', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
-import { wishOf } from '../../../../../router/src/infra/agents/shell/shell-wish.ts';
+import { wishOf } from '../../../../../router/src/infra/agents/shell/shell-session.ts';
 
 const document = (fileName?: string): IncomingMessage['media'] => ({
   ...{ kind: 'document', mimeType: 'text/plain' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bodyJson, bodyText } from '../../../../../router/src/infra/agents/transport/body-text.ts';
+import { bodyJson, bodyText } from '../../../../../router/src/infra/agents/transport/error-text.ts';
 
 const headers = (type: string) => new Headers({ 'content-type': type });
 

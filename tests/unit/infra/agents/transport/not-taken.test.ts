@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { notTakenError, retryAfterMs } from '../../../../../router/src/infra/agents/transport/not-taken.ts';
+import {
+  notTakenError,
+  retryAfterMs,
+} from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 
 const headers = new Headers({ 'retry-after': '7' });
 

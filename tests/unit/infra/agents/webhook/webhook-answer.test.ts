@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { readWebhookAnswer } from '../../../../../router/src/infra/agents/webhook/webhook-answer.ts';
+import { readWebhookAnswer } from '../../../../../router/src/infra/agents/webhook/webhook-agent-client.ts';
 
 const read = (body: string | Buffer, type = 'application/json', output?: string, more: object = {}) =>
   readWebhookAnswer(

@@ -3,7 +3,7 @@ import {
   type ErrorContext,
   faultError,
   refusalError,
-} from '../../../../../router/src/infra/agents/webhook/webhook-errors.ts';
+} from '../../../../../router/src/infra/agents/webhook/webhook-agent-client.ts';
 
 const context: ErrorContext = {
   timeoutMs: 500,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   addressOf,
   explainConnectError,
-} from '../../../../../router/src/infra/db/connections/connect-errors.ts';
+} from '../../../../../router/src/infra/db/connections/external-postgres.ts';
 
 const address = addressOf('postgresql://ana:hunter2@db.example:6432/shop');
 

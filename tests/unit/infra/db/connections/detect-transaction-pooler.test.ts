@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { sharesSessions } from '../../../../../router/src/infra/db/connections/detect-transaction-pooler.ts';
+import { sharesSessions } from '../../../../../router/src/infra/db/connections/external-postgres.ts';
 
 type Session = number | Error;
 

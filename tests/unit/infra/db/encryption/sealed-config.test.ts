@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parseDataKeys } from '../../../../../router/src/infra/db/encryption/data-keys.ts';
-import { openConfig, sealConfig } from '../../../../../router/src/infra/db/encryption/sealed-config.ts';
 import { SecretCipher } from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
+import { openConfig, sealConfig } from '../../../../../router/src/infra/db/encryption/secret-columns.ts';
 
 const config = { adk: { appName: 'app', headers: { authorization: 'Bearer hunter2' } } };
 const cipher = new SecretCipher(parseDataKeys('0'.repeat(64), 'the test key'));

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { baseOf } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
-import { bodyText } from '../../transport/body-text.ts';
 import type { Fetched } from '../../transport/bounded-fetch.ts';
+import { bodyText } from '../../transport/error-text.ts';
 import type { A2aSettings } from '../a2a-settings.ts';
 import { a2aHeaders } from './a2a-server.ts';
 

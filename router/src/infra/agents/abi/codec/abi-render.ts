@@ -1,5 +1,4 @@
-import { type OutputTemplate, renderTemplate } from '../output/output-template.ts';
-import { block, lines } from '../output/value-text.ts';
+import { block, lines, type OutputTemplate, renderTemplate } from '../output/output-template.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed } from './abi-type.ts';
 
 /** Maximum number of characters that WhatsApp shows of one message. */

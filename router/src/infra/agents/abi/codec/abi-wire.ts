@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../../core/errors.ts';
 import { withoutTrailing } from '../../../../core/without-trailing.ts';
-import { bodyJson } from '../../transport/body-text.ts';
+import { bodyJson } from '../../transport/error-text.ts';
 
 /** Form of the request body: `raw` calldata, or JSON with the calldata in hex. */
 export type Envelope = 'raw' | 'json';

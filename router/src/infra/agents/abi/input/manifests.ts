@@ -3,8 +3,8 @@ import { AgentProtocolError, AgentUnavailableError } from '../../../../core/erro
 import type { Clock } from '../../../../core/ports/clock.ts';
 import { orAbort } from '../../../../core/time-limit.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
-import { bodyText } from '../../transport/body-text.ts';
 import { redirectHint } from '../../transport/bounded-fetch.ts';
+import { bodyText } from '../../transport/error-text.ts';
 import { abiEntriesOf } from './abi-entries.ts';
 
 const MAX_BYTES = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { Wa2aiError } from '../../../../core/errors.ts';
 import type { CheckReport, CheckResult } from '../../agent-tools.ts';
-import { bodyJson, bodyText } from '../../transport/body-text.ts';
+import { bodyJson, bodyText } from '../../transport/error-text.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
 import { type AbiFunction, type AgentAbi, encodeCall } from '../codec/abi-signature.ts';
 import { exampleValue } from '../input/abi-example.ts';
-import { knownDefect } from '../output/known-defects.ts';
+import { knownDefect } from '../output/read-outputs.ts';
 import { type AgentProbe, answerText, type ProbeAnswer } from './agent-probe.ts';
 
 const CONCURRENT = 20;

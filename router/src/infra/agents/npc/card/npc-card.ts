@@ -1,4 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import { AgentUnavailableError } from '../../../../core/errors.ts';
+import type { Clock } from '../../../../core/ports/clock.ts';
+import type { AgentCardFacts, AgentDeps } from '../../agent-kind.ts';
+import { baseOf, cardAddress, type OwnHeaders, ownHeaders } from '../../card-address.ts';
+import type { AgentTransport } from '../../transport/agent-transport.ts';
+import { bodyJson } from '../../transport/error-text.ts';
+import type { NpcSettings } from '../npc-settings.ts';
 
 const MAX_CAPABILITIES = 200;
 const MAX_DESCRIPTION_CHARS = 1_000;
@@ -50,5 +58,129 @@ export function npcCardOf(json: unknown): NpcCard | undefined {
     ...(streamUrl && { streamUrl }),
     ...(authentication?.type && { authType: authentication.type.slice(0, 50) }),
     keyHeader: header ?? 'X-API-Key',
+  };
+}
+
+const MAX_CARD_BYTES = 256 * 1024;
+const FRESH_MS = 300_000;
+/** A card that could not be loaded is not asked for again for so long. */
+const ABSENT_MS = 60_000;
+
+/** The answer of a server to the request for its card. `card` absent: it has none, or it did not answer. */
+export interface CardAnswer {
+  card?: NpcCard;
+  /** Absent: there was no answer, for the reason `problem`. */
+  status?: number;
+  problem?: string;
+}
+
+/** Asks for a card. Never throws for a failure of the server. */
+export async function fetchCard(
+  cardUrl: string,
+  headers: Headers,
+  { transport, signal }: { transport: AgentTransport; signal: AbortSignal },
+): Promise<CardAnswer> {
+  const fetched = await transport.fetch(cardUrl, {
+    method: 'GET',
+    headers,
+    signal,
+    maxBytes: MAX_CARD_BYTES,
+  });
+  if (fetched.kind === 'fault') {
+    return { problem: fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail };
+  }
+  const card = fetched.status === 200 ? npcCardOf(bodyJson(fetched)) : undefined;
+  return { status: fetched.status, ...(card && { card }) };
+}
+
+/**
+ * The cards of agents by their URL: fetched at the first message, again after five minutes. While a server does not send
+ * its card, the one that it sent last is used.
+ */
+export class NpcCards {
+  readonly #cards = new LRUCache<string, { card: NpcCard | undefined; untilMs: number }>({ max: 500 });
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #transport: AgentTransport;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>, transport: AgentTransport) {
+    this.#clock = clock;
+    this.#transport = transport;
+  }
+
+  /** The card; undefined when the server has none. @throws nothing but the abort reason of `signal` */
+  async cardAt(cardUrl: string, headers: Headers, signal: AbortSignal): Promise<NpcCard | undefined> {
+    const known = this.#cards.get(cardUrl);
+    const nowMs = this.#clock.monotonicMs();
+    if (known && nowMs < known.untilMs) return known.card;
+    const answer = await fetchCard(cardUrl, headers, { transport: this.#transport, signal });
+    signal.throwIfAborted();
+    const card = answer.card ?? known?.card;
+    this.#cards.set(cardUrl, { card, untilMs: nowMs + (answer.card ? FRESH_MS : ABSENT_MS) });
+    return card;
+  }
+}
+
+/** The card of an agent of the NPC Engine, for operators. @throws {AgentUnavailableError} it does not answer */
+export async function npcCardFacts(
+  agentEndpoint: string,
+  settings: NpcSettings,
+  deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+): Promise<AgentCardFacts | undefined> {
+  const url = cardUrlOf(agentEndpoint, settings);
+  const { secrets, headersFor } = npcServer(agentEndpoint, settings, undefined);
+  const { card, problem } = await fetchCard(url, headersFor(url), deps);
+  if (problem !== undefined) {
+    const why = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), problem);
+    throw new AgentUnavailableError(`The NPC agent does not send its card: ${why}.`);
+  }
+  if (!card) return undefined;
+  const { name, version, description, capabilities, streamUrl, authType, keyHeader } = card;
+  return {
+    url,
+    ...(name !== undefined && { name }),
+    ...(version !== undefined && { version }),
+    ...(description !== undefined && { description }),
+    interfaces: ['JSON-RPC', ...(streamUrl === undefined ? [] : ['events of tasks'])],
+    capabilities,
+    skills: [],
+    authentication: authType === undefined ? [] : [`${authType}, in the header ${keyHeader}`],
+  };
+}
+
+/** Where the requests of a route go, and what they carry. */
+export interface NpcServer extends OwnHeaders {
+  rpcUrl: string;
+  /** Address of the events of a task. */
+  streamUrl(taskId: string): string;
+}
+
+/** Address of the card of a route. */
+export function cardUrlOf(agentEndpoint: string, { cardUrl }: NpcSettings): string {
+  return cardUrl ?? `${baseOf(agentEndpoint)}/.well-known/agent-card`;
+}
+
+/**
+ * The addresses of a route's agent: those of the settings, else of the card, else the ones of the specification below
+ * agentEndpoint. A card that names a loopback address although it came from another host was written for development: its
+ * path is used with the host of the card.
+ * @throws {AgentProtocolError} an address of the card is no http:// or https:// URL
+ */
+export function npcServer(
+  agentEndpoint: string,
+  settings: NpcSettings,
+  card: NpcCard | undefined,
+): NpcServer {
+  const cardUrl = cardUrlOf(agentEndpoint, settings);
+  const ofCard = (url: string | undefined) => (url === undefined ? undefined : cardAddress(url, cardUrl));
+  const rpcUrl = settings.rpcUrl ?? ofCard(card?.rpcUrl) ?? `${baseOf(agentEndpoint)}/rpc`;
+  const streamUrl = ofCard(card?.streamUrl) ?? new URL('stream/{taskId}', rpcUrl).href;
+  const { apiKey, headers = {} } = settings;
+  const key: Array<[string, string]> = apiKey === undefined ? [] : [[card?.keyHeader ?? 'X-API-Key', apiKey]];
+  return {
+    rpcUrl,
+    // The parser of URLs encodes the placeholder.
+    streamUrl: (taskId) =>
+      streamUrl.replace(/(?:\{|%7B)taskId(?:\}|%7D)/gi, () => encodeURIComponent(taskId)),
+    ...ownHeaders([...Object.entries(headers), ...key], [agentEndpoint, settings.cardUrl, settings.rpcUrl]),
   };
 }

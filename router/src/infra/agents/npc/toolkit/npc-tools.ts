@@ -3,11 +3,9 @@ import { type AgentTools, checkText, type ToolInput, type ToolOption } from '../
 import { CheckRun } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
 import { newTestPerson, sendAsTestPerson } from '../../test-person.ts';
-import { type CardAnswer, fetchCard, NpcCards } from '../card/npc-cards.ts';
-import { cardUrlOf, npcServer } from '../card/npc-server.ts';
+import { type CardAnswer, cardUrlOf, fetchCard, NpcCards, npcServer } from '../card/npc-card.ts';
 import { NpcAgentClient } from '../npc-agent-client.ts';
-import { callRpc, type RpcPeer } from '../rpc/json-rpc.ts';
-import { METHOD_NOT_FOUND } from '../rpc/npc-errors.ts';
+import { callRpc, METHOD_NOT_FOUND, type RpcPeer } from '../rpc/json-rpc.ts';
 import { npcTasksOf } from '../rpc/npc-task.ts';
 
 const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the person writes, such as /help' };

@@ -11,7 +11,7 @@ import { CheckRun, type Found } from '../../check-run.ts';
 import { type Inspection, inspectionText } from '../../inspection.ts';
 import { messageOption, newTestPerson, sendAsTestPerson } from '../../test-person.ts';
 import { WebhookAgentClient } from '../webhook-agent-client.ts';
-import { probeWebhook, type WebhookProbe } from '../webhook-probe.ts';
+import { probeWebhook, type WebhookProbe } from '../webhook-settings.ts';
 
 const secret: ToolOption = {
   name: 'secret',

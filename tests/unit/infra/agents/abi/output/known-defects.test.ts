@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
-import { knownDefect } from '../../../../../../router/src/infra/agents/abi/output/known-defects.ts';
+import { knownDefect } from '../../../../../../router/src/infra/agents/abi/output/read-outputs.ts';
 
 async function defect(entry: string, status: number, body: string): Promise<string | undefined> {
   const { functions, codec } = await createAbi([entry]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AbiType } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { block, lines } from '../../../../../../router/src/infra/agents/abi/output/value-text.ts';
+import { block, lines } from '../../../../../../router/src/infra/agents/abi/output/output-template.ts';
 
 const uint: AbiType = { kind: 'uint', bits: 256 };
 const text: AbiType = { kind: 'string' };

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
+import {
+  inspectAgent,
+  isAbiHealth,
+} from '../../../../../../router/src/infra/agents/abi/toolkit/abi-tools.ts';
 import type {
   AgentProbe,
   ProbeAnswer,
 } from '../../../../../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
-import {
-  inspectAgent,
-  isAbiHealth,
-} from '../../../../../../router/src/infra/agents/abi/toolkit/inspect-agent.ts';
 
 function probeWith(health: Partial<ProbeAnswer> & { text?: string }) {
   const asked: string[] = [];

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../../router/src/core/errors.ts';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/viem-codec.ts';
+import { testAgent } from '../../../../../../router/src/infra/agents/abi/toolkit/abi-tools.ts';
 import {
   AgentProbe,
   type ProbeAnswer,
 } from '../../../../../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
-import { testAgent } from '../../../../../../router/src/infra/agents/abi/toolkit/test-agent.ts';
 import { ToolkitError } from '../../../../../../router/src/infra/agents/agent-tools.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 

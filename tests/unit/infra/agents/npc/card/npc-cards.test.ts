@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NpcCards } from '../../../../../../router/src/infra/agents/npc/card/npc-cards.ts';
+import { NpcCards } from '../../../../../../router/src/infra/agents/npc/card/npc-card.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { serverOf } from '../../../../../support/abi.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';

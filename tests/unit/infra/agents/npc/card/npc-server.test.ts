@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../../router/src/core/errors.ts';
-import { cardUrlOf, npcServer } from '../../../../../../router/src/infra/agents/npc/card/npc-server.ts';
+import { cardUrlOf, npcServer } from '../../../../../../router/src/infra/agents/npc/card/npc-card.ts';
 
 const card = { capabilities: [], keyHeader: 'X-API-Key' };
 const secrets = { apiKey: 'key-12345', headers: { 'X-Extra': 'extra-12345' } };

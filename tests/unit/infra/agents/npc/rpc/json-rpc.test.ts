@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npcServer } from '../../../../../../router/src/infra/agents/npc/card/npc-server.ts';
+import { npcServer } from '../../../../../../router/src/infra/agents/npc/card/npc-card.ts';
 import { callRpc } from '../../../../../../router/src/infra/agents/npc/rpc/json-rpc.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';

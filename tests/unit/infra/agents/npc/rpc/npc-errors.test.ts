@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../../../../router/src/core/errors.ts';
-import { rpcError, sentenceForPerson } from '../../../../../../router/src/infra/agents/npc/rpc/npc-errors.ts';
+import { rpcError, sentenceForPerson } from '../../../../../../router/src/infra/agents/npc/rpc/json-rpc.ts';
 
 const same = (text: string) => text;
 const error = (code: number, data?: unknown) => ({ code, message: 'Nope', data });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npcServer } from '../../../../../../router/src/infra/agents/npc/card/npc-server.ts';
+import { npcServer } from '../../../../../../router/src/infra/agents/npc/card/npc-card.ts';
 import type { RpcPeer } from '../../../../../../router/src/infra/agents/npc/rpc/json-rpc.ts';
 import { taskUpdates } from '../../../../../../router/src/infra/agents/npc/rpc/task-updates.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
