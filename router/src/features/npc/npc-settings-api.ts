@@ -3,8 +3,8 @@ import type { Logger } from '../../core/ports/logger.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import { withoutTrailing } from '../../core/without-trailing.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, dataResponse } from '../../infra/operations/fields.ts';
+import type { Endpoint } from '../../infra/operations/endpoint.ts';
+import { settingsOperations } from '../../infra/operations/settings.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-api.ts';
 import {
@@ -91,50 +91,31 @@ const settingsView = z
 /** Settings of the NPC face: `/api/settings/npc`. */
 export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
   const { npcSettings, putNpcSettings, routes, log } = deps;
-  const common = {
-    tag: 'Agents' as const,
-    path: '/api/settings/npc',
-    scopes: ['admin'] as const,
-    honours: [] as const,
-    etag: true as const,
-  };
-  return [
-    endpoint({
-      ...common,
-      method: 'get',
-      operationId: 'getNpcSettings',
-      summary: 'Show the settings of the NPC face',
-      responses: { 200: { description: 'The settings in use.', schema: dataResponse(settingsView) } },
-      handle: async () => ({ status: 200, json: { success: true, data: viewOf(await npcSettings()) } }),
-    }),
-    endpoint({
-      ...common,
-      method: 'put',
-      operationId: 'putNpcSettings',
-      summary: 'Replace the settings of the NPC face on all nodes',
-      body: settingsBody,
-      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body, ifMatch }) => {
-        const { routeId } = body;
-        if (routeId !== undefined && !(await routes.get(routeId))) {
-          throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
-        }
-        const { chain: given, ...others } = body;
-        const chain = given && (await checkedChain(deps, given));
-        const changed = { ...others, ...(chain && { chain }) };
-        await putNpcSettings(changed, ifMatch && ((inUse) => ifMatch(viewOf(inUse))));
-        log.info(
-          { face: 'npc', enabled: body.enabled, hasChain: chain !== undefined },
-          'settings of a face changed',
-        );
-        return {
-          status: 200,
-          object: 'npc',
-          json: { success: true, message: 'Settings stored.', data: viewOf(changed) },
-        };
-      },
-    }),
-  ];
+  return settingsOperations({
+    name: 'npc',
+    id: 'Npc',
+    tag: 'Agents',
+    scopes: ['admin'],
+    shows: 'Show the settings of the NPC face',
+    replaces: 'Replace the settings of the NPC face on all nodes',
+    body: settingsBody,
+    view: settingsView,
+    show: async () => viewOf(await npcSettings()),
+    replace: async (body, ifMatch) => {
+      const { routeId, chain: given, ...others } = body;
+      if (routeId !== undefined && !(await routes.get(routeId))) {
+        throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
+      }
+      const chain = given && (await checkedChain(deps, given));
+      const changed = { ...others, ...(routeId !== undefined && { routeId }), ...(chain && { chain }) };
+      await putNpcSettings(changed, ifMatch && ((inUse) => ifMatch(viewOf(inUse))));
+      log.info(
+        { face: 'npc', enabled: body.enabled, hasChain: chain !== undefined },
+        'settings of a face changed',
+      );
+      return { data: viewOf(changed) };
+    },
+  });
 }
 
 /** With the stored RPC URL in place of its masked form. @throws {HttpProblem} 400 */

@@ -81,7 +81,7 @@ export function routeChangeOf(
 }
 
 /** What changed between two tables, route by route: of those of `before` in their order, then those that are new. */
-export function tableChanges(before: readonly Route[], after: readonly Route[]): RouteChange[] {
+function tableChanges(before: readonly Route[], after: readonly Route[]): RouteChange[] {
   const afterById = new Map(after.map((route) => [route.id, route]));
   const beforeIds = new Set(before.map(({ id }) => id));
   return [
@@ -319,7 +319,7 @@ function noSuchVersion(): HttpProblem {
 }
 
 /** A 409: the table has another version than the change was made for. */
-export function routesChanged(): HttpProblem {
+function routesChanged(): HttpProblem {
   return new HttpProblem(
     409,
     'ROUTES_CHANGED',

@@ -6,8 +6,8 @@ import {
 import { conversationOf, originsOf, storedConversation } from '../../core/policies/settings.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, dataResponse } from '../../infra/operations/fields.ts';
+import type { Endpoint } from '../../infra/operations/endpoint.ts';
+import { settingsOperations } from '../../infra/operations/settings.ts';
 
 export interface ConversationSettingsApiDeps {
   /** The stored defaults of all routes. */
@@ -44,41 +44,24 @@ const settingsView = z
 /** How wa2ai converses where a route does not say it: `/api/settings/conversation`. */
 export function conversationSettingsApi(deps: ConversationSettingsApiDeps): Endpoint[] {
   const { conversation, faceSettings, log } = deps;
-  const common = {
-    tag: 'Routes' as const,
-    path: '/api/settings/conversation',
-    scopes: ['agents:manage'] as const,
-    honours: [] as const,
-    etag: true as const,
-  };
-  return [
-    endpoint({
-      ...common,
-      method: 'get',
-      operationId: 'getConversationSettings',
-      summary: 'Show how wa2ai converses where a route does not say it',
-      responses: { 200: { description: 'The settings.', schema: dataResponse(settingsView) } },
-      handle: async () => ({ status: 200, json: { success: true, data: viewOf(await conversation()) } }),
-    }),
-    endpoint({
-      ...common,
-      method: 'put',
-      operationId: 'putConversationSettings',
-      summary: 'Replace the defaults of all routes',
-      description: "The same fields in a route's `config` take precedence over these.",
-      body: settingsBody,
-      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body, ifMatch }) => {
-        await faceSettings.put(
-          'conversation',
-          body,
-          ifMatch && ((stored) => ifMatch(viewOf(storedConversation(stored)))),
-        );
-        log.info({ fields: Object.keys(body) }, 'conversation settings changed');
-        return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(body) } };
-      },
-    }),
-  ];
+  return settingsOperations({
+    name: 'conversation',
+    id: 'Conversation',
+    tag: 'Routes',
+    scopes: ['agents:manage'],
+    shows: 'Show how wa2ai converses where a route does not say it',
+    replaces: 'Replace the defaults of all routes',
+    description: "The same fields in a route's `config` take precedence over these.",
+    body: settingsBody,
+    view: settingsView,
+    show: async () => viewOf(await conversation()),
+    replace: async (body, ifMatch) => {
+      const check = ifMatch && ((stored: unknown) => ifMatch(viewOf(storedConversation(stored))));
+      await faceSettings.put('conversation', body, check);
+      log.info({ fields: Object.keys(body) }, 'conversation settings changed');
+      return { data: viewOf(body) };
+    },
+  });
 }
 
 function viewOf(stored: ConversationSettings): z.input<typeof settingsView> {

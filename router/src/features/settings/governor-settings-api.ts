@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { governorFields, governorOf } from '../../core/policies/governor.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
 import type { Logger } from '../../core/ports/logger.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, dataResponse } from '../../infra/operations/fields.ts';
+import type { Endpoint } from '../../infra/operations/endpoint.ts';
+import { settingsOperations } from '../../infra/operations/settings.ts';
 
 export interface GovernorSettingsApiDeps {
   faceSettings: FaceSettings;
@@ -31,39 +31,22 @@ const settingsView = z
 
 /** How many messages an account sends, and when it writes first: `/api/settings/governor`. */
 export function governorSettingsApi({ faceSettings, log }: GovernorSettingsApiDeps): Endpoint[] {
-  const common = {
-    tag: 'Accounts' as const,
-    path: '/api/settings/governor',
-    scopes: ['agents:manage'] as const,
-    honours: [] as const,
-    etag: true as const,
-  };
-  return [
-    endpoint({
-      ...common,
-      method: 'get',
-      operationId: 'getGovernorSettings',
-      summary: 'Show how many messages accounts send, and when they write first',
-      responses: { 200: { description: 'The settings.', schema: dataResponse(settingsView) } },
-      handle: async () => ({
-        status: 200,
-        json: { success: true, data: viewOf(await faceSettings.get('governor')) },
-      }),
-    }),
-    endpoint({
-      ...common,
-      method: 'put',
-      operationId: 'putGovernorSettings',
-      summary: 'Replace how many messages accounts send, and when they write first',
-      body: settingsBody,
-      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settingsView) } },
-      handle: async ({ body, ifMatch }) => {
-        await faceSettings.put('governor', body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
-        log.info({ fields: Object.keys(body) }, 'governor settings changed');
-        return { status: 200, json: { success: true, message: 'Settings stored.', data: viewOf(body) } };
-      },
-    }),
-  ];
+  return settingsOperations({
+    name: 'governor',
+    id: 'Governor',
+    tag: 'Accounts',
+    scopes: ['agents:manage'],
+    shows: 'Show how many messages accounts send, and when they write first',
+    replaces: 'Replace how many messages accounts send, and when they write first',
+    body: settingsBody,
+    view: settingsView,
+    show: async () => viewOf(await faceSettings.get('governor')),
+    replace: async (body, ifMatch) => {
+      await faceSettings.put('governor', body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
+      log.info({ fields: Object.keys(body) }, 'governor settings changed');
+      return { data: viewOf(body) };
+    },
+  });
 }
 
 function viewOf(stored: unknown): z.input<typeof settingsView> {

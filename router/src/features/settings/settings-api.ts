@@ -5,7 +5,8 @@ import type { Logger } from '../../core/ports/logger.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { faceSwitch, isOnIn, type SwitchedFace } from '../../infra/operations/face.ts';
-import { changedResponse, dataResponse, listResponse } from '../../infra/operations/fields.ts';
+import { listResponse } from '../../infra/operations/fields.ts';
+import { settingsOperations } from '../../infra/operations/settings.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { mcpSettings } from '../mcp/mcp-settings.ts';
 
@@ -92,44 +93,26 @@ function faceSettingsApi<Settings extends { enabled: boolean }>(
   { faceSettings, config, log }: SettingsApiDeps,
   { face, id, what, settings, check }: SettingsOfFace<Settings>,
 ): Endpoint[] {
-  const common = {
-    tag: 'Settings' as const,
-    path: `/api/settings/${face}`,
-    scopes: ['admin'] as const,
-    honours: [] as const,
-    etag: true as const,
-  };
   const viewOf = (stored: unknown) => ({
     ...settings.safeParse(stored).data,
     enabled: isOnIn(stored, config.host),
   });
-  return [
-    endpoint({
-      ...common,
-      method: 'get',
-      operationId: `get${id}Settings`,
-      summary: `Show whether ${what} is on`,
-      responses: { 200: { description: 'The settings.', schema: dataResponse(settings) } },
-      handle: async () => ({
-        status: 200,
-        json: { success: true, data: viewOf(await faceSettings.get(face)) },
-      }),
-    }),
-    endpoint({
-      ...common,
-      method: 'put',
-      operationId: `put${id}Settings`,
-      summary: `Turn ${what} on or off`,
-      description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
-      body: settings,
-      responses: { 200: { description: 'The stored settings.', schema: changedResponse(settings) } },
-      handle: async ({ body, ifMatch }) => {
-        await check?.(body);
-        await faceSettings.put(face, body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
-        log.info({ face, enabled: body.enabled }, 'settings of a face changed');
-        const message = `${what} is ${body.enabled ? 'on' : 'off'}`;
-        return { status: 200, object: face, json: { success: true, message, data: body } };
-      },
-    }),
-  ];
+  return settingsOperations({
+    name: face,
+    id,
+    tag: 'Settings',
+    scopes: ['admin'],
+    shows: `Show whether ${what} is on`,
+    replaces: `Turn ${what} on or off`,
+    description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
+    body: settings,
+    view: settings,
+    show: async () => viewOf(await faceSettings.get(face)),
+    replace: async (body, ifMatch) => {
+      await check?.(body);
+      await faceSettings.put(face, body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
+      log.info({ face, enabled: body.enabled }, 'settings of a face changed');
+      return { data: body, message: `${what} is ${body.enabled ? 'on' : 'off'}` };
+    },
+  });
 }
