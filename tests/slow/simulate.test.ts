@@ -62,13 +62,12 @@ describe('wa2ai simulate', () => {
     }
   });
 
-  it('starts a service for a scenario that restarts it, and removes it', async () => {
-    const { code, output, errors } = await simulate([example('restart')], {
+  it('starts a service of its own for the scenarios, and removes it', async () => {
+    const { code, output, errors } = await simulate(['--own', example('echo'), example('silence')], {
       WA2AI_URL: 'http://127.0.0.1:9',
     });
     expect([code, errors]).toEqual([0, '']);
-    expect(output).toContain('the service restarts');
-    expect(output).toContain('1 of 1 scenario passed.');
+    expect(output).toContain('2 of 2 scenarios passed.');
     expect((await readdir(folder)).filter((name) => name.startsWith('wa2ai-simulate-'))).toEqual([]);
   });
 

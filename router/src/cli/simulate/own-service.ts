@@ -34,20 +34,19 @@ export class OwnService {
     return service;
   }
 
-  /** Its API now; a restart changes the port. */
+  /** Its API. */
   get api(): Api {
     return new Api({ url: this.#url, name: this.#url });
   }
 
-  /** Ends it and starts it on the same data. @throws as `start` */
-  async restart(how: 'stop' | 'kill'): Promise<void> {
-    await this.#end(how === 'kill' ? 'SIGKILL' : 'SIGTERM');
-    await this.#start();
-  }
-
   /** Ends it and removes its data. */
   async close(): Promise<void> {
-    await this.#end('SIGTERM');
+    const child = this.#child;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    }
     await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -74,14 +73,6 @@ export class OwnService {
       WA2AI_LOG_FORMAT: 'json',
       WA2AI_WHATSAPP_WS_URL: NO_WHATSAPP,
     };
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = once(child, 'exit');
-    child.kill(signal);
-    await ended;
   }
 }
 

@@ -1,6 +1,5 @@
 import { ApiWorld, type CallApi, OPERATIONS } from '../../features/playground/api-world.ts';
 import { runScenario, type ScenarioResult, type StepResult } from '../../features/playground/run-scenario.ts';
-import { hasRestart } from '../../features/playground/scenario.ts';
 import { StepFailedError } from '../../features/playground/scenario-world.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
 import { RegexMatcher } from '../../infra/matching/regex-matcher.ts';
@@ -13,13 +12,12 @@ import { OwnService } from './own-service.ts';
 
 /**
  * Runs the scenarios of files one after the other and reports each step. Nothing runs unless all files are right.
- * @param isOwn all scenarios run at a service of this command; else only those that restart the service do
+ * @param isOwn they run at a service of this command
  * @throws {CliError} a file is wrong (exit code 2), or the service does not answer
  */
 export async function simulate(cli: Cli, files: readonly string[], isOwn: boolean): Promise<void> {
   const loaded = await Promise.all(files.map(loadScenario));
-  const needsOwn = ({ scenario }: LoadedScenario) => isOwn || hasRestart(scenario);
-  const running = loaded.every(needsOwn) ? undefined : await cli.api();
+  const running = isOwn ? undefined : await cli.api();
   const matcher = new RegexMatcher();
   let own: OwnService | undefined;
   const stopOwn = stopOnSignal(() => own?.close());
@@ -27,8 +25,8 @@ export async function simulate(cli: Cli, files: readonly string[], isOwn: boolea
   try {
     for (const each of loaded) {
       if (!cli.isJson) cli.host.write(`${each.file}  ${oneLine(each.scenario.name ?? '')}\n`);
-      if (needsOwn(each)) own ??= await OwnService.start();
-      const world = worldOf(each, needsOwn(each) ? own : undefined, running);
+      if (isOwn) own ??= await OwnService.start();
+      const world = worldOf(each, own?.api ?? running);
       const result = await runScenario(
         {
           ...{ world, matcher, clock: systemClock },
@@ -53,30 +51,21 @@ export async function simulate(cli: Cli, files: readonly string[], isOwn: boolea
   );
 }
 
-function worldOf(
-  { scenario }: LoadedScenario,
-  own: OwnService | undefined,
-  running: Api | undefined,
-): ApiWorld {
-  const api = () => {
-    const found = own?.api ?? running;
-    if (!found) throw new TypeError('a scenario has a service');
-    return found;
-  };
+function worldOf({ scenario }: LoadedScenario, api: Api | undefined): ApiWorld {
+  if (!api) throw new TypeError('a scenario has a service');
   return new ApiWorld({
     call: callerOf(api),
     ...(scenario.route !== undefined && { route: scenario.route }),
-    ...(own && { restart: (how) => own.restart(how) }),
   });
 }
 
 /** What the service refuses is a failed step; a service that does not answer ends the command. */
-function callerOf(api: () => Api): CallApi {
+function callerOf(api: Api): CallApi {
   return async (operation, { id = '', query = {}, body } = {}) => {
     const [method, path] = OPERATIONS[operation];
     const request = { query, ...(body && { body }) };
     try {
-      return await api().call(method, path.replace('{id}', encodeURIComponent(id)), request);
+      return await api.call(method, path.replace('{id}', encodeURIComponent(id)), request);
     } catch (error) {
       if (!(error instanceof CliError) || error.exitCode !== EXIT.failed) throw error;
       throw new StepFailedError(error.message, { cause: error });

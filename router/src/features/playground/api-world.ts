@@ -41,8 +41,6 @@ export interface ApiWorldOptions {
   call: CallApi;
   /** The route that answers; absent: the routes of the playground decide. */
   route?: ScenarioRoute;
-  /** Absent: the service cannot be restarted from here. */
-  restart?(how: 'stop' | 'kill'): Promise<void>;
 }
 
 const PLAYGROUND = 'playground';
@@ -107,16 +105,6 @@ export class ApiWorld implements ScenarioWorld {
   events(id: ChatId, after: string, waitMs: number): Promise<ShownEvent[]> {
     const query = { waitMs, ...(after !== '0' && { after }) };
     return this.#data<ShownEvent[]>('listPlaygroundEvents', { id, query });
-  }
-
-  async restart(how: 'stop' | 'kill'): Promise<void> {
-    const { restart } = this.#options;
-    if (!restart) {
-      throw new StepFailedError(
-        'Only wa2ai simulate can restart the service: it starts a service for the scenario.',
-      );
-    }
-    await restart(how);
   }
 
   async close(): Promise<void> {

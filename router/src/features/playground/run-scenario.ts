@@ -129,10 +129,6 @@ class ScenarioRun {
   /** @returns what the account said @throws {StepFailedError} */
   async #do(step: ScenarioStep): Promise<string | undefined> {
     const { world } = this.#deps;
-    if (step.restart !== undefined) {
-      await world.restart(step.restart === 'kill' ? 'kill' : 'stop');
-      return undefined;
-    }
     const chat = await this.#chat();
     if (step.expect) return this.#expect(chat, step.expect);
     if (step.silence !== undefined) {
@@ -338,10 +334,8 @@ const MAX_CHARS = 80;
 
 /** A step as a person reads it in a report. */
 function describeStep(step: ScenarioStep, writer: string): string {
-  const { say, send, react, edit, expect, silence, restart, group } = step;
+  const { say, send, react, edit, expect, silence, group } = step;
   const place = group === undefined ? '' : ` in ${group}`;
-  if (restart !== undefined)
-    return restart === 'kill' ? 'the service is killed and starts again' : 'the service restarts';
   if (silence !== undefined) return `expect silence for ${silence} ms`;
   if (expect)
     return `expect ${describeExpectation(expect)} within ${expect.withinMs ?? DEFAULT_WITHIN_MS} ms`;

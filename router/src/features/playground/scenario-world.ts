@@ -48,8 +48,6 @@ export interface ScenarioWorld {
   messages(chatId: ChatId): Promise<ScenarioMessage[]>;
   /** What the phones of the chat show after an event; waits so long for the first. */
   events(chatId: ChatId, after: string, waitMs: number): Promise<ShownEvent[]>;
-  /** Resolves when the service runs again. `kill`: ended without a warning. */
-  restart(how: 'stop' | 'kill'): Promise<void>;
   /** Deletes what the scenario made. */
   close(): Promise<void>;
 }

@@ -66,7 +66,7 @@ const file = z
   });
 
 /** What a step does; a step has exactly one of these words, but for a file with a caption. */
-const ACTIONS = ['say', 'send', 'react', 'edit', 'delete', 'expect', 'silence', 'restart'] as const;
+const ACTIONS = ['say', 'send', 'react', 'edit', 'delete', 'expect', 'silence'] as const;
 
 const step = z
   .strictObject({
@@ -88,7 +88,6 @@ const step = z
       .describe('true: quotes the last message of the account; a text: the last message that has it.'),
     expect: expectation.optional(),
     silence: z.int().min(1).max(MAX_WAIT_MS).optional(),
-    restart: z.union([z.literal(true), z.literal('kill')], 'must be true or kill').optional(),
   })
   .superRefine((given, context) => {
     const found = ACTIONS.filter((action) => given[action] !== undefined);
@@ -124,7 +123,7 @@ export const scenarioSchema = z
     steps: z.array(step).min(1, 'must have a step').max(MAX_STEPS),
   })
   .superRefine(({ steps }, context) => {
-    if (steps[0]?.as === undefined && steps[0]?.restart === undefined) {
+    if (steps[0]?.as === undefined) {
       context.addIssue({ code: 'custom', path: ['steps', 0, 'as'], message: 'is missing; who writes?' });
     }
   });
@@ -157,11 +156,6 @@ export function fileOfStep({
     ...(mimeType !== undefined && { mimeType }),
     ...ofKind,
   };
-}
-
-/** Whether the service has to restart in it. */
-export function hasRestart({ steps }: Scenario): boolean {
-  return steps.some(({ restart }) => restart !== undefined);
 }
 
 /** The longest time that a scenario can wait, in milliseconds. */

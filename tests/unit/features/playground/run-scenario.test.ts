@@ -50,7 +50,6 @@ function setup(answer: (writing: ScenarioWriting) => Answer[] = () => []) {
       await clock.advanceMs(Math.min(leftMs, waitMs));
       return due();
     },
-    restart: async (how) => void calls.push(['restart', how]),
     close: async () => void calls.push(['close']),
   };
   const matcher = {
@@ -224,12 +223,6 @@ describe('runScenario', () => {
       ],
       ['close', undefined],
     ]);
-  });
-
-  it('restarts the service as it says', async () => {
-    const { run, calls } = setup();
-    await run({ steps: [{ as: 'Ana', say: 'x' }, { restart: true }, { restart: 'kill' }] });
-    expect(calls.slice(1)).toEqual([['restart', 'stop'], ['restart', 'kill'], ['close']]);
   });
 
   it('skips what follows when nobody waits any more, and tidies up', async () => {
