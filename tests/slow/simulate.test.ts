@@ -62,7 +62,7 @@ describe('wa2ai simulate', () => {
     }
   });
 
-  it('starts a service of its own for the scenarios, and removes it', async () => {
+  it('starts a service for the scenarios, and removes it', async () => {
     const { code, output, errors } = await simulate(['--own', example('echo'), example('silence')], {
       WA2AI_URL: 'http://127.0.0.1:9',
     });

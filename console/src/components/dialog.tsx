@@ -34,7 +34,7 @@ export function Dialog(props: {
         event.preventDefault();
         close();
       }}
-      // A browser closes a dialog at the second Escape, whatever became of the first one.
+      // A browser closes a dialog at the second Escape, even when the first was cancelled.
       onClose={() => {
         if (!ref.current?.isConnected) return;
         close();

@@ -282,7 +282,7 @@ export const LOGIN_TEXTS = {
     wrongKey: 'The admin key is wrong.',
     delayed: (seconds: number) => `Too many attempts. Try again in ${seconds} s.`,
     noLogin:
-      'Nobody can log in yet: wa2ai answers only browsers of its own machine, and this request came through a proxy. Set WA2AI_API_KEY, or open /first-run in a browser of that machine.',
+      'Nobody can log in yet: wa2ai has no owner and answers only browsers on the same machine, but this request came through a proxy. Set WA2AI_API_KEY, or open /first-run in a browser on that machine.',
     setUp: 'Set up a login',
     setUpLead:
       'wa2ai accepts calls from this machine only, and every program on it can do everything. With an owner, the console and the API need a login or a key.',
