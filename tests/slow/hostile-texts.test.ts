@@ -16,8 +16,18 @@ import { readYaml } from '../../router/src/infra/operations/form.ts';
 import { HttpProblem } from '../../router/src/infra/operations/problem.ts';
 import { HOSTILE_CHARS, HOSTILE_PIECES, hostileTexts } from '../support/hostile-texts.ts';
 
-/** The longest time that one text may keep the event loop busy. */
-const BUDGET_MS = 200;
+/**
+ * The longest that one text may keep the event loop busy, in times of a piece of work that takes some 12 ms on a quiet machine.
+ * A busy machine takes longer for both.
+ */
+const BUDGET = 16;
+/** A text that takes less is not compared. */
+const QUICK_MS = 100;
+const YARDSTICK = Array.from({ length: 20_000 }, (_, id) => ({
+  id,
+  name: `name ${id}`,
+  list: [id, `${id}`],
+}));
 
 const settings = { ...BUILT_IN, egressFilter: 'on' as const };
 const shaping = { conversation: settings, formatReply: markdownToWhatsApp };
@@ -42,7 +52,7 @@ const READERS: ReadonlyArray<[string, (text: string) => unknown]> = [
   ['a file of routes', (text) => readYaml(text)],
 ];
 
-describe(`a text of ${HOSTILE_CHARS} characters is read within ${BUDGET_MS} ms`, () => {
+describe(`a text of ${HOSTILE_CHARS} characters is read in a moment`, () => {
   it.each(READERS)(
     'as %s',
     async (_, read) => {
@@ -51,10 +61,12 @@ describe(`a text of ${HOSTILE_CHARS} characters is read within ${BUDGET_MS} ms`,
       for (const piece of HOSTILE_PIECES) {
         for (const text of hostileTexts(piece)) {
           let ms = await busyMsOf(read, text);
+          if (ms <= QUICK_MS) continue;
           // What else runs on the machine takes time once, not three times.
-          for (let again = 0; again < 2 && ms > BUDGET_MS; again++)
-            ms = Math.min(ms, await busyMsOf(read, text));
-          if (ms > BUDGET_MS) slow.push(`${Math.round(ms)} ms: ${JSON.stringify(text.slice(0, 60))}`);
+          for (let again = 0; again < 2; again++) ms = Math.min(ms, await busyMsOf(read, text));
+          const times = ms / (await busyMsOf(() => JSON.parse(JSON.stringify(YARDSTICK)), text));
+          if (times > BUDGET)
+            slow.push(`${times.toFixed(1)} (${Math.round(ms)} ms): ${JSON.stringify(text.slice(0, 60))}`);
         }
       }
       expect(slow).toEqual([]);
