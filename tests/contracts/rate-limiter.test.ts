@@ -110,18 +110,18 @@ describe.each(adapters)('rate limiter in %s', (_name, open) => {
 describe('rate limiter in PostgreSQL', () => {
   it('needs two statements for a request, and none once a window is full', async () => {
     const postgres = database.open();
-    const query = vi.spyOn(postgres, 'query');
+    const run = vi.spyOn(postgres, 'run');
     const limiter = new PostgresRateLimiter(postgres);
     const limits = { perMinute: 100, perSecond: 2 };
     const keyId = randomBytes(6).toString('hex');
     vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 0, 1) });
     for (let n = 0; n < 20; n++) await limiter.count(keyId, limits);
     vi.useRealTimers();
-    expect(query).toHaveBeenCalledTimes(4);
+    expect(run).toHaveBeenCalledTimes(4);
   });
 
   it('throws when it cannot count', async () => {
-    const broken = { query: () => Promise.reject(Object.assign(new Error('gone'), { code: '57P01' })) };
+    const broken = { run: () => Promise.reject(Object.assign(new Error('gone'), { code: '57P01' })) };
     const counted = new PostgresRateLimiter(broken).count('k', { perMinute: 1, perSecond: 1 });
     await expect(counted).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
   });

@@ -69,7 +69,7 @@ export class Postgres implements Statements {
     if (options.files) this.files = options.files;
   }
 
-  /** Calls `listener` with every error of `query`, `execute` and `transaction`, before it is thrown. */
+  /** Calls `listener` with every error of a statement or a connection, before it is thrown. */
   onError(listener: (error: unknown) => void): void {
     this.#onError = listener;
   }
@@ -87,6 +87,11 @@ export class Postgres implements Statements {
 
   async execute(statement: Sql): Promise<number> {
     return (await this.#run(this.#pool, statement)).rowCount ?? 0;
+  }
+
+  /** Executes a statement of a library that writes its own SQL, in the form of `pg`. Throws as `query` does. */
+  run(statement: pg.QueryConfig): Promise<pg.QueryResult> {
+    return this.#reporting(() => this.#pool.query(statement));
   }
 
   /**
@@ -138,20 +143,18 @@ export class Postgres implements Statements {
   }
 
   async #connect(): Promise<pg.PoolClient> {
-    try {
-      const client = await this.#pool.connect();
-      client.on('error', ignore); // the statement in flight rejects with the same error
-      return client;
-    } catch (error) {
-      this.#onError(error);
-      throw error;
-    }
+    const client = await this.#reporting(() => this.#pool.connect());
+    client.on('error', ignore); // the statement in flight rejects with the same error
+    return client;
   }
 
-  async #run(on: pg.Pool | pg.PoolClient, statement: Sql): Promise<pg.QueryResult> {
-    const { text, values } = statement;
+  #run(on: pg.Pool | pg.PoolClient, { text, values }: Sql): Promise<pg.QueryResult> {
+    return this.#reporting(() => on.query({ name: this.#nameOf(text), text, values, types }));
+  }
+
+  async #reporting<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await on.query({ name: this.#nameOf(text), text, values, types });
+      return await work();
     } catch (error) {
       this.#onError(error);
       throw error;

@@ -1,5 +1,5 @@
+import type { QueryConfig } from 'pg';
 import type { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import { Sql } from 'sql-template-tag';
 import type { KeyLimits } from '../../../core/ports/api-key-store.ts';
 import {
   type LimitResult,
@@ -8,27 +8,22 @@ import {
   type WindowName,
   type WindowState,
 } from '../../../core/ports/rate-limiter.ts';
-import type { Statements } from '../postgres.ts';
+import type { Postgres } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 
 const TABLE = 'api_key_rate';
-
-interface Row {
-  points: number;
-  expire: bigint | null;
-}
 
 /**
  * Counts requests in PostgreSQL, with one statement for each window. A node that has seen the last request of a window
  * refuses further ones without a statement. The clocks of the nodes decide when a window ends: they should agree.
  */
 export class PostgresRateLimiter implements RateLimiter {
-  readonly #postgres: Pick<Statements, 'query'>;
+  readonly #postgres: Pick<Postgres, 'run'>;
   /** By window and quota; keys with the same limits share them. */
   readonly #limiters = new Map<string, RateLimiterPostgres>();
   #loading: Promise<typeof import('rate-limiter-flexible')> | undefined;
 
-  constructor(postgres: Pick<Statements, 'query'>) {
+  constructor(postgres: Pick<Postgres, 'run'>) {
     this.#postgres = postgres;
   }
 
@@ -53,7 +48,7 @@ export class PostgresRateLimiter implements RateLimiter {
     const known = this.#limiters.get(id);
     if (known) return known;
     const limiter = new RateLimiterPostgres({
-      storeClient: { query: (statement: Statement) => this.#query(statement) },
+      storeClient: { query: (statement: QueryConfig) => this.#postgres.run(statement) },
       storeType: 'client',
       tableName: TABLE,
       tableCreated: true,
@@ -67,32 +62,6 @@ export class PostgresRateLimiter implements RateLimiter {
     this.#limiters.set(id, limiter);
     return limiter;
   }
-
-  /** On wa2ai's own connections, in the form of `pg`. */
-  async #query({ text, values }: Statement): Promise<{ rows: object[]; rowCount: number }> {
-    const rows = await this.#postgres.query<Row>(numbered(text, values));
-    return {
-      rows: rows.map(({ points, expire }) => ({ points, expire: expire === null ? null : Number(expire) })),
-      rowCount: rows.length,
-    };
-  }
-}
-
-/** A statement of the library. */
-interface Statement {
-  /** With $1, $2 ..., each of which may be repeated. */
-  text: string;
-  values: unknown[];
-}
-
-function numbered(text: string, values: readonly unknown[]): Sql {
-  const [first = '', ...rest] = text.split(/\$(\d+)/);
-  const strings = [first, ...rest.filter((_part, index) => index % 2 === 1)];
-  const numbers = rest.filter((_part, index) => index % 2 === 0);
-  return new Sql(
-    strings,
-    numbers.map((number) => values[Number(number) - 1]),
-  );
 }
 
 /** @throws what the database throws */
