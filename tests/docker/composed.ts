@@ -20,10 +20,13 @@ export interface Inspected {
   HostConfig: { Memory: number; PidsLimit: number };
 }
 
-/** The block of docs/operations.md that contains a text. */
+/** The block of the pages for operators that contains a text. */
 export function documented(text: string): string {
-  const block = codeBlocksOf(readDocument('docs/operations.md')).find(({ code }) => code.includes(text));
-  if (!block) throw new Error(`docs/operations.md has no block with "${text}"`);
+  const blocks = ['docs/deployment.md', 'docs/operations.md'].flatMap((page) =>
+    codeBlocksOf(readDocument(page)),
+  );
+  const block = blocks.find(({ code }) => code.includes(text));
+  if (!block) throw new Error(`no page for operators has a block with "${text}"`);
   return block.code;
 }
 

@@ -205,7 +205,7 @@ describe('deploy/kubernetes', () => {
   });
 
   it('documents the secret with the files that it mounts', () => {
-    const page = read('docs/deploy-kubernetes.md');
+    const page = read('docs/deployment.md');
     for (const { name, value = '' } of container?.env ?? []) {
       if (name.endsWith('_FILE'))
         expect(page).toMatch(new RegExp(`--from-(file|literal)=${value.split('/').at(-1)}`));

@@ -54,7 +54,7 @@ describe('the documentation', () => {
 
   it.each([
     ['docs/webhook-agents.md', 'examples/webhook-agent/agent.js'],
-    ['docs/webhooks.md', 'examples/webhook-receiver/receiver.js'],
+    ['docs/api.md', 'examples/webhook-receiver/receiver.js'],
   ])('shows in %s the example %s as it is', (page, example) => {
     const [shown] = codeBlocksOf(readDocument(page)).filter(({ info, language }) => {
       return language === 'js' && !info;

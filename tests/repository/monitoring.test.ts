@@ -11,7 +11,7 @@ import { repositoryRoot } from '../support/repository.ts';
 
 const RULES = 'deploy/monitoring/prometheus-rules.yaml';
 const DASHBOARD = 'deploy/monitoring/grafana-dashboard.json';
-const GUIDE = 'docs/monitoring.md';
+const GUIDE = 'docs/operations.md';
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
 
@@ -143,7 +143,7 @@ describe('the alert rules and the dashboard', () => {
       expect(annotations.runbook).toBe(`${GUIDE}#${alert.toLowerCase()}`);
       expect(annotations.summary).toMatch(/\. \S.*\.$|: .*\.$/);
     }
-    const chapters = [...guide.matchAll(/^### (Wa2ai\w+)$/gm)].map(([, name]) => name);
+    const chapters = [...guide.matchAll(/^#### (Wa2ai\w+)$/gm)].map(([, name]) => name);
     expect(chapters).toEqual(rules.map(({ alert }) => alert));
   });
 

@@ -18,15 +18,15 @@ interface Schema {
 /** Pages of the documentation with generated tables of settings. */
 export const PAGES_WITH_TABLES = [
   'docs/routes.md',
-  'docs/agents-adk.md',
-  'docs/agents-abi.md',
-  'docs/npc-agents.md',
-  'docs/a2a-agents.md',
+  'docs/adk-agents.md',
+  'docs/abi-agents.md',
+  'docs/npc.md',
+  'docs/a2a.md',
   'docs/openai-agents.md',
   'docs/webhook-agents.md',
   'docs/hosted-agents.md',
   'docs/shell-agents.md',
-  'docs/playground.md',
+  'docs/console.md',
 ];
 
 /**

@@ -25,7 +25,7 @@ export function agentCard({ baseUrl, needsKey, routes = [] }: CardOptions): Agen
     description: 'Reaches people on WhatsApp: sends messages, asks people and returns their answers.',
     version: packageVersion(),
     provider: undefined,
-    documentationUrl: `${baseUrl}/docs/a2a-server.md`,
+    documentationUrl: `${baseUrl}/docs/a2a.md#wa2ai-as-an-a2a-agent`,
     supportedInterfaces: ['1.0', '0.3'].flatMap((protocolVersion) =>
       ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({
         url,

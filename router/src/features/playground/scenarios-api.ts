@@ -60,7 +60,7 @@ const body = z
       .string()
       .min(1)
       .max(MAX_SCENARIO_BYTES)
-      .describe('As for `wa2ai simulate`; see docs/playground.md.'),
+      .describe('As for `wa2ai simulate`; see docs/console.md.'),
   })
   .meta({
     id: 'NewPlaygroundScenario',

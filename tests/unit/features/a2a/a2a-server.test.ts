@@ -328,7 +328,7 @@ describe('the A2A face', () => {
     const headers = { host: 'wa2ai.example', 'a2a-version': '1.0' };
     const { text } = await rawRequest(`${url}/.well-known/agent-card.json`, { headers });
     const card = JSON.parse(text);
-    expect(card.documentationUrl).toBe('https://wa2ai.example/bot/docs/a2a-server.md');
+    expect(card.documentationUrl).toBe('https://wa2ai.example/bot/docs/a2a.md#wa2ai-as-an-a2a-agent');
     expect(card.supportedInterfaces[0].url).toBe('https://wa2ai.example/bot/a2a');
   });
 
