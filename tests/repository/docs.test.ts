@@ -8,7 +8,6 @@ import { type HttpApi, pathMatches, startHttpApi } from '../support/http-api.ts'
 import { repositoryRoot } from '../support/repository.ts';
 
 const pages = documents();
-const MAX_README_LINES = 200;
 const MAX_PICTURE_BYTES = 60_000;
 /** Calls of agents, not of wa2ai. */
 const OF_AGENTS = ['/run', '/', '/list-apps', '/v1/models', '/chat', '/history', '/invocations'];
@@ -46,10 +45,6 @@ describe('the documentation', () => {
     for (const { path } of pages.filter(({ path }) => /^docs\/(?!README)/.test(path))) {
       expect(list).toContain(`](${path.replace('docs/', '')})`);
     }
-  });
-
-  it(`has a README of at most ${MAX_README_LINES} lines`, () => {
-    expect(readDocument('README.md').split('\n').length).toBeLessThanOrEqual(MAX_README_LINES);
   });
 
   it.each([

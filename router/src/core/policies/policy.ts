@@ -37,7 +37,7 @@ export interface TurnView {
   language: Language;
   nowMs: number;
   /** Whether the chat has a part of the answer that the agent is writing. */
-  hasSpoken?(): boolean;
+  hasSentParts?(): boolean;
   /** Whether the last attempt could not reach the agent. */
   isUnreachable?(): boolean;
   /** The chat read that an answer comes: the turn must not end without a text. */

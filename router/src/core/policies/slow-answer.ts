@@ -17,7 +17,7 @@ interface SlowAnswerDeps {
 export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): ChatPolicy {
   return {
     name: 'slow-answer',
-    during: async ({ turn, conversation, language, hasSpoken, isUnreachable, onPromise }, work) => {
+    during: async ({ turn, conversation, language, hasSentParts, isUnreachable, onPromise }, work) => {
       const { notices } = conversation;
       if (notices.slow === false || turn.isApproving) return work();
       const ended = new AbortController();
@@ -27,7 +27,7 @@ export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): Cha
         } catch {
           return; // the work has ended
         }
-        if (hasSpoken?.()) return;
+        if (hasSentParts?.()) return;
         // The text of the settings speaks of an answer that comes.
         const own = typeof notices.slow === 'string' ? notices.slow : textOf('slow', language);
         const text = isUnreachable?.() ? textOf('unreachable', language) : own;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { audioServerFields } from './audio-server-fields.ts';
 
 /** Longest answer that is spoken, in characters, where the settings do not say it. */
-export const MAX_SPOKEN_CHARS = 1_000;
+export const MAX_VOICE_CHARS = 1_000;
 
 /** `config.reply.voice` of a route: its headers are secrets, so there is no default for all routes. */
 export const voiceField = z
@@ -29,7 +29,7 @@ export const voiceField = z
 export type VoiceSettings = z.output<typeof voiceField>;
 
 /** Whether the answer to a message is spoken. Pure. */
-export function isSpoken(
+export function isVoiceReply(
   voice: VoiceSettings | undefined,
   asked: { media?: { kind: string } } | undefined,
 ): voice is VoiceSettings {

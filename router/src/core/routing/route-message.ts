@@ -34,7 +34,7 @@ export interface RouteDeps extends WhenFactsDeps {
  * The message with the words of its voice message as the text, by the settings of the first route in order, from the one that
  * needs them on, that has any.
  */
-export type HearVoice = (settings: TranscribeSettings) => Promise<MessageToRoute>;
+export type Transcribe = (settings: TranscribeSettings) => Promise<MessageToRoute>;
 
 /** Entries of a trace that are stored with a message. */
 const MAX_TRACE = 50;
@@ -42,20 +42,20 @@ const MAX_TRACE = 50;
 /**
  * Chooses the route of a message. Conditions and patterns are evaluated in route order and only until a route takes the
  * message; the trace has at most 50 entries, the winner's among them.
- * @param hear asked at most once, before the first pattern or language is evaluated. Absent: the text is all there is
+ * @param transcribe asked at most once, before the first pattern or language is evaluated. Absent: the text is all there is
  * @throws {StorageUnavailableError} the table, the settings or the chat could not be read
  */
 export async function routeMessage(
   deps: RouteDeps,
   message: MessageToRoute,
-  hear?: HearVoice,
+  transcribe?: Transcribe,
 ): Promise<RouteChoice> {
   const { accountId, channelIds } = message;
   const named = await deps.namedRoute?.(message);
   if (named) return choiceOfNamed(named);
   const query = { accountId, environment: deps.environment, channelIds: writtenForms(channelIds) };
   const candidates = await deps.routes.candidates(query);
-  const { matches, conditions } = await evaluateInOrder(deps, candidates, query, message, hear);
+  const { matches, conditions } = await evaluateInOrder(deps, candidates, query, message, transcribe);
   const choice = chooseRoute(candidates, query, matches, conditions);
   return { ...choice, trace: shortened(choice.trace) };
 }
@@ -84,25 +84,25 @@ export async function evaluateInOrder(
   candidates: readonly Route[],
   query: RouteQuery,
   message: MessageToRoute,
-  hear?: HearVoice,
+  transcribe?: Transcribe,
 ): Promise<Evaluated> {
   const matches = new Map<string, MatchResult>();
   const conditions = new Map<string, Condition[]>();
   const defaults = await deps.conversation();
   const inPlay = inRouteOrder(candidates).filter((route) => isInPlay(route, query));
-  const words = new Words(deps, message, hear);
+  const words = new LazyTranscript(deps, message, transcribe);
   for (const [index, route] of inPlay.entries()) {
     const when = whenOf(route.config, defaults);
     if (when) {
       let found = evaluateWhen(when, route.id, await words.facts.for(when));
-      if (needsWords(found) && (await words.hear(inPlay.slice(index)))) {
+      if (needsWords(found) && (await words.transcribe(inPlay.slice(index)))) {
         found = evaluateWhen(when, route.id, await words.facts.for(when));
       }
       conditions.set(route.id, found);
       if (!allHold(found)) continue;
     }
     if (!route.regexFilter) break;
-    await words.hear(inPlay.slice(index));
+    await words.transcribe(inPlay.slice(index));
     const result = await deps.matcher.test(route.regexFilter, words.text);
     matches.set(route.id, result);
     if (result === 'match') break;
@@ -111,16 +111,16 @@ export async function evaluateInOrder(
 }
 
 /** The text of a message while its route is chosen: that of a voice message comes when it is needed. */
-class Words {
+class LazyTranscript {
   readonly #deps: WhenFactsDeps;
   #message: MessageToRoute;
-  #hear: HearVoice | undefined;
+  #transcribe: Transcribe | undefined;
   facts: WhenFactsOf;
 
-  constructor(deps: WhenFactsDeps, message: MessageToRoute, hear: HearVoice | undefined) {
+  constructor(deps: WhenFactsDeps, message: MessageToRoute, transcribe: Transcribe | undefined) {
     this.#deps = deps;
     this.#message = message;
-    this.#hear = hear;
+    this.#transcribe = transcribe;
     this.facts = new WhenFactsOf(deps, message);
   }
 
@@ -129,11 +129,11 @@ class Words {
   }
 
   /** @returns whether the text was asked for now */
-  async hear(routes: readonly Route[]): Promise<boolean> {
+  async transcribe(routes: readonly Route[]): Promise<boolean> {
     const settings = routes.find(({ config }) => config.media?.transcribe)?.config.media?.transcribe;
-    if (!this.#hear || !settings) return false;
-    this.#message = await this.#hear(settings);
-    this.#hear = undefined;
+    if (!this.#transcribe || !settings) return false;
+    this.#message = await this.#transcribe(settings);
+    this.#transcribe = undefined;
     this.facts = new WhenFactsOf(this.#deps, this.#message);
     return true;
   }

@@ -3,34 +3,34 @@ import type { AgentResponse, Route } from '../models.ts';
 import { commandHelp, commandIn } from '../policies/commands.ts';
 import { type Language, textOf } from '../policies/texts.ts';
 import type { AskRouteDeps } from './ask-route.ts';
+import { notice, type RunningTurn } from './running-turn.ts';
 import { type SessionDeps, sessionOfTurn } from './session-of-turn.ts';
 import type { TurnResult } from './turn.ts';
-import { notice, type TurnTalk } from './turn-talk.ts';
 
 /** The answer to a command that wa2ai answers itself; undefined for any other message. */
 export async function answerCommand(
   deps: Pick<AskRouteDeps, 'agents'> & SessionDeps & { mintId(): string },
   route: Route,
-  talk: TurnTalk,
+  running: RunningTurn,
 ): Promise<TurnResult | undefined> {
-  const { turn, conversation, language } = talk.view;
+  const { turn, conversation, language } = running.view;
   const name = commandIn(turn.message.text);
   if (!name || !conversation.commands[name]) return undefined;
   if (await ownsCommand(deps, route, name)) return undefined;
   let text: string;
   if (name === 'new') {
-    await sessionOfTurn(deps, talk, true);
+    await sessionOfTurn(deps, running, true);
     text = textOf('new', language);
   } else if (name === 'status') {
-    const { startMs } = await sessionOfTurn(deps, talk);
+    const { startMs } = await sessionOfTurn(deps, running);
     text = statusText(turn.isApproving === true, startMs, conversation.session.timeZone, language);
   } else if (name === 'stop') {
-    text = textOf(talk.state.isStopped ? 'stop' : 'stopNone', language);
-    if (talk.state.isStopped) talk.patch({ isStopped: false });
+    text = textOf(running.state.isStopped ? 'stop' : 'stopNone', language);
+    if (running.state.isStopped) running.patch({ isStopped: false });
   } else text = commandHelp(conversation, language);
   const sentence = `wa2ai answered the command /${name} itself.`;
-  talk.steps.push({ step: 'command', outcome: name, sentence });
-  return talk.ended({
+  running.steps.push({ step: 'command', outcome: name, sentence });
+  return running.ended({
     state: 'answered',
     reason: 'command',
     routeId: route.id,
@@ -63,7 +63,7 @@ async function ownsCommand(
 /** The agent's own help, followed by that of wa2ai. */
 export function withHelp(
   response: AgentResponse,
-  { view: { turn, conversation, language } }: TurnTalk,
+  { view: { turn, conversation, language } }: RunningTurn,
 ): AgentResponse {
   if (commandIn(turn.message.text) !== 'help' || !conversation.commands.help || !response.response)
     return response;

@@ -10,10 +10,10 @@ import type { Suspects } from '../suspects.ts';
 import type { StartedTasks } from '../tasks/started-tasks.ts';
 import { TASK_STARTED } from './answer-of-turn.ts';
 import { viewOf } from './decide-turn.ts';
+import { faultOfTurn, faultResult, RunningTurn } from './running-turn.ts';
 import { type TurnDeps, takeTurn } from './take-turn.ts';
 import type { FinishedTurn, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
-import { faultOfTurn, faultResult, TurnTalk } from './turn-talk.ts';
 
 export interface AnswerDeps extends TurnDeps, DeliverRepliesDeps {
   inbox: Inbox;
@@ -185,8 +185,8 @@ async function faultWithNotice(
   const route = replies.length > 0 && routeId !== undefined ? await deps.routes.get(routeId) : undefined;
   if (!route) return faultResult(error);
   const conversation = conversationOf(route, await deps.conversation());
-  const talk = new TurnTalk(viewOf(turn, route, conversation, deps.clock.now()), []);
-  return faultOfTurn(deps, talk, route, error);
+  const running = new RunningTurn(viewOf(turn, route, conversation, deps.clock.now()), []);
+  return faultOfTurn(deps, running, route, error);
 }
 
 /**

@@ -6,12 +6,12 @@ import { hasPauseContext } from '../policies/takeover.ts';
 import { textOf } from '../policies/texts.ts';
 import { withHelp } from './answer-command.ts';
 import type { RouteAnswer } from './ask-route.ts';
+import { addressOf, notice, noticeFor, type RunningTurn } from './running-turn.ts';
 import { shapeAnswer } from './shape-answer.ts';
 import { type ShowDraftDeps, showDraft } from './show-draft.ts';
 import type { ReplyStream } from './stream-reply.ts';
 import type { NewReply, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn } from './turn-control.ts';
-import { addressOf, notice, noticeFor, type TurnTalk } from './turn-talk.ts';
 
 /** Reason of a turn that left a task running: what `RemoteTasks.unfollowed` looks for. */
 export const TASK_STARTED = 'task-started';
@@ -35,17 +35,17 @@ interface AnswerOptions {
 /** The end of a turn whose agents were asked: the answer in the form of WhatsApp, or what the person reads instead. */
 export async function answerOfTurn(
   deps: AnswerOfTurnDeps,
-  talk: TurnTalk,
+  running: RunningTurn,
   answer: RouteAnswer,
   { route, turn, quote, stream }: AnswerOptions,
 ): Promise<TakenTurn> {
-  const { conversation } = talk.view;
+  const { conversation } = running.view;
   const { failureNotice } = route.config;
   const shown = (replies: NewReply[]) => stream?.replace(replies) ?? replies;
   const { routeId, attempts, agentMs } = answer;
-  const ended = (end: Omit<TurnResult, 'trace'>) => talk.ended({ routeId, attempts, agentMs, ...end });
+  const ended = (end: Omit<TurnResult, 'trace'>) => running.ended({ routeId, attempts, agentMs, ...end });
   const detail = answer.kind === 'answer' ? answer.response.detail : answer.error.detail;
-  talk.steps.push(
+  running.steps.push(
     ...answer.steps,
     ...(stream?.steps ?? []),
     ...(detail ? [{ outcome: 'called', ...detail }] : []),
@@ -54,29 +54,29 @@ export async function answerOfTurn(
     const { error, sentence } = answer;
     const said = textForPerson(error, failureNotice);
     const replies =
-      said === undefined ? noticeFor(deps, talk, 'failed', failureNotice) : notice(deps, turn, said);
+      said === undefined ? noticeFor(deps, running, 'failed', failureNotice) : notice(deps, turn, said);
     return ended({ state: 'dead', reason: error.code, error: sentence, replies: shown(replies) });
   }
   if (answer.kind === 'fallback-text') {
     const replies = shown(notice(deps, turn, answer.text));
     return ended({ state: 'answered', reason: 'fallback-text', error: answer.error.message, replies });
   }
-  if (hasPauseContext(talk.state)) talk.patch({ contextTakenMs: turn.receivedAtMs });
+  if (hasPauseContext(running.state)) running.patch({ contextTakenMs: turn.receivedAtMs });
   const response = stream?.unsent(answer.response) ?? answer.response;
-  const shaped = await shapeAnswer(deps, withHelp(response, talk), {
+  const shaped = await shapeAnswer(deps, withHelp(response, running), {
     conversation,
     asked: turn.message,
     isOfTurn: true,
-    mayBeCaption: !stream?.hasSpoken,
+    mayBeCaption: !stream?.hasSentParts,
     // The owner reads an answer before it is sent, and the line of a task is no answer.
-    maySpeak: !stream?.hasSpoken && !turn.isApproving && !response.task,
+    mayBeVoice: !stream?.hasSentParts && !turn.isApproving && !response.task,
     signal: deps.stopping,
   });
-  talk.steps.push(...shaped.steps);
+  running.steps.push(...shaped.steps);
   const said = shaped.replies.map((reply, index) => ({
     ...addressOf(deps, turn),
     ...reply,
-    ...(index === 0 && !stream?.hasSpoken && quote),
+    ...(index === 0 && !stream?.hasSentParts && quote),
   }));
   // The line of a task that goes on is no answer, and replaces nothing.
   const replies = response.task ? said : shown(said);
@@ -87,12 +87,12 @@ export async function answerOfTurn(
   if (response.isLater) return answered('agent-later');
   if (response.task) return answered(TASK_STARTED);
   if (replies.length === 0 && shaped.isWithheld) {
-    const instead = shown(noticeFor(deps, talk, 'failed', failureNotice));
+    const instead = shown(noticeFor(deps, running, 'failed', failureNotice));
     return ended({ state: 'answered', reason: 'reply-withheld', replies: instead });
   }
-  if (replies.length === 0 && !stream?.hasSpoken) {
+  if (replies.length === 0 && !stream?.hasSentParts) {
     // An agent may choose to say nothing, but not after the person read that the answer is on its way.
-    const instead = talk.isPromised ? notice(deps, turn, textOf('noAnswer', talk.view.language)) : [];
+    const instead = running.isPromised ? notice(deps, turn, textOf('noAnswer', running.view.language)) : [];
     return ended({ state: 'answered', reason: 'agent-empty', replies: instead });
   }
   return answered(draft ? 'draft' : undefined);

@@ -1,14 +1,14 @@
 import { AgentUnavailableError, type Wa2aiError } from '../errors.ts';
 import type { Route } from '../models.ts';
 import type { ChatPolicy } from '../policies/policy.ts';
-import { isSpoken } from '../policies/voice-fields.ts';
+import { isVoiceReply } from '../policies/voice-fields.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import { type OfferDeps, offersOf } from './agent-offers.ts';
 import { type AskRouteDeps, askRoute, type RouteAnswer } from './ask-route.ts';
+import { duringAll, isInterrupted, type RunningTurn } from './running-turn.ts';
 import { openStream, type ReplyStream, type StreamDeps } from './stream-reply.ts';
 import type { NewReply, PendingTurn } from './turn.ts';
 import { Interruption, type TurnControl, type TurnInterrupted } from './turn-control.ts';
-import { duringAll, isInterrupted, type TurnTalk } from './turn-talk.ts';
 
 export interface AskInTurnDeps extends AskRouteDeps, OfferDeps, StreamDeps {
   inbox: AskRouteDeps['inbox'] & StreamDeps['inbox'];
@@ -38,9 +38,13 @@ export type Asked =
  * work, and so does a new or changed question.
  * @throws {StorageUnavailableError} and what the agent's client throws beyond agent errors
  */
-export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Question): Promise<Asked> {
+export async function askInTurn(
+  deps: AskInTurnDeps,
+  running: RunningTurn,
+  question: Question,
+): Promise<Asked> {
   const { claim, route, turn, quote, control } = question;
-  const { view } = talk;
+  const { view } = running;
   const { conversation } = view;
   const isAgain = question.isRepeat || (turn.earlierAttempts ?? 0) > 0;
   const stopped = new AbortController();
@@ -52,25 +56,25 @@ export async function askInTurn(deps: AskInTurnDeps, talk: TurnTalk, question: Q
   const stopping = AbortSignal.any([deps.stopping, stopped.signal, interruption.signal]);
   const onTask = () => interruption.forbid();
   // What is spoken is known when the answer is complete.
-  const stream = isSpoken(conversation.reply.voice, turn.message)
+  const stream = isVoiceReply(conversation.reply.voice, turn.message)
     ? undefined
     : await openStream({ ...deps, stopping }, claim, turn, { conversation, isAgain, quote });
   let isUnreachable = false;
   const onFailure = (error: Wa2aiError) => {
     isUnreachable = error instanceof AgentUnavailableError && error.isAway;
   };
-  talk.view = {
+  running.view = {
     ...view,
-    hasSpoken: () => stream?.hasSpoken ?? false,
+    hasSentParts: () => stream?.hasSentParts ?? false,
     isUnreachable: () => isUnreachable,
-    onPromise: () => talk.promise(),
+    onPromise: () => running.promise(),
   };
   try {
     const offers = offersOf(deps, turn);
-    const { onExchange } = talk;
+    const { onExchange } = running;
     const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText, onExchange, onFailure };
     const ask = () => askRoute(asking, route, turn, isAgain);
-    return { kind: 'asked', answer: await duringAll(deps.policies, talk, ask), stream };
+    return { kind: 'asked', answer: await duringAll(deps.policies, running, ask), stream };
   } catch (error) {
     if (deps.stopping.aborted) throw error;
     if (stopped.signal.aborted) return { kind: 'stopped' };

@@ -3,9 +3,9 @@ import { NOT_ADDRESSED } from '../policies/group.ts';
 import type { ChatPolicy, Decision, TurnView } from '../policies/policy.ts';
 import type { Conversation } from '../policies/settings.ts';
 import { languageOf, phoneOf } from '../policies/texts.ts';
+import { decide, type RunningTurn } from './running-turn.ts';
 import { type TranscribeDeps, transcribeVoice } from './transcribe-voice.ts';
 import type { PendingTurn } from './turn.ts';
-import { decide, type TurnTalk } from './turn-talk.ts';
 
 export interface DecideTurnDeps extends TranscribeDeps {
   /** In the order of their evaluation. */
@@ -29,18 +29,18 @@ export function viewOf(turn: PendingTurn, route: Route, conversation: Conversati
 export async function decideTurn(
   deps: DecideTurnDeps,
   route: Route,
-  talk: TurnTalk,
+  running: RunningTurn,
   isHeard: boolean,
 ): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
-  const stop = await decide(deps, talk);
+  const stop = await decide(deps, running);
   if (isHeard || stop?.kind === 'wait') return stop;
-  const { turn, conversation, nowMs } = talk.view;
+  const { turn, conversation, nowMs } = running.view;
   if (stop && !mayBeAddressed(stop, conversation)) return stop;
-  const { turn: heard, step } = await transcribeVoice(deps, turn, route.config.media?.transcribe);
-  if (step) talk.steps.push(step);
-  if (heard === turn) return stop;
-  talk.view = viewOf(heard, route, conversation, nowMs);
-  return stop && decide(deps, talk);
+  const { turn: transcribed, step } = await transcribeVoice(deps, turn, route.config.media?.transcribe);
+  if (step) running.steps.push(step);
+  if (transcribed === turn) return stop;
+  running.view = viewOf(transcribed, route, conversation, nowMs);
+  return stop && decide(deps, running);
 }
 
 /** Whether the words of a voice message could change that it is not addressed to the account. */

@@ -1,7 +1,7 @@
 import type { Session } from '../models.ts';
 import { chooseSession, personState, startSession } from '../policies/session.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
-import type { TurnTalk } from './turn-talk.ts';
+import type { RunningTurn } from './running-turn.ts';
 
 export interface SessionDeps {
   chatStore: Pick<ChatStore, 'usePersonSession' | 'startPersonSession'>;
@@ -15,10 +15,10 @@ export interface SessionDeps {
  */
 export async function sessionOfTurn(
   { chatStore }: SessionDeps,
-  talk: TurnTalk,
+  running: RunningTurn,
   isNew = false,
 ): Promise<Session> {
-  const { turn, conversation, nowMs } = talk.view;
+  const { turn, conversation, nowMs } = running.view;
   const choose = isNew ? startSession : chooseSession;
   const { accountId, sender, chatId, messageId } = turn;
   const { session: settings } = conversation;
@@ -27,8 +27,8 @@ export async function sessionOfTurn(
   if (!found) {
     // What a person says in a locked chat must not appear in other chats.
     const own = isOfPerson ? { ...settings, scope: 'person-in-chat' as const } : settings;
-    const { session, patch } = choose(turn, talk.state, own, nowMs);
-    talk.patch(patch);
+    const { session, patch } = choose(turn, running.state, own, nowMs);
+    running.patch(patch);
     return session;
   }
   const { chatIds, usedMs, ...used } = found;

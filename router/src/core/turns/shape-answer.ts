@@ -4,7 +4,7 @@ import { Wa2aiError } from '../errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import { type ReplyShaping, type ReplyStep, type ShapedReply, shapeReply } from '../policies/reply.ts';
 import type { Conversation } from '../policies/settings.ts';
-import { isSpoken, MAX_SPOKEN_CHARS, type VoiceSettings } from '../policies/voice-fields.ts';
+import { isVoiceReply, MAX_VOICE_CHARS, type VoiceSettings } from '../policies/voice-fields.ts';
 import { withLinkedFiles, withPictures } from './load-links.ts';
 import type { ReplyContent } from './replies-of.ts';
 
@@ -15,7 +15,7 @@ export interface ShapeAnswerOptions {
   /** False: the text is a message in any case. */
   mayBeCaption?: boolean;
   /** False: the answer stays text. */
-  maySpeak?: boolean;
+  mayBeVoice?: boolean;
   /** A location, contacts and a poll are sent as such; else their description. */
   isOfTurn?: boolean;
   signal?: AbortSignal;
@@ -31,7 +31,7 @@ export async function shapeAnswer(
   answer: AgentResponse,
   options: ShapeAnswerOptions,
 ): Promise<ShapedReply> {
-  const { conversation, asked, mayBeCaption = true, maySpeak = true, signal } = options;
+  const { conversation, asked, mayBeCaption = true, mayBeVoice = true, signal } = options;
   const { reply } = conversation;
   const { files, specials, refused } = separated(deps, answer, options.isOfTurn ?? false);
   const seen = await withPictures(deps.pictures, files, reply.imageHosts, signal);
@@ -39,7 +39,8 @@ export async function shapeAnswer(
   const shape = shapeReply(linked.response, conversation, deps.formatReply, mayBeCaption);
   const shaped = { ...shape, replies: [...shape.replies, ...specials] };
   const steps = [...refused, ...seen.steps, ...linked.steps];
-  if (!maySpeak || !isSpoken(reply.voice, asked)) return { ...shaped, steps: [...steps, ...shaped.steps] };
+  if (!mayBeVoice || !isVoiceReply(reply.voice, asked))
+    return { ...shaped, steps: [...steps, ...shaped.steps] };
   const spoken = await speak(deps, linked.response, conversation, reply.voice, signal);
   if (Array.isArray(spoken)) return { ...shaped, steps: [...steps, ...shaped.steps, ...spoken] };
   return { ...spoken, replies: [...spoken.replies, ...specials], steps: [...steps, ...spoken.steps] };
@@ -76,7 +77,7 @@ async function speak(
   const [first, ...files] = shaped.replies;
   const text = first?.media ? '' : (first?.text.trim() ?? '');
   if (!speech || text === '') return [];
-  const { maxChars = MAX_SPOKEN_CHARS } = voice;
+  const { maxChars = MAX_VOICE_CHARS } = voice;
   if (text.length > maxChars) {
     const sentence = `The answer has ${text.length} characters; up to ${maxChars} are spoken.`;
     return [{ step: 'voice', outcome: 'too-long', sentence }];

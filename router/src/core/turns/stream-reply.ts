@@ -9,8 +9,8 @@ import type { Logger } from '../ports/logger.ts';
 import type { FormatReply } from '../ports/reply-formatter.ts';
 import { storageRetryMs } from '../retry.ts';
 import { MAX_ANSWER_CHARS } from './ask-agent.ts';
+import { addressOf } from './running-turn.ts';
 import type { NewReply, PendingTurn, QueuedReply } from './turn.ts';
-import { addressOf } from './turn-talk.ts';
 
 /** Between two edits; and before the first message, so that a short answer comes whole. */
 const EDIT_EVERY_MS = 1_000;
@@ -80,13 +80,13 @@ export abstract class ReplyStream {
   }
 
   /** Whether the chat has a part of the answer. */
-  get hasSpoken(): boolean {
+  get hasSentParts(): boolean {
     return this.count > 0;
   }
 
   /** For the trace of the message. */
   get steps(): object[] {
-    if (!this.hasSpoken) return [];
+    if (!this.hasSentParts) return [];
     const sentence = `The answer was shown while the agent wrote it, in ${this.count} message(s) until its end.`;
     return [{ step: 'stream', outcome: this.#options.conversation.reply.stream, sentence }];
   }
@@ -143,7 +143,11 @@ export abstract class ReplyStream {
   /** Stores a part; undefined, and nothing more is shown, when the turn belongs to nobody here any more. */
   protected async store(text: string): Promise<QueuedReply | undefined> {
     const { inbox, clock, log, stopping } = this.deps;
-    const reply = { ...addressOf(this.deps, this.turn), text, ...(!this.hasSpoken && this.#options.quote) };
+    const reply = {
+      ...addressOf(this.deps, this.turn),
+      text,
+      ...(!this.hasSentParts && this.#options.quote),
+    };
     for (let attempt = 1; ; attempt++) {
       try {
         const part = await inbox.addPart(this.#claim, this.turn, reply);
@@ -176,7 +180,7 @@ class ParagraphStream extends ReplyStream {
   }
 
   override unsent(response: AgentResponse): AgentResponse {
-    if (!this.hasSpoken) return response;
+    if (!this.hasSentParts) return response;
     return { ...response, response: unsentText(response.response ?? '', this.#sent, this.shaping) };
   }
 

@@ -18,11 +18,11 @@ import { type AskOwnerDeps, askOwner } from './ask-owner.ts';
 import { type DecideTurnDeps, decideTurn, viewOf } from './decide-turn.ts';
 import { describedMessage } from './describe-message.ts';
 import { loadContext } from './load-context.ts';
+import { faultOfTurn, notice, noticeFor, RunningTurn } from './running-turn.ts';
 import { type SessionDeps, sessionOfTurn } from './session-of-turn.ts';
 import { type Transcribed, transcribeVoice } from './transcribe-voice.ts';
 import type { NewReply, PendingTurn, TurnResult } from './turn.ts';
 import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
-import { faultOfTurn, notice, noticeFor, TurnTalk } from './turn-talk.ts';
 
 export interface TurnDeps
   extends AskInTurnDeps,
@@ -59,34 +59,34 @@ export async function takeTurn(
 ): Promise<TakenTurn | TurnWait | TurnInterrupted> {
   const questionId = await deps.questions?.answer(received.chatId, received.messageId);
   if (questionId !== undefined) return questionAnswered(deps, received, questionId);
-  const { choice, heard, trace } = await routeOfTurn(deps, received);
+  const { choice, transcribed, trace } = await routeOfTurn(deps, received);
   if (choice.kind === 'none') return { state: 'ignored', reason: choice.reason, trace, replies: [] };
   const { route } = choice;
   const conversation = conversationOf(route, await deps.conversation());
-  const talk = new TurnTalk(viewOf(heard.turn, route, conversation, deps.clock.now()), trace);
+  const running = new RunningTurn(viewOf(transcribed.turn, route, conversation, deps.clock.now()), trace);
 
-  const stop = await decideTurn(deps, route, talk, heard.step !== undefined);
+  const stop = await decideTurn(deps, route, running, transcribed.step !== undefined);
   if (stop?.kind === 'wait') return { untilMs: stop.untilMs };
   if (stop?.reason === ACCESS_PENDING) {
-    const asked = await askOwner(deps, talk.view, stop, isRepeat);
+    const asked = await askOwner(deps, running.view, stop, isRepeat);
     if (asked.kind === 'approved') {
-      return takeTurn(deps, claim, { ...heard.turn, access: 'approved' }, isRepeat, control);
+      return takeTurn(deps, claim, { ...transcribed.turn, access: 'approved' }, isRepeat, control);
     }
-    return notAnswered(talk, asked.reason, notice(deps, talk.view.turn, asked.say));
+    return notAnswered(running, asked.reason, notice(deps, running.view.turn, asked.say));
   }
   if (stop) {
-    const replies = notice(deps, talk.view.turn, stop.say);
+    const replies = notice(deps, running.view.turn, stop.say);
     const state = stop.say === undefined ? 'ignored' : 'answered';
-    return talk.ended({ state, reason: stop.reason, routeId: route.id, replies });
+    return running.ended({ state, reason: stop.reason, routeId: route.id, replies });
   }
   try {
-    return await answerOrAsk(deps, claim, route, talk, isRepeat, control);
+    return await answerOrAsk(deps, claim, route, running, isRepeat, control);
   } catch (error) {
     deps.stopping.throwIfAborted();
     // AgentElsewhereError too: the turn continues on another node.
     if (isRetryable(error)) throw error;
     deps.log.error({ err: error }, 'turn failed, storing a dead letter');
-    return faultOfTurn(deps, talk, route, error);
+    return faultOfTurn(deps, running, route, error);
   }
 }
 
@@ -95,52 +95,56 @@ async function answerOrAsk(
   deps: TurnDeps,
   claim: ChatClaim,
   route: Route,
-  talk: TurnTalk,
+  running: RunningTurn,
   isRepeat: boolean,
   control: TurnControl,
 ): Promise<TakenTurn | TurnInterrupted> {
-  const command = await answerCommand(deps, route, talk);
+  const command = await answerCommand(deps, route, running);
   if (command) return command;
 
-  const turn = await turnForAgent(deps, route, talk);
+  const turn = await turnForAgent(deps, route, running);
   if (turn.message.text === '' && !(await takesFile(deps, route, turn))) {
-    const replies = noticeFor(deps, talk, 'unsupported', route.config.unsupportedNotice);
-    return notAnswered(talk, `unsupported-kind:${turn.message.kind ?? 'other'}`, replies);
+    const replies = noticeFor(deps, running, 'unsupported', route.config.unsupportedNotice);
+    return notAnswered(running, `unsupported-kind:${turn.message.kind ?? 'other'}`, replies);
   }
-  const quote = quoteOf(turn, talk.view);
-  const asked = await askInTurn(deps, talk, { claim, route, turn, isRepeat, quote, control });
+  const quote = quoteOf(turn, running.view);
+  const asked = await askInTurn(deps, running, { claim, route, turn, isRepeat, quote, control });
   if ('isInterrupted' in asked) return asked;
   if (asked.kind === 'stopped') {
     const sentence = 'The person wrote /stop while the agent worked.';
-    talk.steps.push({ step: 'command', outcome: 'stopped', sentence });
-    talk.patch({ isStopped: true });
-    return notAnswered(talk, 'stopped-by-person');
+    running.steps.push({ step: 'command', outcome: 'stopped', sentence });
+    running.patch({ isStopped: true });
+    return notAnswered(running, 'stopped-by-person');
   }
   deps.current?.workingOn(`message ${turn.messageId}`);
-  return answerOfTurn(deps, talk, asked.answer, { route, turn, quote, stream: asked.stream });
+  return answerOfTurn(deps, running, asked.answer, { route, turn, quote, stream: asked.stream });
 }
 
 /** The route of a turn. Where the words of its voice message decide, it is transcribed first; not in a paused chat. */
 async function routeOfTurn(deps: TurnDeps, received: PendingTurn) {
-  let heard: Transcribed = { turn: received };
-  const hear = async (settings: TranscribeSettings) => {
-    heard = await transcribeVoice(deps, received, settings);
-    return heard.turn;
+  let transcribed: Transcribed = { turn: received };
+  const transcribe = async (settings: TranscribeSettings) => {
+    transcribed = await transcribeVoice(deps, received, settings);
+    return transcribed.turn;
   };
-  const mayHear =
+  const mayTranscribe =
     received.message.media?.kind === 'voice' && received.message.text === '' && !received.isPaused;
-  const choice = await routeMessage(deps, received, mayHear ? hear : undefined);
-  return { choice, heard, trace: heard.step ? [heard.step, ...choice.trace] : choice.trace };
+  const choice = await routeMessage(deps, received, mayTranscribe ? transcribe : undefined);
+  return {
+    choice,
+    transcribed,
+    trace: transcribed.step ? [transcribed.step, ...choice.trace] : choice.trace,
+  };
 }
 
-function notAnswered(talk: TurnTalk, reason: TurnReason, replies: NewReply[] = []): TakenTurn {
-  return talk.ended({ state: 'ignored', reason, routeId: talk.view.route.id, replies });
+function notAnswered(running: RunningTurn, reason: TurnReason, replies: NewReply[] = []): TakenTurn {
+  return running.ended({ state: 'ignored', reason, routeId: running.view.route.id, replies });
 }
 
 /** The message with its session, what was said before, and what a file or a card shows, in words. */
-async function turnForAgent(deps: TurnDeps, route: Route, talk: TurnTalk): Promise<PendingTurn> {
-  const session = await sessionOfTurn(deps, talk);
-  const { turn, conversation } = talk.view;
+async function turnForAgent(deps: TurnDeps, route: Route, running: RunningTurn): Promise<PendingTurn> {
+  const session = await sessionOfTurn(deps, running);
+  const { turn, conversation } = running.view;
   const context = await loadContext(deps.history, turn, conversation);
   return {
     ...turn,

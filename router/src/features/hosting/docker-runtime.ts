@@ -141,7 +141,8 @@ export class DockerRuntime implements AgentRuntime {
       try {
         return await create();
       } catch (error) {
-        const isUnknown = error instanceof EngineRefusedError && error.message.toLowerCase().includes('network');
+        const isUnknown =
+          error instanceof EngineRefusedError && error.message.toLowerCase().includes('network');
         if (!isUnknown || attempt > NETWORK_ATTEMPTS) throw error;
         await setTimeout(attempt * NETWORK_WAIT_MS);
       }

@@ -56,11 +56,7 @@ const resultView = z
 
 const body = z
   .strictObject({
-    yaml: z
-      .string()
-      .min(1)
-      .max(MAX_SCENARIO_BYTES)
-      .describe('As for `wa2ai simulate`; see docs/console.md.'),
+    yaml: z.string().min(1).max(MAX_SCENARIO_BYTES).describe('As for `wa2ai simulate`; see docs/console.md.'),
   })
   .meta({
     id: 'NewPlaygroundScenario',

@@ -9,7 +9,7 @@ const ANSWER = { kind: 'answer' as const };
 
 function setup(
   notices = {},
-  more: { hasSpoken?(): boolean; isUnreachable?(): boolean; isApproving?: true } = {},
+  more: { hasSentParts?(): boolean; isUnreachable?(): boolean; isApproving?: true } = {},
 ) {
   const clock = new FakeClock();
   const log = recordingLog();
@@ -88,7 +88,7 @@ describe('slowAnswerPolicy', () => {
   });
 
   it('says nothing once the chat has a part of the answer', async () => {
-    const { run, said } = setup({}, { hasSpoken: () => true });
+    const { run, said } = setup({}, { hasSentParts: () => true });
     await run(30_000);
     expect(said).toEqual([]);
   });

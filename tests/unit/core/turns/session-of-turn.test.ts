@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { RunningTurn } from '../../../../router/src/core/turns/running-turn.ts';
 import { sessionOfTurn } from '../../../../router/src/core/turns/session-of-turn.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
-import { TurnTalk } from '../../../../router/src/core/turns/turn-talk.ts';
 import { MemoryChatStore } from '../../../doubles/memory-chat-store.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 
@@ -19,7 +19,7 @@ function setup(session: object) {
     const from = '5491@s.whatsapp.net';
     const message = { from, channelId: chatId === '1' ? '5491' : '1203@g.us', isGroup: chatId === '2' };
     const turn = { messageId: String(messages), chatId, accountId: 'a', message, sender: '77' };
-    return new TurnTalk(
+    return new RunningTurn(
       {
         turn: turn as unknown as PendingTurn,
         route: { id: 'r', channelId: '*' },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse } from '../../../../router/src/core/models.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
-import { isSpoken, type VoiceSettings } from '../../../../router/src/core/policies/voice-fields.ts';
+import { isVoiceReply, type VoiceSettings } from '../../../../router/src/core/policies/voice-fields.ts';
 import type { Speech } from '../../../../router/src/core/ports/speech.ts';
 import { type ShapeAnswerOptions, shapeAnswer } from '../../../../router/src/core/turns/shape-answer.ts';
 import { shaping } from '../../../support/shaping.ts';
@@ -36,7 +36,7 @@ async function shape(
   return { replies, spoken, steps: shaped.steps.map(({ step, outcome }) => [step, outcome]), shaped };
 }
 
-describe('isSpoken', () => {
+describe('isVoiceReply', () => {
   const own = (when?: VoiceSettings['when']) => ({ url: 'http://mouth.test', ...(when && { when }) });
   it.each([
     ['without the setting', undefined, asked('voice'), false],
@@ -47,7 +47,7 @@ describe('isSpoken', () => {
     ['a text, always', own('always'), {}, true],
     ['a voice message, same as asked', own('same-as-asked'), asked('voice'), true],
   ])('of %s', (_, settings, message, expected) => {
-    expect(isSpoken(settings, message)).toBe(expected);
+    expect(isVoiceReply(settings, message)).toBe(expected);
   });
 });
 
@@ -72,7 +72,7 @@ describe('shapeAnswer', () => {
   });
 
   it.each([
-    ['where the caller forbids it', 'Hi', { maySpeak: false }, []],
+    ['where the caller forbids it', 'Hi', { mayBeVoice: false }, []],
     ['that is longer than maxChars', 'word '.repeat(20).trim(), {}, [['voice', 'too-long']]],
     ['without words', '', {}, []],
   ])('does not speak an answer %s', async (_, response, more, steps) => {
@@ -103,7 +103,7 @@ describe('shapeAnswer', () => {
       mimeType: 'application/vnd.wa2ai+json',
       bytes: Buffer.from(typeof json === 'string' ? json : JSON.stringify(json)),
     });
-    const silent = { maySpeak: false, isOfTurn: true };
+    const silent = { mayBeVoice: false, isOfTurn: true };
     const poll = { question: 'When?', options: ['Monday', 'Tuesday'] };
 
     it.each([
@@ -120,7 +120,7 @@ describe('shapeAnswer', () => {
     });
 
     it('sends the description where the end of a turn does not store it', async () => {
-      const { shaped } = await shape({ files: [file({ poll })] }, { maySpeak: false });
+      const { shaped } = await shape({ files: [file({ poll })] }, { mayBeVoice: false });
       expect(shaped.replies).toEqual([{ text: 'Poll: When?\n- Monday\n- Tuesday' }]);
     });
 

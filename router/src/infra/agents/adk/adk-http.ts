@@ -5,7 +5,7 @@ import {
   type Wa2aiError,
 } from '../../../core/errors.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
-import { type AgentTransport, notTakenError } from '../transport/agent-transport.ts';
+import { type AgentTransport, rejectedError } from '../transport/agent-transport.ts';
 import { type FaultKind, type Fetched, type FetchOptions, redirectHint } from '../transport/bounded-fetch.ts';
 import { bodyText, errorText } from '../transport/error-text.ts';
 import type { Redact } from '../transport/redaction.ts';
@@ -153,8 +153,8 @@ export function refusalError(
   ];
   const text = options.redact(`${errorText(body)}${hints.filter(Boolean).join('')}`);
   const sentence = `ADK agent endpoint returned ${status}: ${text}`;
-  const notTaken = notTakenError({ status, headers }, sentence, options.nowMs);
-  if (notTaken) return notTaken;
+  const rejected = rejectedError({ status, headers }, sentence, options.nowMs);
+  if (rejected) return rejected;
   return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
 }
 

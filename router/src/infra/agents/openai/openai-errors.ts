@@ -5,7 +5,7 @@ import {
   type Wa2aiError,
 } from '../../../core/errors.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
-import { notTakenError } from '../transport/agent-transport.ts';
+import { rejectedError } from '../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { bodyText, errorText, parsedJson } from '../transport/error-text.ts';
 import type { Redact } from '../transport/redaction.ts';
@@ -63,8 +63,8 @@ export function refusalError(
   const reported = reportedErrorIn(parsedJson(text)) ?? { message: errorText(text) };
   const sentence = sentenceOf(status, reported, context, redirectHint({ status, headers }));
   if (status === 402 || isWithoutCredit(reported)) return new AgentProtocolError(sentence);
-  const notTaken = notTakenError({ status, headers }, sentence, context.nowMs);
-  if (notTaken) return notTaken;
+  const rejected = rejectedError({ status, headers }, sentence, context.nowMs);
+  if (rejected) return rejected;
   if (status === 504 || status === 524) return new AgentTimeoutError(sentence);
   if (REPEATABLE.has(status)) return new AgentUnavailableError(sentence, { mayHaveRun: status === 500 });
   return new AgentProtocolError(sentence);

@@ -16,7 +16,7 @@ import { within } from '../../../core/time-limit.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { needsYes, ShellQuestion } from './shell-question.ts';
-import { mayUseShell, ShellSession, type ShellWish, wishOf } from './shell-session.ts';
+import { mayUseShell, type ShellRequest, ShellSession, shellRequestOf } from './shell-session.ts';
 import type { ShellSettings } from './shell-settings.ts';
 import { HELP, monospace, resultResponse } from './shell-text.ts';
 import { DockerDeployment } from './swe-rex/docker-deployment.ts';
@@ -69,8 +69,8 @@ export class ShellAgentClient implements AgentClient {
       return { success: true, response: REFUSED };
     }
     if (message.editOf !== undefined) return { success: true, response: EDITED };
-    const wish = wishOf(message);
-    if (wish.kind === 'help') return { success: true, response: HELP };
+    const request = shellRequestOf(message);
+    if (request.kind === 'help') return { success: true, response: HELP };
     const question = options.store && new ShellQuestion(options.store, this.#deps.clock.now());
     const answer = await question?.answer(message.id, message.text);
     if (answer !== undefined)
@@ -79,14 +79,14 @@ export class ShellAgentClient implements AgentClient {
       return { success: true, response: 'The command was not run.' };
     }
     const isConfirmed = answer !== undefined && answer !== 'no';
-    const confirmed: ShellWish = isConfirmed ? { kind: 'command', command: answer.confirmed } : wish;
+    const confirmed: ShellRequest = isConfirmed ? { kind: 'command', command: answer.confirmed } : request;
     if (confirmed.kind === 'command' && !isConfirmed && (await this.#asksFirst(confirmed.command))) {
       return { success: true, response: await this.#ask(question, confirmed.command, message) };
     }
     const response = await this.#withSession(endpoint, message, options, (session) =>
       this.#do(confirmed, session, message, options),
     );
-    if (wish.kind === 'reset') await this.#deployment(message)?.stop();
+    if (request.kind === 'reset') await this.#deployment(message)?.stop();
     return response;
   }
 
@@ -126,10 +126,10 @@ export class ShellAgentClient implements AgentClient {
 
   async preview(message: IncomingMessage, endpoint: string): Promise<Record<string, unknown>> {
     const isAllowed = mayUseShell(this.#settings.allow, message);
-    const wish = wishOf(message);
+    const request = shellRequestOf(message);
     // The patterns are not for the words of others.
-    const asks = isAllowed && wish.kind === 'command' && (await this.#asksFirst(wish.command));
-    return { kind: 'shell', url: endpoint, isAllowed, does: wish.kind, asksFirst: asks };
+    const asks = isAllowed && request.kind === 'command' && (await this.#asksFirst(request.command));
+    return { kind: 'shell', url: endpoint, isAllowed, does: request.kind, asksFirst: asks };
   }
 
   #asksFirst(command: string): Promise<boolean> {
@@ -137,24 +137,25 @@ export class ShellAgentClient implements AgentClient {
   }
 
   async #do(
-    wish: ShellWish,
+    request: ShellRequest,
     session: ShellSession,
     message: IncomingMessage,
     options: AttemptOptions,
   ): Promise<AgentResponse> {
     const id = requestIdOf(message);
     await options.beforeRequest?.();
-    const action = `shell${wish.kind[0]?.toUpperCase()}${wish.kind.slice(1)}`;
+    const action = `shell${request.kind[0]?.toUpperCase()}${request.kind.slice(1)}`;
     await this.#audit(action, 'begun', message);
     try {
-      if (wish.kind === 'reset') {
+      if (request.kind === 'reset') {
         await session.close();
         await this.#audit(action, 'ok', message);
         return { success: true, response: 'The session has ended. The next command starts a new one.' };
       }
       const { canReplay } = await session.open(id, options.signal);
-      if (wish.kind === 'command') return await this.#run(wish.command, session, canReplay, message, options);
-      const shown = await this.#side(wish, session, id, options);
+      if (request.kind === 'command')
+        return await this.#run(request.command, session, canReplay, message, options);
+      const shown = await this.#side(request, session, id, options);
       await this.#audit(action, 'ok', message);
       return { success: true, ...shown };
     } catch (error) {
@@ -167,18 +168,19 @@ export class ShellAgentClient implements AgentClient {
 
   /** Everything but a command: it passes a command that runs. */
   async #side(
-    wish: Exclude<ShellWish, { kind: 'command' | 'reset' }>,
+    request: Exclude<ShellRequest, { kind: 'command' | 'reset' }>,
     session: ShellSession,
     id: string,
     options: AttemptOptions,
   ): Promise<Pick<AgentResponse, 'response' | 'files'>> {
-    if (wish.kind === 'interrupt') {
+    if (request.kind === 'interrupt') {
       const output = await session.interrupt();
       return output.trim() === '' ? { response: 'Interrupted.' } : this.#shown(output, 'Interrupted.');
     }
-    if (wish.kind === 'files') return this.#shown(await session.list(await session.pathOf(wish.path, id)));
-    const path = 'path' in wish ? await session.pathOf(wish.path, id) : '';
-    if (wish.kind === 'get') {
+    if (request.kind === 'files')
+      return this.#shown(await session.list(await session.pathOf(request.path, id)));
+    const path = 'path' in request ? await session.pathOf(request.path, id) : '';
+    if (request.kind === 'get') {
       const bytes = await session.download(path);
       const fileName = path.split('/').at(-1) ?? 'file';
       return { files: [{ kind: 'document', mimeType: 'application/octet-stream', fileName, bytes }] };

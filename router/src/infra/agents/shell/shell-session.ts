@@ -116,14 +116,14 @@ function quoted(text: string): string {
 }
 
 /** What a message wants from the shell. */
-export type ShellWish =
+export type ShellRequest =
   | { kind: 'command'; command: string }
   | { kind: 'interrupt' | 'reset' | 'help' }
   | { kind: 'files' | 'get'; path: string }
   | { kind: 'upload'; path: string };
 
 /** A document is an upload, a known word after `/` is what it says, and everything else is a command. */
-export function wishOf({ text, media }: Pick<IncomingMessage, 'text' | 'media'>): ShellWish {
+export function shellRequestOf({ text, media }: Pick<IncomingMessage, 'text' | 'media'>): ShellRequest {
   if (media) return { kind: 'upload', path: text.trim() || safeName(media.fileName) };
   const [, name = '', rest = ''] = /^\s*\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(text) ?? [];
   const path = rest.trim();

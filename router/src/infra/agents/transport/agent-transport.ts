@@ -92,7 +92,7 @@ export class AgentTransport {
 }
 
 /** The error for a status after which the agent has not run the request (429, 503; most likely 502); else undefined. */
-export function notTakenError(
+export function rejectedError(
   { status, headers }: { status: number; headers: Headers },
   sentence: string,
   nowMs: number,

@@ -4,7 +4,7 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
-import { notTakenError } from './agent-transport.ts';
+import { rejectedError } from './agent-transport.ts';
 import { type Fetched, redirectHint } from './bounded-fetch.ts';
 import { bodyText, errorText } from './error-text.ts';
 import type { Redact } from './redaction.ts';
@@ -28,8 +28,8 @@ export function exchangeError(
     const { status } = fetched;
     const text = redact(`${errorText(bodyText(fetched))}${redirectHint(fetched)}`);
     const said = `The ${agent} answered status ${status}${text && `: ${text}`}`;
-    const notTaken = notTakenError(fetched, said, nowMs);
-    if (notTaken) return notTaken;
+    const rejected = rejectedError(fetched, said, nowMs);
+    if (rejected) return rejected;
     if (status === 504) return new AgentTimeoutError(said);
     const code = status === 401 || status === 403 ? 'AGENT_ACCESS_DENIED' : undefined;
     return new AgentProtocolError(said, code === undefined ? undefined : { code });

@@ -18,7 +18,7 @@ import { withoutTrailing } from '../../../core/without-trailing.ts';
 import { type AnswerForm, readAnswerText } from '../answer-text.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { MASK } from '../secrets.ts';
-import { type AgentTransport, notTakenError } from '../transport/agent-transport.ts';
+import { type AgentTransport, rejectedError } from '../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { bodyText, errorText } from '../transport/error-text.ts';
 import { type Redact, redactor } from '../transport/redaction.ts';
@@ -262,8 +262,8 @@ export function refusalError(
   const advice =
     status === 401 || status === 403 ? ' Check config.webhook.headers and config.webhook.secret.' : '';
   const sentence = `The webhook answered status ${status}${said && `: ${said}`}${hint}.${advice}`;
-  const notTaken = notTakenError({ status, headers }, sentence, nowMs);
-  if (notTaken) return notTaken;
+  const rejected = rejectedError({ status, headers }, sentence, nowMs);
+  if (rejected) return rejected;
   return status === 504 || status === 524
     ? new AgentTimeoutError(sentence)
     : new AgentProtocolError(sentence);

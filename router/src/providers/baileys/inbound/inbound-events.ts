@@ -34,7 +34,7 @@ export type InboundEvent<S extends InboundStanza, C> =
   /** An ordinary message reached the socket. */
   | { type: 'stanza'; stanza: S }
   /** The stanza was decrypted; its unit has this number. Without content it contained a group key and no message. */
-  | { type: 'read'; stanza: S; unit: number; content: C | undefined; bytes: number }
+  | { type: 'decrypted'; stanza: S; unit: number; content: C | undefined; bytes: number }
   /**
    * `spent`: its message keys were used, so it was read before. `not-attempted`: storage failed, and its unit is void.
    * `impossible`: wa2ai cannot handle it, whenever it arrives.

@@ -391,7 +391,7 @@ export class InboundRunner {
         return await this.#notRead(stanza, reading.kind);
       }
       const message = reading.kind === 'message' ? reading.message : undefined;
-      this.#event({ type: 'read', stanza, unit, bytes, content: this.#contentOf(stanza, message) });
+      this.#event({ type: 'decrypted', stanza, unit, bytes, content: this.#contentOf(stanza, message) });
       if (message && stanza.receipt.isOwn) this.#passToBaileys(connection, message, stanza);
       connection.socket.messageRetryManager?.cancelPendingPhoneRequest(stanza.id);
     } catch (error) {
@@ -416,7 +416,13 @@ export class InboundRunner {
     const read = entry && (await readJournalEntry(entry, own(), (attrs) => this.#chatOf(attrs)));
     if (read && 'message' in read) {
       const bytes = messageBytes([entry.plaintext]);
-      this.#event({ type: 'read', stanza, unit: 0, bytes, content: this.#contentOf(stanza, read.message) });
+      this.#event({
+        type: 'decrypted',
+        stanza,
+        unit: 0,
+        bytes,
+        content: this.#contentOf(stanza, read.message),
+      });
       return;
     }
     if (kind === 'failed') this.#logFailure(stanza);

@@ -147,7 +147,7 @@ export class InboundState<S extends InboundStanza, C> {
   get openSlots(): number {
     let open = 0;
     for (const { slots } of this.#chats.values())
-      for (const message of slots) if (!isRead(message)) open += 1;
+      for (const message of slots) if (!isDecrypted(message)) open += 1;
     return open;
   }
 
@@ -190,8 +190,8 @@ export class InboundState<S extends InboundStanza, C> {
       case 'stanza':
         this.#arrived(event.stanza);
         break;
-      case 'read':
-        this.#read(event);
+      case 'decrypted':
+        this.#decrypted(event);
         break;
       case 'not-read':
         this.#notRead(event);
@@ -299,7 +299,7 @@ export class InboundState<S extends InboundStanza, C> {
       return;
     }
     const message = known ?? this.#know(stanza.key, chat);
-    if (!isRead(message)) {
+    if (!isDecrypted(message)) {
       this.#takeSlot(message, chat);
       message.state = 'waiting';
     }
@@ -349,7 +349,7 @@ export class InboundState<S extends InboundStanza, C> {
     this.#closed();
     // Messages that were read must not wait for a message that may not arrive: they would fill the memory again.
     for (const chat of [...this.#chats.values()]) {
-      if (chat.slots.some(isRead)) this.#giveUpMissing(chat, () => true);
+      if (chat.slots.some(isDecrypted)) this.#giveUpMissing(chat, () => true);
     }
   }
 
@@ -365,7 +365,7 @@ export class InboundState<S extends InboundStanza, C> {
         this.#setAside(arrival);
         continue;
       }
-      if (isRead(message) && message.hash === stanza.hash) {
+      if (isDecrypted(message) && message.hash === stanza.hash) {
         this.#readAgain(arrival);
         continue;
       }
@@ -376,7 +376,7 @@ export class InboundState<S extends InboundStanza, C> {
         stanza,
         order: message.order,
         behind,
-        isContent: !isRead(message) || isInMemoryOnly(message),
+        isContent: !isDecrypted(message) || isInMemoryOnly(message),
       });
     }
   }
@@ -408,7 +408,7 @@ export class InboundState<S extends InboundStanza, C> {
   #setAside({ stanza, message }: Arrival<S, C>): void {
     this.#suspects.delete(stanza.hash);
     this.#effects.push({ type: 'refuse', stanza });
-    if (message.state === 'done' || (isRead(message) && message.hash !== stanza.hash)) return;
+    if (message.state === 'done' || (isDecrypted(message) && message.hash !== stanza.hash)) return;
     this.#undecrypted.delete(message.key);
     this.#effects.push({ type: 'undecryptable', stanza, order: message.order });
     message.hash = stanza.hash;
@@ -430,12 +430,12 @@ export class InboundState<S extends InboundStanza, C> {
     return arrival;
   }
 
-  #read({ stanza, unit, content, bytes }: EventOf<S, C, 'read'>): void {
+  #decrypted({ stanza, unit, content, bytes }: EventOf<S, C, 'decrypted'>): void {
     const arrival = this.#takeDecrypting(stanza);
     if (!arrival) return;
     const { message } = arrival;
     this.#committing.push({ ...arrival, unit });
-    if (!isRead(message)) {
+    if (!isDecrypted(message)) {
       this.#takeSlot(message, this.#chatOf(stanza.chat));
       this.#fill(message, 'committing', { hash: stanza.hash, content, bytes });
     }
@@ -457,14 +457,14 @@ export class InboundState<S extends InboundStanza, C> {
       this.#setAside(arrival);
       return;
     }
-    if (why === 'failed' && !isRead(message)) {
+    if (why === 'failed' && !isDecrypted(message)) {
       this.#effects.push({ type: 'ask-retry', stanza });
       this.#miss(message, this.#tick + RESEND_TICKS);
       this.#countFailure(stanza);
       return;
     }
     this.#effects.push({ type: 'refuse', stanza });
-    if (isRead(message) || this.#isArriving(message)) return;
+    if (isDecrypted(message) || this.#isArriving(message)) return;
     message.hash = stanza.hash;
     this.#leave(message, 'done');
   }
@@ -563,7 +563,7 @@ export class InboundState<S extends InboundStanza, C> {
     const { key, hash } = stanza;
     if (order > this.#lastOrder) this.#lastOrder = order;
     const known = this.#messages.get(key);
-    if (known && isRead(known)) {
+    if (known && isDecrypted(known)) {
       // Another row of the same message is not needed.
       if (known.hash !== hash) this.#stored.set(hash, undefined);
       return;
@@ -586,7 +586,7 @@ export class InboundState<S extends InboundStanza, C> {
     if (order > this.#lastOrder) this.#lastOrder = order;
     this.#stored.set(hash, undefined);
     const known = this.#messages.get(key);
-    if (known && isRead(known)) return;
+    if (known && isDecrypted(known)) return;
     const message = known ?? this.#know(key, this.#chatOf(stanza.chat), order);
     message.hash = hash;
     this.#leave(message, 'done');
@@ -594,7 +594,7 @@ export class InboundState<S extends InboundStanza, C> {
 
   #announced({ key, chat: name }: EventOf<S, C, 'announced'>): void {
     const known = this.#messages.get(key);
-    if (!this.#isConnected || (known && (hasSlot(known) || isRead(known)))) return;
+    if (!this.#isConnected || (known && (hasSlot(known) || isDecrypted(known)))) return;
     const chat = this.#chatOf(name);
     const message = known ?? this.#know(key, chat);
     this.#takeSlot(message, chat);
@@ -605,7 +605,7 @@ export class InboundState<S extends InboundStanza, C> {
   #contentCame({ stanza, content, bytes }: EventOf<S, C, 'content'>): void {
     const chat = this.#chatOf(stanza.chat);
     const message = this.#messages.get(stanza.key) ?? this.#know(stanza.key, chat);
-    if (!isRead(message)) {
+    if (!isDecrypted(message)) {
       this.#takeSlot(message, chat);
       this.#fill(message, 'ready', { hash: undefined, content, bytes });
     }
@@ -618,7 +618,7 @@ export class InboundState<S extends InboundStanza, C> {
     const chat = this.#chatOf(stanza.chat);
     const message = this.#messages.get(key) ?? this.#know(key, chat);
     this.#discardIfIdle(chat);
-    if (isRead(message)) return;
+    if (isDecrypted(message)) return;
     const known = this.#undecrypted.get(key);
     if (known) {
       known.failures += 1;
@@ -692,7 +692,7 @@ export class InboundState<S extends InboundStanza, C> {
 
   /** Marks the message as missing until `dueTick` or the end of the offline batch, unless a stanza of it is waiting. */
   #miss(message: Message<S, C>, dueTick: number | undefined): void {
-    if (!hasSlot(message) || isRead(message) || this.#isArriving(message)) return;
+    if (!hasSlot(message) || isDecrypted(message) || this.#isArriving(message)) return;
     message.state = 'missing';
     message.dueTick = dueTick;
   }
@@ -717,7 +717,7 @@ export class InboundState<S extends InboundStanza, C> {
   /** Frees the slot of the message, so that the messages after it are delivered. */
   #leave(message: Message<S, C>, state: 'done' | 'given-up'): void {
     const { chat } = message;
-    if (isRead(message)) {
+    if (isDecrypted(message)) {
       this.#unstored -= 1;
       this.#bytes -= message.bytes;
     }
@@ -753,7 +753,7 @@ function hasSlot<S, C>({ state }: Message<S, C>): boolean {
   return state !== 'done' && state !== 'given-up';
 }
 
-function isRead<S, C>({ state }: Message<S, C>): boolean {
+function isDecrypted<S, C>({ state }: Message<S, C>): boolean {
   return state === 'committing' || state === 'ready' || state === 'delivering' || state === 'done';
 }
 
@@ -763,7 +763,7 @@ function isInMemoryOnly<S, C>({ state, hash }: Message<S, C>): boolean {
 }
 
 function behindOf<S, C>(chat: Chat<S, C>, order: bigint): Earlier[] {
-  const isBehind = (message: Message<S, C>) => !isRead(message) || isInMemoryOnly(message);
+  const isBehind = (message: Message<S, C>) => !isDecrypted(message) || isInMemoryOnly(message);
   const behind = chat.slots.filter((message) => message.order < order && isBehind(message));
   return behind.slice(0, MAX_BEHIND).map(({ key, order }) => ({ key, order }));
 }

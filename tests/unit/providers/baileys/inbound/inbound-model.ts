@@ -242,7 +242,7 @@ export class InboundModel {
     const { hash, kind } = stanza;
     const row = this.#journal.get(hash);
     if (this.#read.has(hash) && row) {
-      this.#give({ type: 'read', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
+      this.#give({ type: 'decrypted', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
     } else if (this.#read.has(hash)) {
       this.#give({ type: 'not-read', stanza, why: 'spent' });
     } else if (kind === 'corrupt' || kind === 'lost') {
@@ -254,7 +254,7 @@ export class InboundModel {
       this.#lastUnit += 1;
       this.#units.push({ hash, row: isMessage && isContent ? { stanza, order, behind } : undefined });
       const content = isMessage ? stanza.key : undefined;
-      this.#give({ type: 'read', stanza, unit: this.#lastUnit, content, bytes: stanza.bytes });
+      this.#give({ type: 'decrypted', stanza, unit: this.#lastUnit, content, bytes: stanza.bytes });
     }
   }
 
@@ -327,11 +327,11 @@ export class InboundModel {
     this.#hasOverflowed = false;
     this.#justAcknowledged = [];
     this.#refusals = [];
-    const isRead = (key: string) => this.inbox.includes(key) || this.#isJournalled(key);
-    for (const key of this.#inMemory) if (!isRead(key)) this.#mayBeLost.add(key);
+    const isDecrypted = (key: string) => this.inbox.includes(key) || this.#isJournalled(key);
+    for (const key of this.#inMemory) if (!isDecrypted(key)) this.#mayBeLost.add(key);
     this.#inMemory.clear();
     for (const key of [...this.#failed, ...this.#atPhone.map((stanza) => stanza.key)]) {
-      if (isRead(key)) continue;
+      if (isDecrypted(key)) continue;
       this.#keepBehind(key);
       this.#awaited.set(key, this.#tick);
     }

@@ -121,7 +121,7 @@ function byHand() {
     isOffline: false,
   });
   const read = (from: InboundStanza, unit: number) =>
-    give({ type: 'read', stanza: from, unit, content: from.key, bytes: 10 });
+    give({ type: 'decrypted', stanza: from, unit, content: from.key, bytes: 10 });
   const ticks = (count: number) => Array.from({ length: count }, () => give({ type: 'tick' })).flat();
   const names = (effects: ReturnType<typeof give>) => effects.map(({ type }) => type);
   give({ type: 'opened', durable: 0 });
@@ -183,12 +183,12 @@ describe('a chat', () => {
     give({ type: 'stanza', stanza: stanza('b0', 'b') });
     const [first] = many;
     if (!first) throw new Error('there are three');
-    expect(give({ type: 'read', stanza: first, unit: 1, content: 'x', bytes: 1 })).toMatchObject([
+    expect(give({ type: 'decrypted', stanza: first, unit: 1, content: 'x', bytes: 1 })).toMatchObject([
       { type: 'decrypt', stanza: { key: 'a1' } },
     ]);
     const [, second] = many;
     if (!second) throw new Error('there are three');
-    expect(give({ type: 'read', stanza: second, unit: 2, content: 'x', bytes: 1 })).toMatchObject([
+    expect(give({ type: 'decrypted', stanza: second, unit: 2, content: 'x', bytes: 1 })).toMatchObject([
       { type: 'decrypt', stanza: { key: 'b0' } },
     ]);
   });

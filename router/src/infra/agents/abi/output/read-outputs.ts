@@ -4,7 +4,7 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../../core/errors.ts';
-import { notTakenError } from '../../transport/agent-transport.ts';
+import { rejectedError } from '../../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
 import { bodyText, errorText } from '../../transport/error-text.ts';
 import type { Redact } from '../../transport/redaction.ts';
@@ -97,8 +97,8 @@ function refusalError({ status, headers, body }: Answer, context: CallContext): 
   const said = context.redact(errorText(envelopeError(body) ?? text));
   const hints = `${context.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;
   const sentence = `The ABI agent answered status ${status}${said && `: ${said}`}${hints}`;
-  const notTaken = notTakenError({ status, headers }, sentence, context.nowMs);
-  if (notTaken) return notTaken;
+  const rejected = rejectedError({ status, headers }, sentence, context.nowMs);
+  if (rejected) return rejected;
   if (context.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
   return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
 }

@@ -15,7 +15,7 @@ interface MintId {
 }
 
 /** What a turn collects on its way: the steps of its trace, its exchanges with agents, and what changes in the state of the chat. */
-export class TurnTalk {
+export class RunningTurn {
   /** Another one once a voice message became text. */
   view: TurnView;
   readonly steps: object[];
@@ -70,19 +70,19 @@ export class TurnTalk {
 /** Evaluates the policies until one ends the turn or lets it wait; their steps are added to the trace. */
 export async function decide(
   { policies, log }: { policies: readonly ChatPolicy[]; log: Logger },
-  talk: TurnTalk,
+  running: RunningTurn,
 ): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
   for (const policy of policies) {
-    const decision = await policy.before?.(talk.view, log);
+    const decision = await policy.before?.(running.view, log);
     if (!decision) continue;
     if (decision.kind === 'wait') return decision;
-    if (decision.step) talk.steps.push(decision.step);
-    talk.patch(decision.patch);
-    talk.setLoop(decision.loop);
-    if (decision.turn) talk.view = { ...talk.view, turn: decision.turn };
+    if (decision.step) running.steps.push(decision.step);
+    running.patch(decision.patch);
+    running.setLoop(decision.loop);
+    if (decision.turn) running.view = { ...running.view, turn: decision.turn };
     if (decision.kind === 'end') return decision;
   }
-  for (const policy of policies) policy.started?.(talk.view);
+  for (const policy of policies) policy.started?.(running.view);
   return undefined;
 }
 
@@ -98,30 +98,30 @@ export async function isInterrupted(
 /** Runs `work` inside all policies that have something to do during it, the first one outermost. */
 export function duringAll<T extends WorkEnd>(
   [policy, ...rest]: readonly ChatPolicy[],
-  talk: TurnTalk,
+  running: RunningTurn,
   work: () => Promise<T>,
 ): Promise<T> {
   if (!policy) return work();
-  const inner = () => duringAll(rest, talk, work);
+  const inner = () => duringAll(rest, running, work);
   if (!policy.during) return inner();
-  return policy.during({ ...talk.view, state: talk.state }, inner, (change) => talk.patch(change));
+  return policy.during({ ...running.view, state: running.state }, inner, (change) => running.patch(change));
 }
 
 /** A notice as a reply; none when the settings forbid it, or an earlier notice and no answer was promised. */
 export function noticeFor(
   deps: MintId,
-  talk: TurnTalk,
+  running: RunningTurn,
   name: NoticeName,
   own: string | undefined,
 ): NewReply[] {
-  const { turn, conversation, language, nowMs } = talk.view;
-  const { [name]: last, ...others } = talk.state.notices ?? {};
+  const { turn, conversation, language, nowMs } = running.view;
+  const { [name]: last, ...others } = running.state.notices ?? {};
   const state = {
-    ...talk.state,
-    notices: talk.isPromised || last === undefined ? others : { ...others, [name]: last },
+    ...running.state,
+    notices: running.isPromised || last === undefined ? others : { ...others, [name]: last },
   };
   const found = noticeOf(name, state, conversation, language, nowMs, own);
-  talk.patch(found?.patch);
+  running.patch(found?.patch);
   return notice(deps, turn, found?.text);
 }
 
@@ -140,9 +140,9 @@ export function faultResult(cause: unknown): TurnResult & { reason: ErrorCode; e
 }
 
 /** The end of a turn whose route was chosen, by such an error: the person reads that there is no answer. */
-export function faultOfTurn(deps: MintId, talk: TurnTalk, route: Route, cause: unknown): TakenTurn {
-  const replies = noticeFor(deps, talk, 'failed', route.config.failureNotice);
-  return talk.ended({ ...faultResult(cause), routeId: route.id, replies });
+export function faultOfTurn(deps: MintId, running: RunningTurn, route: Route, cause: unknown): TakenTurn {
+  const replies = noticeFor(deps, running, 'failed', route.config.failureNotice);
+  return running.ended({ ...faultResult(cause), routeId: route.id, replies });
 }
 
 /** A text of wa2ai itself as a reply; none for an empty text. */

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
-import { wishOf } from '../../../../../router/src/infra/agents/shell/shell-session.ts';
+import { shellRequestOf } from '../../../../../router/src/infra/agents/shell/shell-session.ts';
 
 const document = (fileName?: string): IncomingMessage['media'] => ({
   ...{ kind: 'document', mimeType: 'text/plain' },
   ...(fileName !== undefined && { fileName }),
 });
 
-describe('wishOf', () => {
+describe('shellRequestOf', () => {
   it.each([
     ['/interrupt', { kind: 'interrupt' }],
     [' /Reset ', { kind: 'reset' }],
@@ -20,8 +20,8 @@ describe('wishOf', () => {
     ['/interrupted', { kind: 'command', command: '/interrupted' }],
     ['echo /interrupt', { kind: 'command', command: 'echo /interrupt' }],
     ['  indented\nlines', { kind: 'command', command: '  indented\nlines' }],
-  ])('takes %j for %j', (text, wish) => {
-    expect(wishOf({ text })).toEqual(wish);
+  ])('takes %j for %j', (text, request) => {
+    expect(shellRequestOf({ text })).toEqual(request);
   });
 
   it.each([
@@ -33,6 +33,6 @@ describe('wishOf', () => {
     [undefined, '', 'document'],
     ['notes.txt', ' /data/in/b.txt ', '/data/in/b.txt'],
   ])('stores the document %j with the caption %j as %j', (fileName, text, path) => {
-    expect(wishOf({ text, media: document(fileName) })).toEqual({ kind: 'upload', path });
+    expect(shellRequestOf({ text, media: document(fileName) })).toEqual({ kind: 'upload', path });
   });
 });
