@@ -109,6 +109,22 @@ export default defineConfig({
         },
       },
       {
+        // What each feature promises, at its door: operations, stores on PostgreSQL, protocols.
+        test: {
+          name: 'features',
+          include: ['tests/features/**/*.test.ts'],
+          environment: 'node',
+          expect,
+          globalSetup: ['tests/support/database-setup.ts'],
+          setupFiles: ['tests/support/restore-globals.ts'],
+          isolate: false,
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          maxWorkers,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
         test: {
           name: 'integration',
           include: ['tests/integration/**/*.test.ts'],

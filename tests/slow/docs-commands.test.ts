@@ -84,9 +84,9 @@ const NOT_HERE: Record<string, string> = {
   'curl -X POST http://localhost:3000/api/agents \\':
     'it needs a container engine; tests/e2e/hosted-agents.test.ts talks to an agent of the API',
   'curl -X POST http://localhost:3000/api/users \\':
-    'the other commands need a key from then on; tests/contracts/console-users.test.ts adds users',
+    'the other commands need a key from then on; tests/features/access/console-users.test.ts adds users',
   'curl -X PATCH http://localhost:3000/api/users/ana \\':
-    'it needs the user; tests/contracts/console-users.test.ts changes users',
+    'it needs the user; tests/features/access/console-users.test.ts changes users',
   'curl -X POST http://localhost:3000/api/routes -H "Content-Type: application/json" \\':
     'it adds a second route; tests/e2e/playground.test.ts makes one for the playground',
   'curl -X POST http://localhost:3000/api/playground/chats -H "Content-Type: application/json" \\':

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountStatus } from '../../../router/src/core/ports/chat-provider.ts';
+import {
+  accountView,
+  accountViewOf,
+  foundAccount,
+  refuseUnknownAccount,
+} from '../../../router/src/features/accounts/account-view.ts';
+import { FakeAccounts } from '../../doubles/fake-accounts.ts';
+
+const status: AccountStatus = { accountId: 'sales', state: 'open', nextAction: 'Nothing to do.', sinceMs: 0 };
+
+describe('accountViewOf', () => {
+  it('has times as text, the start of 1970 included, and none that are absent', () => {
+    expect(accountViewOf(status)).toEqual({
+      accountId: 'sales',
+      state: 'open',
+      nextAction: 'Nothing to do.',
+      since: '1970-01-01T00:00:00.000Z',
+    });
+    expect(accountViewOf({ ...status, expiresAtMs: 0, retryAtMs: 1_000 })).toMatchObject({
+      expiresAt: '1970-01-01T00:00:00.000Z',
+      retryAt: '1970-01-01T00:00:01.000Z',
+    });
+  });
+
+  it('fits its schema and has no field beside it', () => {
+    const full: Required<AccountStatus> = {
+      ...status,
+      provider: 'playground',
+      isConnected: true,
+      reason: 'r',
+      qr: 'q',
+      pairingCode: 'ABCD1234',
+      passkey: { step: 'sign', options: '{"challenge":"AAAA"}' },
+      expiresAtMs: 1,
+      retryAtMs: 2,
+      limitLeftMs: 3,
+      limits: [{ kind: 'new-chats', reason: 'r', untilMs: 6 }],
+      problems: ['p'],
+      clientVersion: { version: '2.3000.1', source: 'look-up', sinceMs: 4, refusedSinceMs: 5 },
+      proxy: 'socks5://***@proxy.example:1080',
+      phone: '5491',
+      lid: '7',
+      name: 'Shop',
+      node: 'n1',
+    };
+    expect(Object.keys(accountViewOf(full)).sort()).toEqual(Object.keys(accountView.shape).sort());
+    expect(accountView.parse(accountViewOf(full))).toEqual(accountViewOf(full));
+  });
+});
+
+describe('foundAccount', () => {
+  it('is 404 for no account', () => {
+    expect(foundAccount(status)).toBe(status);
+    expect(() => foundAccount(undefined)).toThrow(
+      expect.objectContaining({ status: 404, code: 'NOT_FOUND' }),
+    );
+  });
+});
+
+describe('refuseUnknownAccount', () => {
+  const accounts = new FakeAccounts();
+  accounts.set({ accountId: 'sales' });
+
+  it.each(['sales', 'default'])('accepts %s', (accountId) => {
+    expect(() => refuseUnknownAccount(accounts, accountId, 'default')).not.toThrow();
+  });
+
+  it.each(['other', '', 'Sales', '__proto__'])('refuses %j and names the field', (accountId) => {
+    const details = [{ field: 'accountId', message: 'is not a WhatsApp account of this service' }];
+    expect(() => refuseUnknownAccount(accounts, accountId, 'default')).toThrow(
+      expect.objectContaining({ status: 400, code: 'INVALID_BODY', details }),
+    );
+  });
+});

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi({ apiKey: ADMIN_KEY });
+});
+afterEach(() => api.close());
+
+const call = (method: string, body?: unknown, key = ADMIN_KEY) =>
+  api.call(method, '/api/settings/conversation', body, { 'x-api-key': key });
+
+describe('/api/settings/conversation', () => {
+  it('shows the built-in values, then what was stored, each with its origin', async () => {
+    expect((await call('GET')).body.data).toMatchObject({
+      stored: {},
+      inUse: { reply: { format: 'whatsapp', maxChars: 4000 }, egressFilter: 'on' },
+      origins: { 'reply.format': 'built-in' },
+    });
+    const { status, body } = await call('PUT', { reply: { maxChars: 500 } });
+    expect(status).toBe(200);
+    expect(body.data).toMatchObject({
+      stored: { reply: { maxChars: 500 } },
+      inUse: { reply: { format: 'whatsapp', maxChars: 500 } },
+      origins: { 'reply.format': 'built-in', 'reply.maxChars': 'default' },
+    });
+    expect((await call('GET')).body.data).toEqual(body.data);
+  });
+
+  it.each([
+    [{ reply: { maxChars: 1 } }, 'reply.maxChars'],
+    [{ reply: { format: 'html' } }, 'reply.format'],
+    [{ replies: {} }, 'replies'],
+  ])('refuses %o', async (body, field) => {
+    const { status, body: problem } = await call('PUT', body);
+    expect(status).toBe(400);
+    expect(problem.details[0].field).toBe(field);
+  });
+
+  it('needs the scope agents:manage', async () => {
+    const key = await api.addKey({ scopes: ['tasks'] });
+    expect((await call('GET', undefined, key)).status).toBe(403);
+    expect((await call('PUT', {}, key)).status).toBe(403);
+  });
+});

@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { CHAT_IMAGE } from '../../support/hosted-agents.ts';
+import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { aRoute } from '../../support/routes.ts';
+
+let api: HttpApi;
+beforeEach(async () => {
+  api = await startHttpApi();
+});
+afterEach(() => api.close());
+
+it.each([
+  ['a2a', 'wa2ai as an A2A agent'],
+  ['mcp', 'wa2ai as an MCP server'],
+])('shows and stores whether the face %s is on', async (face, what) => {
+  const path = `/api/settings/${face}`;
+  expect((await api.call('GET', path)).body.data).toEqual({ enabled: true });
+  const off = await api.call('PUT', path, { enabled: false });
+  expect(off.status).toBe(200);
+  expect(off.body).toEqual({
+    success: true,
+    message: `${what} is off`,
+    data: { enabled: false },
+  });
+  expect((await api.call('GET', path)).body.data).toEqual({ enabled: false });
+  for (const body of [{}, { enabled: 'yes' }, { enabled: true, other: 1 }]) {
+    expect((await api.call('PUT', path, body)).status).toBe(400);
+  }
+});
+
+it('names the route of the agents that the MCP face may create, if it is one of hosted agents', async () => {
+  const config = { agent: { kind: 'hosted', settings: { image: CHAT_IMAGE } } };
+  const hosted = await api.routes.create(aRoute({ agentEndpoint: '', config }));
+  const other = await api.routes.create(aRoute());
+  const settings = { enabled: true, agentRouteId: hosted.id };
+  expect((await api.call('PUT', '/api/settings/mcp', settings)).status).toBe(200);
+  expect((await api.call('GET', '/api/settings/mcp')).body.data).toEqual(settings);
+  for (const agentRouteId of [other.id, 'none']) {
+    const refused = await api.call('PUT', '/api/settings/mcp', { enabled: true, agentRouteId });
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      'agentRouteId must be a route with config.hosted.',
+    ]);
+  }
+});
+
+it('lists the settings of the node for admins only', async () => {
+  const { status, body } = await api.call('GET', '/api/settings');
+  expect([status, body.count]).toEqual([200, api.deps.config.settings.length]);
+  expect(body.data).toContainEqual(
+    expect.objectContaining({ name: 'WA2AI_PORT', default: '3000', origin: 'default', isChangeable: false }),
+  );
+  const key = await api.addKey({ scopes: ['routes:write', 'accounts:manage'] });
+  const refused = await api.call('GET', '/api/settings', undefined, { 'x-api-key': key });
+  expect([refused.status, refused.body.code]).toEqual([403, 'SCOPE_MISSING']);
+});
