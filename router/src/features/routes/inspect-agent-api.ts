@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import type { NoAgent } from '../../infra/agents/inspect-agent.ts';
-import type { Inspection } from '../../infra/agents/inspection.ts';
+import type { Inspection } from '../../infra/agents/agent-tools.ts';
 import { commonConfigField } from '../../infra/agents/route-config.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';

@@ -1,7 +1,12 @@
 import type { Clock } from '../../core/ports/clock.ts';
 import type { AgentKind } from './agent-kind.ts';
-import { type AgentTools, type ToolInput, ToolkitError, ToolUsageError } from './agent-tools.ts';
-import type { Inspection } from './inspection.ts';
+import {
+  type AgentTools,
+  type Inspection,
+  type ToolInput,
+  ToolkitError,
+  ToolUsageError,
+} from './agent-tools.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
 export type KindWithTools = AgentKind & { tools: AgentTools };

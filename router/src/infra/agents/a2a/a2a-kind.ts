@@ -2,9 +2,9 @@ import { agentKind } from '../agent-kind.ts';
 import { A2aAgentClient, noneAttempted } from './a2a-agent-client.ts';
 import { a2aFindings } from './a2a-probe.ts';
 import { type A2aSettings, a2aSettings, a2aSettingsProblems } from './a2a-settings.ts';
+import { a2aTools } from './a2a-tools.ts';
 import { a2aCardFacts } from './card/a2a-card-facts.ts';
 import { A2aCards } from './card/a2a-cards.ts';
-import { a2aTools } from './toolkit/a2a-tools.ts';
 
 /** Agents that speak the Agent2Agent protocol, version 1.0 or 0.3. */
 export const a2aKind = agentKind<A2aSettings>({

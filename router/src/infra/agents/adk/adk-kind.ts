@@ -3,7 +3,7 @@ import { agentKind } from '../agent-kind.ts';
 import { aboutAdk, adkFindings } from './adk-probe.ts';
 import { type AdkSettings, adkSettings } from './adk-settings.ts';
 import { AdkState } from './adk-state.ts';
-import { adkTools } from './toolkit/adk-tools.ts';
+import { adkTools } from './adk-tools.ts';
 
 /** Google's Agent Development Kit over HTTP: the protocol of the agent contract. */
 export const adkKind = agentKind<AdkSettings>({

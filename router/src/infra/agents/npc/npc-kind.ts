@@ -3,7 +3,7 @@ import { NpcCards, npcCardFacts, npcServer } from './card/npc-card.ts';
 import { NpcAgentClient } from './npc-agent-client.ts';
 import { npcFindings } from './npc-probe.ts';
 import { type NpcSettings, npcSettings, npcSettingsProblems } from './npc-settings.ts';
-import { npcTools } from './toolkit/npc-tools.ts';
+import { npcTools } from './npc-tools.ts';
 
 /** Agents that speak the agent card specification of the NPC Engine. */
 export const npcKind = agentKind<NpcSettings>({

@@ -2,7 +2,7 @@ import { agentKind } from '../agent-kind.ts';
 import { OpenAiAgentClient } from './openai-agent-client.ts';
 import { aboutOpenAi, openAiFindings } from './openai-probe.ts';
 import { type OpenAiSettings, openAiSettings } from './openai-settings.ts';
-import { openAiTools } from './toolkit/openai-tools.ts';
+import { openAiTools } from './openai-tools.ts';
 
 /** Models behind an OpenAI-compatible API: OpenAI, Azure, OpenRouter, Ollama, vLLM, LM Studio and others. */
 export const openAiKind = agentKind<OpenAiSettings>({

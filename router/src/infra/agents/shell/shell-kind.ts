@@ -2,7 +2,7 @@ import { agentKind } from '../agent-kind.ts';
 import { ShellAgentClient } from './shell-agent-client.ts';
 import { shellFindings } from './shell-probe.ts';
 import { type ShellSettings, shellProblems, shellSettings } from './shell-settings.ts';
-import { shellTools } from './toolkit/shell-tools.ts';
+import { shellTools } from './shell-tools.ts';
 
 /** A bash for people: a SWE-ReX runtime in a container. */
 export const shellKind = agentKind<ShellSettings>({

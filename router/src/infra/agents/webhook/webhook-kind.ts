@@ -1,8 +1,8 @@
 import { agentKind } from '../agent-kind.ts';
-import { webhookTools } from './toolkit/webhook-tools.ts';
 import { WebhookAgentClient } from './webhook-agent-client.ts';
 import { bodyProblems } from './webhook-body.ts';
 import { type WebhookSettings, webhookFindings, webhookSettings } from './webhook-settings.ts';
+import { webhookTools } from './webhook-tools.ts';
 
 /** Any HTTP endpoint: n8n and other workflow tools, or a program. */
 export const webhookKind = agentKind<WebhookSettings>({

@@ -3,12 +3,13 @@ import { z } from 'zod';
 import {
   type AgentTools,
   checkText,
+  type Inspection,
+  inspectionText,
   type ToolInput,
   ToolkitError,
   type ToolOption,
   ToolUsageError,
 } from '../../agent-tools.ts';
-import { type Inspection, inspectionText } from '../../inspection.ts';
 import { ExactJsonError, parseExactJson } from '../../lenient-json.ts';
 import { bodyJson, bodyText } from '../../transport/error-text.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';

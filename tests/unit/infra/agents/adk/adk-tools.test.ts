@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { AgentProtocolError } from '../../../../../../router/src/core/errors.ts';
-import { adkTools } from '../../../../../../router/src/infra/agents/adk/toolkit/adk-tools.ts';
+import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
+import { adkTools } from '../../../../../router/src/infra/agents/adk/adk-tools.ts';
 import {
   type CheckReport,
   type ToolInput,
   ToolkitError,
   ToolUsageError,
-} from '../../../../../../router/src/infra/agents/agent-tools.ts';
-import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
-import { serverOf } from '../../../../../support/abi.ts';
+} from '../../../../../router/src/infra/agents/agent-tools.ts';
+import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { serverOf } from '../../../../support/abi.ts';
 
 interface Run {
   app: string;

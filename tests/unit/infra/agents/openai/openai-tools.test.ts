@@ -4,12 +4,12 @@ import {
   type ToolInput,
   ToolkitError,
   ToolUsageError,
-} from '../../../../../../router/src/infra/agents/agent-tools.ts';
-import { openAiTools } from '../../../../../../router/src/infra/agents/openai/toolkit/openai-tools.ts';
-import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
-import { type OpenAiStandInOptions, startOpenAiServer } from '../../../../../doubles/openai-server.ts';
-import type { StandInServer } from '../../../../../doubles/stand-in-server.ts';
+} from '../../../../../router/src/infra/agents/agent-tools.ts';
+import { openAiTools } from '../../../../../router/src/infra/agents/openai/openai-tools.ts';
+import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { type OpenAiStandInOptions, startOpenAiServer } from '../../../../doubles/openai-server.ts';
+import type { StandInServer } from '../../../../doubles/stand-in-server.ts';
 
 let server: StandInServer | undefined;
 afterEach(async () => {

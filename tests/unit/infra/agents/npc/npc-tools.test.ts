@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { npcTools } from '../../../../../../router/src/infra/agents/npc/toolkit/npc-tools.ts';
-import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
-import { npcDouble } from '../../../../../support/npc.ts';
+import { npcTools } from '../../../../../router/src/infra/agents/npc/npc-tools.ts';
+import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { npcDouble } from '../../../../support/npc.ts';
 
 const inputOf = (url: string, options: Record<string, string> = {}) => ({
   url,
@@ -38,7 +38,7 @@ describe('the tools for NPC agents', () => {
   it('test sends one message', async () => {
     const agent = await npcDouble();
     const { text } = await npcTools.test.run(inputOf(agent.url, { message: 'hello' }));
-    expect(text).toMatch(/^npc, \d+ ms\necho: hello$/);
+    expect(text).toMatch(/^\d+ ms\necho: hello$/);
     await expect(npcTools.test.run(inputOf(agent.url))).rejects.toThrow('--message is missing');
   });
 

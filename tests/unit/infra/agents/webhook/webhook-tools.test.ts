@@ -3,12 +3,12 @@ import {
   type CheckReport,
   type ToolInput,
   ToolUsageError,
-} from '../../../../../../router/src/infra/agents/agent-tools.ts';
-import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { webhookTools } from '../../../../../../router/src/infra/agents/webhook/toolkit/webhook-tools.ts';
-import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
-import { StandInServer } from '../../../../../doubles/stand-in-server.ts';
-import { startWebhookServer, type WebhookStandInOptions } from '../../../../../doubles/webhook-server.ts';
+} from '../../../../../router/src/infra/agents/agent-tools.ts';
+import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { webhookTools } from '../../../../../router/src/infra/agents/webhook/webhook-tools.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { StandInServer } from '../../../../doubles/stand-in-server.ts';
+import { startWebhookServer, type WebhookStandInOptions } from '../../../../doubles/webhook-server.ts';
 
 let server: StandInServer | undefined;
 afterEach(async () => {
@@ -66,14 +66,14 @@ describe('webhookTools', () => {
       { message: 'hola', secret: 'a-secret-key', header: 'X-Key: a b' },
     );
     const { report, text } = await webhookTools.test.run(input);
-    expect(report).toMatchObject({ reply: 'Echo: hola', isLater: false, webhook: { status: 200 } });
+    expect(report).toMatchObject({ reply: 'Echo: hola', webhook: { status: 200 } });
     expect(text).toMatch(/^\d+ ms\nEcho: hola$/);
     expect(server.requests[0]?.headers['x-key']).toBe('a b');
   });
 
   it.each([
     [{ status: 202 }, '(the answer comes later)'],
-    [{ body: '' }, '(the webhook says nothing)'],
+    [{ body: '' }, '(the agent says nothing)'],
     [{ headers: { 'content-type': 'image/png' }, body: 'png' }, '[image/png]'],
   ])('test shows the answer %j', async (answer, shown) => {
     const { input } = await setup({ answer: () => answer }, { message: 'hola' });

@@ -1,0 +1,116 @@
+import { AgentUncertainError } from '../../../core/errors.ts';
+import { HttpAgentClient } from '../../http-agent-client.ts';
+import {
+  type AgentTools,
+  agentTools,
+  messageTool,
+  newTestPerson,
+  type ToolInput,
+  ToolkitError,
+  type ToolOption,
+  ToolUsageError,
+  type Verdict,
+} from '../agent-tools.ts';
+import { type AdkProbe, adkVersion, probeAdkServer } from './adk-probe.ts';
+
+const app: ToolOption = {
+  name: 'app',
+  value: 'NAME',
+  help: "the agent's name (appName); default: the only one that the server lists",
+};
+
+/** How many people write at the same time in a check. */
+const CONCURRENT = 5;
+/** Tools for people who write ADK agents. Each run uses new sessions, of people who do not exist. */
+export const adkTools: AgentTools = agentTools<AdkProbe>({
+  kind: 'adk',
+  find: probe,
+  recognizes: ({ apps }) => apps.length > 0,
+  inspect: {
+    summary: 'shows whether the server answers and which agents it has',
+    options: [],
+    async of({ status, apps, problem = 'no answer' }, { url, transport, timeoutMs }) {
+      const isReachable = status !== undefined;
+      const deps = { transport, signal: AbortSignal.timeout(timeoutMs) };
+      const version = isReachable ? await adkVersion(url, {}, deps) : undefined;
+      const [appName] = apps;
+      return {
+        isReachable,
+        answer: isReachable ? `status ${status}` : problem,
+        ...(version !== undefined && { version }),
+        capabilities: apps.map((name) => `agent ${name}`),
+        apps,
+        ...(appName !== undefined && { config: { adk: { appName } } }),
+      };
+    },
+  },
+  test: messageTool([app], async (input) => {
+    const appName = await appOf(input);
+    return { client: clientOf(input, appName), about: { appName } };
+  }),
+  check: {
+    summary: 'checks what wa2ai needs from the server; really runs the agent',
+    options: [app],
+    async run(checks, found, input) {
+      await checks.run('GET /list-apps names the agents', async () => {
+        if (found.status === undefined) return ['fail', `${found.problem} (no other check ran)`];
+        if (found.apps.length === 0) return ['warn', `status ${found.status}, no names`];
+        return ['pass', found.apps.join(', ')];
+      });
+      if (found.status === undefined) return;
+      const client = clientOf(input, await appOf(input, found));
+      const send = async (sent = newTestPerson().says('hello'), to = client): Promise<Verdict> => {
+        const { response, files } = await to.sendMessage(input.url, sent);
+        if (response === undefined && !files) return ['warn', 'the agent says nothing'];
+        return ['pass', `${response?.length ?? 0} characters`];
+      };
+      const person = newTestPerson();
+      const first = person.says('hello');
+      if ((await checks.run('a new person gets an answer', () => send(first))) === 'fail') return;
+      const second = person.says('hello again');
+      await checks.run('the same person gets a second answer', () => send(second));
+      await checks.run('the session shows an earlier run', async () => {
+        let requests = 0;
+        const beforeRequest = async () => {
+          requests += 1;
+        };
+        try {
+          const options = { isRepeat: true, uncertain: 'dead-letter' as const, beforeRequest };
+          await client.sendMessage(input.url, second, options);
+          if (requests === 0) return ['pass', 'a run that a crash interrupts is not repeated'];
+          return ['warn', 'it does not show the message: a run that a crash interrupts is repeated'];
+        } catch (error) {
+          if (!(error instanceof AgentUncertainError)) throw error;
+          return [
+            'warn',
+            'it cannot be read: config.failure.uncertain decides about a run that a crash interrupts',
+          ];
+        }
+      });
+      await checks.refused('an unknown agent is refused', () =>
+        send(newTestPerson().says('hello'), clientOf(input, 'wa2ai-no-such-agent')),
+      );
+      await checks.concurrent(CONCURRENT, () => send());
+      checks.runTimes();
+    },
+  },
+});
+
+/** @throws {ToolkitError | ToolUsageError} no answer, or not exactly one agent to choose */
+async function appOf(input: ToolInput, known?: AdkProbe): Promise<string> {
+  if (input.options.app !== undefined) return input.options.app;
+  const { apps, problem } = known ?? (await probe(input));
+  if (problem !== undefined) throw new ToolkitError(`The agent did not answer: ${problem}.`);
+  const [only, ...others] = apps;
+  if (only !== undefined && others.length === 0) return only;
+  const names = apps.length === 0 ? 'the server lists none' : `the server has ${apps.join(', ')}`;
+  throw new ToolUsageError(`--app is missing: the name of the agent; ${names}`);
+}
+
+function probe({ url, transport, timeoutMs }: ToolInput): Promise<AdkProbe> {
+  return probeAdkServer(url, {}, { transport, signal: AbortSignal.timeout(timeoutMs) });
+}
+
+function clientOf({ transport, timeoutMs, clock }: ToolInput, appName: string): HttpAgentClient {
+  return new HttpAgentClient({ timeout: timeoutMs, adk: { appName }, transport, clock });
+}
