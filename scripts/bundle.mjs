@@ -70,8 +70,8 @@ export async function bundleService() {
     sourcemap: true,
     sourcemapExcludeSources: true,
     // viem is loaded with the first call of an ABI agent, the MCP SDK with the first call of an MCP client, tinyld, which
-    // makes 60 MB of garbage of its tables, with the first route that has `languages`; a command line loads only the
-    // packages of its command
+    // makes 60 MB of garbage of its tables, with the first route that has `languages`, modern-tar with the first archive; a
+    // command line loads only the packages of its command
     codeSplitting: {
       groups: [
         // before all packages, because the code of these is cached for its flags
@@ -83,7 +83,7 @@ export async function bundleService() {
         },
         {
           name: 'packages',
-          test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|qrcode|tinyld)\/)/,
+          test: /node_modules(?!.*(viem|ox|abitype|@modelcontextprotocol|commander|eventsource-parser|modern-tar|qrcode|tinyld)\/)/,
         },
       ],
     },

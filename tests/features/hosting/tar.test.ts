@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { type TarEntry, tarOf } from '../../../router/src/features/hosting/docker-engine.ts';
 
@@ -64,5 +65,33 @@ describe('tarOf', () => {
     expect(tar(archive, '-xO', 'shorter')).toBe(`abc${'\0'.repeat(597)}`);
     expect(tar(archive, '-xO', 'longer')).toBe('abc');
     expect(tar(archive, '-xO', 'after')).toBe('next');
+  });
+
+  it('fails with the error of a file', async () => {
+    const content = (async function* () {
+      yield Buffer.from('abc');
+      throw new Error('disk gone');
+    })();
+    const reading = async () => {
+      for await (const _ of tarOf(Readable.from([{ path: 'a', bytes: 9, changedAtMs: CHANGED, content }])));
+    };
+    await expect(reading()).rejects.toThrow('disk gone');
+  });
+
+  it('closes the file that it reads when the archive is no longer wanted', async () => {
+    let isClosed = false;
+    const content = (async function* () {
+      for (;;) yield Buffer.alloc(65_536);
+    })();
+    const entries = (async function* () {
+      try {
+        yield { path: 'large', bytes: 2 ** 40, changedAtMs: CHANGED, content } satisfies TarEntry;
+      } finally {
+        isClosed = true;
+      }
+    })();
+    let chunks = 0;
+    for await (const _ of tarOf(entries)) if (++chunks === 10) break;
+    expect(isClosed).toBe(true);
   });
 });
