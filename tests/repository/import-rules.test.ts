@@ -102,7 +102,7 @@ const FEATURES: Record<string, readonly string[]> = {
   playground: [],
   routes: ['accounts'],
   settings: ['mcp'],
-  stats: ['nodes'],
+  stats: [],
   tasks: [],
   webhooks: [],
 };
@@ -192,7 +192,7 @@ describe('imports', () => {
 
   it('of a folder lead to itself, core and the folders that it is built on', () => {
     const places = Object.keys(ALLOWED);
-    const rest = ['core', 'features', 'app', 'main.ts', 'cli'];
+    const rest = ['core', 'feature.ts', 'features', 'features.ts', 'app', 'main.ts', 'cli'];
     const unlisted = [...production.keys()].filter(
       (file) => ![...places, ...rest].some((place) => isIn(file, place)),
     );
@@ -217,7 +217,13 @@ describe('imports', () => {
       const [own, other] = [featureOf(file), featureOf(imported)];
       if (own === undefined) return false;
       if (other !== undefined) return own !== other && !FEATURES[own]?.includes(other);
-      const base = ['core', 'config', 'infra', ...(own === 'playground' ? ['providers/playground'] : [])];
+      const base = [
+        'core',
+        'config',
+        'infra',
+        'feature.ts',
+        ...(own === 'playground' ? ['providers/playground'] : []),
+      ];
       return imported.startsWith('router/src/') && !base.some((place) => isIn(imported, place));
     };
     expect(notAllowed('router/src/features/audit/a.ts', 'router/src/features/mcp/b.ts')).toBe(true);
@@ -233,6 +239,21 @@ describe('imports', () => {
         .map((other) => `${feature} -> ${other}`),
     );
     expect(unused).toEqual([]);
+  });
+
+  it('of the handle of features are types, so that it loads nothing', () => {
+    const text = readFileSync(join(repositoryRoot, 'router/src/feature.ts'), 'utf8');
+    const imports = text.match(/^import .*$/gm) ?? [];
+    expect(imports.length).toBeGreaterThan(20);
+    expect(imports.filter((each) => !each.startsWith('import type '))).toEqual([]);
+  });
+
+  it('of the list of features have each feature.ts', () => {
+    const mounted = [...production.keys()].filter((file) =>
+      /^router\/src\/features\/[^/]+\/feature\.ts$/.test(file),
+    );
+    expect(mounted.length).toBeGreaterThan(10);
+    expect(graph.get('router/src/features.ts')).toEqual(expect.arrayContaining(mounted));
   });
 
   it('of files all exist', () => {

@@ -19,11 +19,8 @@ import { PostgresChatStore } from '../../router/src/features/chats/postgres-chat
 import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
 import { nodesApi } from '../../router/src/features/nodes/nodes-api.ts';
 import { PostgresRouteHistory } from '../../router/src/features/routes/postgres-route-history.ts';
-import {
-  type RouteHistoryApiDeps,
-  routeHistoryApi,
-} from '../../router/src/features/routes/route-history-api.ts';
-import { type RoutesApiDeps, routesApi } from '../../router/src/features/routes/routes-api.ts';
+import { routeHistoryApi } from '../../router/src/features/routes/route-history-api.ts';
+import { routesApi } from '../../router/src/features/routes/routes-api.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
@@ -38,6 +35,7 @@ import { AuditRecorder } from '../../router/src/infra/operations/audit-recorder.
 import { createHttpServer } from '../../router/src/infra/operations/server.ts';
 import { UserPresence } from '../../router/src/infra/operations/user-presence.ts';
 import { FakeAccounts } from '../doubles/fake-accounts.ts';
+import { appWith } from './app-with.ts';
 import type { TestDatabase } from './database.ts';
 import { goodAgents } from './http-api.ts';
 import { quietLog } from './quiet-log.ts';
@@ -95,32 +93,34 @@ export async function startApiNode(
     conversation: async () => ({}),
     clock: systemClock,
   };
-  const routesDeps: RoutesApiDeps & RouteHistoryApiDeps = {
+  const app = appWith({
+    ...{ keys, users, sessions, presence, passwords, signIn, auditLog, clock },
+    nodes: { nodeId, view: () => ({ nodes: [], accounts: [] }) },
     routes: new CachedRouteStore(new PostgresRouteStore(database.open()), bus, clock),
     routeHistory: new PostgresRouteHistory(database.open()),
     accounts,
-    config: { accountId: 'default', environment: 'lab' as const },
+    config: { accountId: 'default', environment: 'lab', publicUrl: undefined },
     agentKinds,
     routeProbe: goodAgents,
     aliasesOf: async () => [],
     messageLog: new PostgresMessageLog(database.open()),
     previewRoutes: (tables, messages) => previewRoutes(previewDeps, tables, messages, 5_000),
     log: quietLog,
-  };
+  });
   const server = await createHttpServer({
     config: { host: '127.0.0.1', port: 0, apiKey: ADMIN_KEY },
     access,
     limiter: new PostgresRateLimiter(database.open()),
     recorder,
     endpoints: [
-      ...sessionApi({ config: { publicUrl: undefined }, signIn, sessions, users, passwords }),
-      ...sessionsApi({ sessions }),
-      ...usersApi({ users, sessions, presence, passwords, log: quietLog }),
-      ...keysApi({ keys, now: () => clock.now(), log: quietLog }),
-      ...auditApi({ auditLog }),
-      ...routeHistoryApi(routesDeps),
-      ...routesApi(routesDeps),
-      ...nodesApi({ nodes: { nodeId, view: () => ({ nodes: [], accounts: [] }) } }),
+      ...sessionApi(app),
+      ...sessionsApi(app),
+      ...usersApi(app),
+      ...keysApi(app),
+      ...auditApi(app),
+      ...routeHistoryApi(app),
+      ...routesApi(app),
+      ...nodesApi(app),
     ],
     log: quietLog,
   });

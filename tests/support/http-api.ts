@@ -1,14 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type RestApiDeps, restApi } from '../../router/src/app/rest-api.ts';
 import { loadConfig } from '../../router/src/config/config.ts';
 import type { Role } from '../../router/src/core/access/roles.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { refuseUnknownNumber, sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
 import { Changes } from '../../router/src/core/live/changes.ts';
-import { decideAccess } from '../../router/src/core/messages/decide-access.ts';
-import { resumeChat } from '../../router/src/core/messages/resume-chat.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
 import { groupPolicy } from '../../router/src/core/policies/group.ts';
@@ -28,25 +25,22 @@ import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
 import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
 import { answerLater } from '../../router/src/core/turns/answer-later.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
+import type { App } from '../../router/src/feature.ts';
 import { Argon2Passwords } from '../../router/src/features/access/passwords.ts';
 import { SignIn } from '../../router/src/features/access/sign-in.ts';
-import { replayDeadLetter, replayDeadLetters } from '../../router/src/features/dead-letters/dead-letters.ts';
 import { LiveFeed } from '../../router/src/features/live/live-feed.ts';
 import type { NpcChain } from '../../router/src/features/npc/npc-chain.ts';
-import { npcFace } from '../../router/src/features/npc/npc-face.ts';
 import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/features/npc/npc-settings.ts';
 import { NpcTaskFeed } from '../../router/src/features/npc/npc-task-feed.ts';
 import { hasEnded } from '../../router/src/features/npc/npc-tasks.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/features/npc/run-npc-task.ts';
 import { type ShortTaskDeps, ShortTasks } from '../../router/src/features/npc/short-tasks.ts';
-import { docsPages } from '../../router/src/features/pages/docs-pages.ts';
-import { type PagesDeps, pages } from '../../router/src/features/pages/pages.ts';
 import { runScenario } from '../../router/src/features/playground/run-scenario.ts';
 import { createMetrics, type Metrics } from '../../router/src/features/stats/metrics.ts';
 import { askAboutTask, cancelTask } from '../../router/src/features/tasks/follow-task.ts';
+import { operationsOf, pagesOf } from '../../router/src/features.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
-import { type HostedSettings, hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { LogRing } from '../../router/src/infra/logging/log-ring.ts';
@@ -59,6 +53,7 @@ import type { Endpoint } from '../../router/src/infra/operations/endpoint.ts';
 import { newKey } from '../../router/src/infra/operations/key-text.ts';
 import { KeyWatch } from '../../router/src/infra/operations/key-watch.ts';
 import { problemSchema, rateLimitSchema } from '../../router/src/infra/operations/problem.ts';
+import { RestCalls } from '../../router/src/infra/operations/rest-calls.ts';
 import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/operations/server.ts';
 import {
   adminKeyMac,
@@ -106,7 +101,7 @@ import { shaping } from './shaping.ts';
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
 
 /** A probe that finds no problem of any agent. */
-export const goodAgents: RestApiDeps['routeProbe'] = {
+export const goodAgents: App['routeProbe'] = {
   refusedAddresses: () => [],
   findings: async () => [],
   test: async ({ config }) => ({
@@ -144,7 +139,8 @@ export interface HttpApi {
   log: ReturnType<typeof recordingLog>;
   /** Every endpoint of the API and the pages, beside /openapi.json. */
   endpoints: Endpoint[];
-  deps: RestApiDeps & PagesDeps;
+  /** What the operations get. */
+  app: App;
   /** What the server was started with. */
   options: HttpServerOptions;
   /** Nodes and accounts as this node sees them, to be filled by the test. */
@@ -188,7 +184,7 @@ export interface HttpApi {
   /** Webhooks and their events. */
   webhooks: MemoryWebhooks;
   /** Test events of webhooks, and what their receiver answers. */
-  testEvents: { sent: unknown[]; answer: Awaited<ReturnType<RestApiDeps['sendTestEvent']>> };
+  testEvents: { sent: unknown[]; answer: Awaited<ReturnType<App['sendTestEvent']>> };
   /** Agents of `/api/agents`. */
   hosted: HostedAgentsOnDouble;
   /** How long the checks of keys waited, in milliseconds. No time passes. */
@@ -213,7 +209,7 @@ export async function startHttpApi(
     apiKey?: string;
     agentKinds?: readonly AgentKind[];
     publicUrl?: string;
-    routeProbe?: RestApiDeps['routeProbe'];
+    routeProbe?: App['routeProbe'];
     hasWalletKey?: boolean;
     limits?: HttpServerOptions['limits'];
   } = {},
@@ -254,11 +250,9 @@ export async function startHttpApi(
     test: async (pattern: string, text: string) =>
       new RegExp(pattern).test(text) ? ('match' as const) : ('no-match' as const),
   };
-  const replayDeps = {
-    deadLetters: new MemoryDeadLetters(state),
-    workers: { nodeForNextChat: () => 'n1', serve: (claim: ChatClaim) => void served.push(claim) },
-    deliver: (reply: QueuedReply) => sent.push(reply.message),
-  };
+  const workers = { nodeForNextChat: () => 'n1', serve: (claim: ChatClaim) => void served.push(claim) };
+  const deliver = (replies: readonly QueuedReply[]) =>
+    void sent.push(...replies.map(({ message }) => message));
   const replyTokens = new MemoryReplyTokens(state);
   const view: ClusterView = { nodes: [], accounts: [] };
   const config = {
@@ -310,7 +304,7 @@ export async function startHttpApi(
   const apiClock = { now: () => clock.nowMs, monotonicMs: () => clock.nowMs, sleep: async () => undefined };
   const webFiles = new MemoryWebFiles();
   const voice = new FfmpegVoiceEncoder({ program: '/nowhere/ffmpeg', clock: systemClock });
-  const sendToChat: RestApiDeps['sendMessage'] = (input) => {
+  const sendToChat: App['sendMessage'] = (input) => {
     const deliver = (reply: QueuedReply) => sent.push(reply.message);
     return sendMessage({ outbox, mintId: () => `3EB0${sent.length}`, deliver }, input);
   };
@@ -368,7 +362,9 @@ export async function startHttpApi(
     },
   };
   const playground = new MemoryPlayground();
-  const deps: RestApiDeps & PagesDeps = {
+  const limiter = new MemoryRateLimiter(() => clock.nowMs);
+  let opened = 0;
+  const app: App = {
     config,
     ...{ users, sessions, presence, passwords, signIn },
     keys,
@@ -382,14 +378,21 @@ export async function startHttpApi(
     messageLog,
     chatStore,
     drafts: new MemoryDrafts(state),
-    deliverReplies: (replies) => replies.forEach(replayDeps.deliver),
+    workers,
+    deliver,
+    logOf: () => log,
+    ...{ limiter, recorder, npcTasks, npcFeed: feed },
+    calls: new RestCalls(() => operations),
+    tasks: durable,
+    shortTasks: new ShortTasks(npcDeps),
+    mintTaskId: () => {
+      opened += 1;
+      return `task_${opened}`;
+    },
     metrics,
     routes,
     routeHistory: routes,
     log,
-    now: () => clock.nowMs,
-    resumeChat: (...change) => resumeChat({ chatStore, workers: replayDeps.workers }, ...change),
-    decideAccess: (...change) => decideAccess({ chatStore, workers: replayDeps.workers }, ...change),
     policyOfChat: (chat, text) =>
       policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: clock.nowMs }),
     explain: (input: ExplainInput) => explainRoute(explainDeps, input),
@@ -446,25 +449,24 @@ export async function startHttpApi(
     transactions,
     trades,
     hostedAgents: hosted.agents,
-    hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
     keyWatch,
     nodeLog: { ring: logRing, nodeId: 'n1', clock: feedClock },
     remoteTasks,
     askAboutTask: (taskId, signal) => askAboutTask(taskDeps, taskId, signal),
     cancelTask: (taskId, signal) => cancelTask(taskDeps, taskId, signal),
     clock: apiClock,
-    replayDeadLetter: (id) => replayDeadLetter(replayDeps, id),
-    replayDeadLetters: (filter, limit) => replayDeadLetters(replayDeps, filter, limit),
-    deadLetters: replayDeps.deadLetters,
+    deadLetters: new MemoryDeadLetters(state),
     replyTokens,
-    answerLater: (token, answer) => {
-      const { deliver } = replayDeps;
-      return answerLater(
-        { ...replyShaping, tokens: replyTokens, routes, mintId: () => `3EB0${sent.length}`, deliver, log },
+    answerLater: (token, answer) =>
+      answerLater(
+        {
+          ...{ ...replyShaping, tokens: replyTokens, routes, log },
+          mintId: () => `3EB0${sent.length}`,
+          deliver: (reply) => deliver([reply]),
+        },
         token,
         answer,
-      );
-    },
+      ),
     proxies,
     deleteAccount: (accountId) => accounts.delete(accountId),
     storage: {
@@ -473,27 +475,8 @@ export async function startHttpApi(
       },
     },
   };
-  const limiter = new MemoryRateLimiter(() => clock.nowMs);
-  let opened = 0;
-  const face = npcFace({
-    npcTasks,
-    tasks: durable,
-    shortTasks: new ShortTasks(npcDeps),
-    mintTaskId: () => {
-      opened += 1;
-      return `task_${opened}`;
-    },
-    settings: npcSettings,
-    routes,
-    aliasesOf,
-    limiter,
-    feed,
-    keyWatch,
-    recorder,
-    now: () => clock.nowMs,
-    log,
-  });
-  const endpoints = [...pages(deps), ...restApi(deps), ...face, ...docsPages()];
+  const operations = operationsOf(app);
+  const endpoints = [...pagesOf(app), ...operations];
   const serverOptions: HttpServerOptions = {
     config,
     access,
@@ -501,7 +484,7 @@ export async function startHttpApi(
     recorder,
     ...(options.limits && { limits: options.limits }),
     log,
-    now: deps.now,
+    now: () => clock.nowMs,
     endpoints,
   };
   const server = await createHttpServer(serverOptions);
@@ -520,7 +503,7 @@ export async function startHttpApi(
     replyTokens,
     log,
     endpoints,
-    deps,
+    app,
     options: serverOptions,
     view,
     clock,

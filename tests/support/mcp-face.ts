@@ -1,10 +1,10 @@
 import { expect, onTestFinished } from 'vitest';
-import { restApi } from '../../router/src/app/rest-api.ts';
 import type { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
 import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
 import { mcpFace } from '../../router/src/features/mcp/mcp-face.ts';
 import { serveTask, TaskStarter } from '../../router/src/features/tasks/serve-task.ts';
+import { operationsOf } from '../../router/src/features.ts';
 import { SERVER_LIMITS } from '../../router/src/infra/operations/http-listener.ts';
 import { RestCalls } from '../../router/src/infra/operations/rest-calls.ts';
 import { createHttpServer } from '../../router/src/infra/operations/server.ts';
@@ -32,11 +32,10 @@ export async function startMcpFace({
   const messageLog = new MemoryMessageLog(all.state);
   const inbox = new MemoryInbox(all.state);
   const chatStore = new MemoryChatStore(all.state);
-  const rest = restApi({
-    ...api.deps,
+  const operations = operationsOf({
+    ...api.app,
     messageLog,
     chatStore,
-    resumeChat: async (id) => (await chatStore.resume(id))?.chat,
     routes: all.routes,
     sendMessage: all.deps.sendMessage,
   });
@@ -47,18 +46,18 @@ export async function startMcpFace({
     ...api.options,
     // On a busy machine the client sends on a connection that the server closes at this moment.
     limits: { ...SERVER_LIMITS, keepAliveTimeoutMs: 600_000 },
-    endpoints: rest,
+    endpoints: operations,
     faces: [
       mcpFace({
-        faceSettings: api.deps.faceSettings,
+        faceSettings: api.app.faceSettings,
         config: { host },
-        rest: new RestCalls(rest),
+        rest: new RestCalls(() => operations),
         keyWatch: api.npc.keyWatch,
         servedTasks: all.servedTasks,
         feed: all.feed,
         starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: api.log }),
         accounts: api.accounts,
-        aliasesOf: api.deps.aliasesOf,
+        aliasesOf: api.app.aliasesOf,
         accountId: 'default',
         messageLog,
         watch: new MessageWatch({ messageLog, clock: all.clock, log: api.log }),

@@ -201,7 +201,7 @@ export class TestRouter {
       {
         deadLetters: this.deadLetters,
         workers: this.#workers,
-        deliver: (reply) => this.#delivery.deliver([reply]),
+        deliver: (replies) => this.#delivery.deliver(replies),
       },
       deadLetterId,
     );

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
-import { decideAccess } from '../core/messages/decide-access.ts';
 import { MessageWatch } from '../core/messages/message-watch.ts';
-import { resumeChat } from '../core/messages/resume-chat.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
 import { explainPolicies } from '../core/policies/explain-policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -11,6 +9,7 @@ import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts
 import { policyOfChat } from '../core/routing/policy-of-chat.ts';
 import { previewRoutes } from '../core/routing/preview-routes.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
+import type { App } from '../feature.ts';
 import { a2aFace } from '../features/a2a/a2a-face.ts';
 import { PostgresLoginAttempts } from '../features/access/login-attempts.ts';
 import { Argon2Passwords } from '../features/access/passwords.ts';
@@ -19,19 +18,15 @@ import { SignIn } from '../features/access/sign-in.ts';
 import { PostgresAccountProxies } from '../features/accounts/postgres-account-proxies.ts';
 import { PostgresAccountStore } from '../features/accounts/postgres-account-store.ts';
 import { PostgresChatStore } from '../features/chats/postgres-chat-store.ts';
-import { replayDeadLetter, replayDeadLetters } from '../features/dead-letters/dead-letters.ts';
 import { PostgresDrafts } from '../features/drafts/postgres-drafts.ts';
 import { mcpFace } from '../features/mcp/mcp-face.ts';
-import { type NpcFaceDeps, npcFace } from '../features/npc/npc-face.ts';
 import { consoleFace } from '../features/pages/console-face.ts';
-import { docsPages } from '../features/pages/docs-pages.ts';
-import { type PagesDeps, pages } from '../features/pages/pages.ts';
 import { runScenario } from '../features/playground/run-scenario.ts';
 import { PostgresPlaygroundScenarios } from '../features/playground/scenario-store.ts';
 import { PostgresRouteHistory } from '../features/routes/postgres-route-history.ts';
 import { askAboutTask, cancelTask } from '../features/tasks/follow-task.ts';
+import { operationsOf, pagesOf } from '../features.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
-import { type HostedSettings, hostedAgentOf } from '../infra/agents/hosted/hosted-settings.ts';
 import { inspectAgent } from '../infra/agents/inspect-agent.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
 import { RouteProbe } from '../infra/agents/route-probe.ts';
@@ -59,7 +54,6 @@ import type { DatabaseParts } from './database.ts';
 import type { DeliveryParts } from './delivery.ts';
 import type { HostedAgentsParts } from './hosting.ts';
 import type { NpcParts } from './npc.ts';
-import { type RestApiDeps, restApi } from './rest-api.ts';
 import type { TaskParts } from './tasks.ts';
 import type { TurnParts } from './turns.ts';
 import type { WebhookParts } from './webhooks.ts';
@@ -131,14 +125,16 @@ export async function openApi(
   const taskDeps = { remoteTasks: parts.remoteTasks, routes, agents, clock: systemClock };
   const stopping = new AbortController();
   let adding: Promise<unknown> | undefined;
-  const faces: RestApiDeps & PagesDeps = {
+  const limiter = new PostgresRateLimiter(postgres);
+  const calls = new RestCalls(() => operations);
+  const app: App = {
     config,
     log: httpLog,
+    logOf: (part) => log.child({ mod: part }),
     keys,
     ...{ users, sessions, presence, passwords, signIn },
     auditLog,
     faceSettings,
-    now: () => systemClock.now(),
     routes,
     routeHistory: new PostgresRouteHistory(postgres),
     agentKinds,
@@ -150,9 +146,8 @@ export async function openApi(
     stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),
-    deliverReplies: parts.deliver,
-    resumeChat: (...change) => resumeChat({ chatStore, workers: parts.workers }, ...change),
-    decideAccess: (...change) => decideAccess({ chatStore, workers: parts.workers }, ...change),
+    deliver: parts.deliver,
+    workers: parts.workers,
     policyOfChat: (chat, text) =>
       policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: systemClock.now() }),
     accounts,
@@ -173,7 +168,6 @@ export async function openApi(
     transactions: parts.transactions,
     trades: parts.trades,
     hostedAgents: parts.hostedAgents,
-    hostedAgentOf: (agentId, settings, route) => hostedAgentOf(agentId, settings as HostedSettings, route),
     keyWatch,
     nodeLog: { ring: parts.logRing, nodeId, clock: systemClock },
     remoteTasks: parts.remoteTasks,
@@ -231,39 +225,26 @@ export async function openApi(
           tokens: replyTokens,
           routes,
           mintId,
-          deliver: replay.deliver,
+          deliver: (reply) => parts.deliver([reply]),
           log: log.child({ mod: 'turns' }),
         },
         token,
         answer,
       ),
-    replayDeadLetter: (id) => replayDeadLetter(replay, id),
-    replayDeadLetters: (filter, limit) => replayDeadLetters(replay, filter, limit),
     storage,
     deadLetters: replay.deadLetters,
     proxies: new PostgresAccountProxies(postgres),
+    npcTasks: parts.npcTasks,
+    npcFeed: feed,
+    tasks,
+    shortTasks: parts.shortTasks,
+    mintTaskId: parts.mintTaskId,
+    ...{ limiter, recorder, calls },
     // A new id: an account of this name may have been deleted before.
     deleteAccount: (accountId) =>
       tasks.start('delete-account', `delete-account:${accountId}:${randomUUID()}`, { accountId }),
   };
-  const limiter = new PostgresRateLimiter(postgres);
-  const npc: NpcFaceDeps = {
-    npcTasks: parts.npcTasks,
-    tasks,
-    shortTasks: parts.shortTasks,
-    mintTaskId: parts.mintTaskId,
-    settings: npcSettings,
-    routes,
-    aliasesOf: aliases,
-    limiter,
-    feed,
-    keyWatch,
-    publicUrl: config.publicUrl,
-    recorder,
-    now: () => systemClock.now(),
-    log: log.child({ mod: 'npc' }),
-  };
-  const rest = restApi(faces);
+  const operations = operationsOf(app);
   // What the faces of served tasks have in common.
   const served = {
     faceSettings,
@@ -280,7 +261,7 @@ export async function openApi(
     log: httpLog,
     stopping: stopping.signal,
   };
-  const app = createHttpApp({
+  const http = createHttpApp({
     local: parts.listener.local,
     config,
     access,
@@ -288,7 +269,7 @@ export async function openApi(
     recorder,
     log: httpLog,
     // One line per face. Express looks for the endpoint of a request from the first to the last.
-    endpoints: [...npcFace(npc), ...pages(faces), ...rest, ...docsPages()],
+    endpoints: [...pagesOf(app), ...operations],
     faces: [
       consoleFace(),
       ...a2aFace({
@@ -303,14 +284,14 @@ export async function openApi(
       }),
       mcpFace({
         ...served,
-        rest: new RestCalls(rest),
+        rest: calls,
         cancelRelay: bus,
         messageLog,
         watch: new MessageWatch({ messageLog, clock: systemClock, log: httpLog }),
       }),
     ],
   });
-  parts.listener.serve(app);
+  parts.listener.serve(http);
   const stop = async () => {
     stopping.abort();
     feed.stop();

@@ -44,7 +44,7 @@ export function createTasks(
   const replay: ReplayDeps = {
     deadLetters: new PostgresDeadLetters(postgres),
     workers,
-    deliver: (reply) => deliver([reply]),
+    deliver,
   };
   const rows = new PostgresAccountDeletion(postgres);
   const deletion: AccountDeletion = {

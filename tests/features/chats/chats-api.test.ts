@@ -55,7 +55,7 @@ describe('GET /api/chats', () => {
     const none = await call('GET', '/api/chats?text=nobody');
     expect(none.body).toEqual({ success: true, data: [], count: 0 });
     const end = { activeAtMs: 5, id: '7' };
-    api.deps.chatStore.searchEnd = async () => end;
+    api.app.chatStore.searchEnd = async () => end;
     expect((await call('GET', '/api/chats?text=nobody')).body).toMatchObject({ data: [], next: '5-7' });
     expect((await call('GET', '/api/chats?text=%20')).status).toBe(400);
   });

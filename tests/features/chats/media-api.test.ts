@@ -15,7 +15,7 @@ const get = (token: string) => fetch(`${api.url}/api/media/${token}`);
 
 describe('GET /api/media/{token}', () => {
   it('answers with the file, without a key, as a download', async () => {
-    api.deps.loadLinked = async (token) => (token === 'good' ? { file, bytes: PNG } : 'unknown');
+    api.app.loadLinked = async (token) => (token === 'good' ? { file, bytes: PNG } : 'unknown');
     const response = await get('good');
     expect(response.status).toBe(200);
     expect(Buffer.from(await response.arrayBuffer())).toEqual(PNG);
@@ -28,12 +28,12 @@ describe('GET /api/media/{token}', () => {
   });
 
   it('names no type that is none', async () => {
-    api.deps.loadLinked = async () => ({ file: { ...file, mimeType: 'a b\r\nx: y' }, bytes: PNG });
+    api.app.loadLinked = async () => ({ file: { ...file, mimeType: 'a b\r\nx: y' }, bytes: PNG });
     expect((await get('good')).headers.get('content-type')).toBe('application/octet-stream');
   });
 
   it('says that a link is unknown or has expired, or that the file is gone', async () => {
-    api.deps.loadLinked = async (token) => {
+    api.app.loadLinked = async (token) => {
       if (token === 'gone') throw new MediaError('MEDIA_GONE', 'It is gone.');
       return token === 'old' ? 'expired' : 'unknown';
     };
@@ -63,8 +63,8 @@ describe('GET /api/messages/{id}/file', () => {
   it('answers with the file of a message received or sent', async () => {
     api.messageLog.rows = [aReceivedMessage({ id: '2', media, hasFile: true })];
     api.messageLog.sentRows = [aSentMessage({ id: '3', media, hasFile: true })];
-    api.deps.loadReceived = async ({ messageId }) => (messageId === '2' ? PNG : new Uint8Array());
-    api.deps.sentFile = async (messageId) => (messageId === '3' ? PNG : undefined);
+    api.app.loadReceived = async ({ messageId }) => (messageId === '2' ? PNG : new Uint8Array());
+    api.app.sentFile = async (messageId) => (messageId === '3' ? PNG : undefined);
     for (const id of ['2', '3']) {
       const response = await fileOf(id);
       expect(response.headers.get('content-type')).toBe('image/png');

@@ -31,7 +31,7 @@ function setup(ids: string[], outcomes: Record<string, Replay> = {}) {
       nodeForNextChat: () => 'n1',
       serve: ({ chatId }, isRunning = false) => void served.push({ chatId, isRunning }),
     },
-    deliver: (reply) => void delivered.push(reply.outboxId),
+    deliver: (replies) => void delivered.push(...replies.map(({ outboxId }) => outboxId)),
   };
   return { deps, filters, served, delivered };
 }

@@ -72,7 +72,7 @@ describe('GET /api/events', () => {
     const routes = await open(await api.addKey({ scopes: ['routes:read'] }));
     const chats = await open(await api.addKey({ scopes: ['messages:read'], chats: ['5491100000001'] }));
     await Promise.all([routes.next(), chats.next()]);
-    api.deps.chatStore.get = async (id) =>
+    api.app.chatStore.get = async (id) =>
       ({ id, accountId: 'default', channelId: id === '7' ? '5491100000001' : '5491100000002' }) as never;
     for (const chatId of ['8', '7']) api.live.changes.report({ type: 'message', chatId, id: chatId });
     api.live.changes.report({ type: 'route' });

@@ -27,7 +27,7 @@ describe('POST /mcp', () => {
     const face = await startMcpFace({ apiKey: ADMIN_KEY, host: '0.0.0.0' });
     const headers = { 'x-api-key': ADMIN_KEY };
     expect((await postMcp(face.url, headers)).status).toBe(404);
-    await face.api.deps.faceSettings.put('mcp', { enabled: true });
+    await face.api.app.faceSettings.put('mcp', { enabled: true });
     expect((await postMcp(face.url, headers)).status).toBe(200);
   });
 

@@ -65,7 +65,7 @@ describe('GET /health/ready', () => {
     const time = new FakeClock();
     vi.spyOn(systemClock, 'sleep').mockImplementation((ms, signal) => time.sleep(ms, signal));
     const storage = { check: () => new Promise<void>(() => {}) };
-    const ready = healthApi({ ...api.deps, storage }).find(({ path }) => path === '/health/ready');
+    const ready = healthApi({ ...api.app, storage }).find(({ path }) => path === '/health/ready');
     const caller = { kind: 'admin-key' as const };
     const { signal } = new AbortController();
     const header = () => undefined;

@@ -4,17 +4,20 @@ import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import type { AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
 import { invalidParam, NpcError, RPC } from '../../../router/src/features/npc/json-rpc.ts';
 import { NpcAudit } from '../../../router/src/features/npc/npc-face.ts';
+import { appWith } from '../../support/app-with.ts';
 
 function setup() {
   const changes: AuditEvent[] = [];
   const reads: AuditEvent[] = [];
-  const audit = new NpcAudit({
-    recorder: {
-      recordChange: async (event) => void changes.push(event),
-      recordRead: (event) => void reads.push(event),
-    },
-    now: () => 0,
-  });
+  const audit = new NpcAudit(
+    appWith({
+      recorder: {
+        recordChange: async (event) => void changes.push(event),
+        recordRead: (event) => void reads.push(event),
+      },
+      clock: { now: () => 0, monotonicMs: () => 0, sleep: async () => undefined },
+    }),
+  );
   const request = { socket: { remoteAddress: '192.0.2.1' }, res: { locals: { requestId: 'r1' } } };
   const record = (end: { method: string; taskId?: string; error?: unknown }) =>
     audit.record(request as unknown as Request, { caller: { kind: 'admin-key' }, ...end });

@@ -4,6 +4,7 @@ import type { ApiKey } from '../../../router/src/core/ports/api-key-store.ts';
 import { callNpcMethod, ownerOf, ownersOf } from '../../../router/src/features/npc/npc-methods.ts';
 import { MemoryNpcTasks } from '../../doubles/memory-npc-tasks.ts';
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
+import { appWith } from '../../support/app-with.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
 const aKey = (change: Partial<ApiKey> = {}): Caller => ({
@@ -30,7 +31,7 @@ async function setup() {
     config: {},
   });
   let ids = 0;
-  const deps = {
+  const app = appWith({
     npcTasks: new MemoryNpcTasks(() => 1_000),
     tasks: { start: async () => undefined },
     shortTasks: { add: () => undefined },
@@ -38,12 +39,12 @@ async function setup() {
       ids += 1;
       return `task_${ids}`;
     },
-    settings: async () => ({ enabled: true, name: 'Guard', routeId, custom: ['custom:crafting'] }),
+    npcSettings: async () => ({ enabled: true, name: 'Guard', routeId, custom: ['custom:crafting'] }),
     routes,
     aliasesOf: async (_accountId: string, channelId: string) =>
       channelId === '111@lid' ? ['5493777239922'] : [],
     log: quietLog,
-  };
+  });
   const call = (
     method: string,
     params: Record<string, unknown> = {},
@@ -54,7 +55,7 @@ async function setup() {
     }: { caller?: Caller; idempotencyKey?: string; index?: number } = {},
   ) =>
     callNpcMethod(
-      deps,
+      app,
       { method, params, index },
       { caller, ...(idempotencyKey !== undefined && { idempotencyKey }) },
     );

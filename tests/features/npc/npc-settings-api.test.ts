@@ -83,7 +83,7 @@ describe('/api/settings/npc', () => {
       expect(shown.chain).toEqual({ ...chain, rpcUrl: 'https://rpc.example.com/***' });
       const { capabilities: _capabilities, ...same } = shown;
       expect((await call('PUT', { ...same, name: 'New Guard' })).status).toBe(200);
-      expect(await api.deps.npcSettings()).toMatchObject({
+      expect(await api.app.npcSettings()).toMatchObject({
         name: 'New Guard',
         chain: { rpcUrl: chain.rpcUrl },
       });

@@ -5,6 +5,7 @@ import type { Call } from '../../../router/src/infra/operations/response.ts';
 import { validate } from '../../../router/src/infra/operations/validate.ts';
 import { aMessage } from '../../contracts/adapters.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
+import { appWith } from '../../support/app-with.ts';
 import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
 
 let api: HttpApi;
@@ -146,14 +147,16 @@ describe('POST /api/routes/explain', () => {
 
 it('gives a file without a type the type of any file', async () => {
   const given: ExplainInput[] = [];
-  const [endpoint] = explainApi({
-    config: { accountId: 'default' },
-    aliasesOf: async () => [],
-    explain: async (input) => {
-      given.push(input);
-      return { kind: 'invalid', field: 'from', sentence: 'from must be a person.' };
-    },
-  });
+  const [endpoint] = explainApi(
+    appWith({
+      config: { accountId: 'default' },
+      aliasesOf: async () => [],
+      explain: async (input) => {
+        given.push(input);
+        return { kind: 'invalid', field: 'from', sentence: 'from must be a person.' };
+      },
+    }),
+  );
   const body = validate(
     endpoint?.body as NonNullable<typeof endpoint>['body'] & object,
     { from: '15551234567', text: '', media: { kind: 'image' } },

@@ -421,7 +421,7 @@ describe('an ABI route', () => {
       config: shown.body.data.config,
     });
     expect(changed.status).toBe(200);
-    const stored = await api.deps.routes.get(id);
+    const stored = await api.app.routes.get(id);
     expect(headersOf(stored)).toEqual({ 'x-api-key': 'secret-key' });
   });
 

@@ -46,7 +46,7 @@ it('names the route of the agents that the MCP face may create, if it is one of 
 
 it('lists the settings of the node for admins only', async () => {
   const { status, body } = await api.call('GET', '/api/settings');
-  expect([status, body.count]).toEqual([200, api.deps.config.settings.length]);
+  expect([status, body.count]).toEqual([200, api.app.config.settings.length]);
   expect(body.data).toContainEqual(
     expect.objectContaining({ name: 'WA2AI_PORT', default: '3000', origin: 'default', isChangeable: false }),
   );

@@ -1,13 +1,9 @@
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 
-export interface TaskPushesApiDeps {
-  /** @returns false: there is no such address */
-  receivePush(token: string): Promise<boolean>;
-}
-
 /** Notifications of A2A agents: their address is the secret, so no key is needed. The body is not read. */
-export function taskPushesApi({ receivePush }: TaskPushesApiDeps): Endpoint[] {
+export function taskPushesApi({ receivePush }: App): Endpoint[] {
   return [
     endpoint({
       method: 'post',

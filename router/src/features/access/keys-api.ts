@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
-import type { ApiKey, ApiKeyStore, KeyLimits } from '../../core/ports/api-key-store.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { ApiKey, KeyLimits } from '../../core/ports/api-key-store.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
@@ -14,13 +14,6 @@ import {
 import { newKey, prefixOf } from '../../infra/operations/key-text.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-
-export interface KeysApiDeps {
-  keys: Pick<ApiKeyStore, 'create' | 'all' | 'delete'>;
-  /** Epoch milliseconds. */
-  now(): number;
-  log: Logger;
-}
 
 const DEFAULT_LIMITS: KeyLimits = { perMinute: 100, perSecond: 10 };
 
@@ -113,7 +106,7 @@ const listQuery = z.strictObject(optionalPageQuery);
 const notFound = { description: 'No such key.', schema: problemSchema };
 
 /** Keys of this API: `/api/keys`. */
-export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
+export function keysApi({ keys, clock, log }: App): Endpoint[] {
   const common = { tag: 'Keys' as const };
   const params = { id: 'Id of the key.' };
 
@@ -129,7 +122,7 @@ export function keysApi({ keys, now, log }: KeysApiDeps): Endpoint[] {
       body: keyBody,
       responses: { 201: { description: 'The key.', schema: changedResponse(newKeyView) } },
       handle: async ({ body }) => {
-        if (body.expiresAt && body.expiresAt.getTime() <= now()) throw pastExpiry();
+        if (body.expiresAt && body.expiresAt.getTime() <= clock.now()) throw pastExpiry();
         const { id, text, secretHash } = newKey();
         const { limits = DEFAULT_LIMITS, ...rest } = body;
         const scopes = [...new Set(body.scopes)];

@@ -2,8 +2,7 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { MIN_PASSWORD_CHARS } from '../../core/access/password-problem.ts';
-import type { ConsoleSessions } from '../../core/ports/console-sessions.ts';
-import type { ConsoleUsers } from '../../core/ports/console-users.ts';
+import type { App } from '../../feature.ts';
 import { refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { ownPath } from '../../infra/operations/own-address.ts';
@@ -12,19 +11,9 @@ import { HttpProblem, LoginDelayedProblem } from '../../infra/operations/problem
 import { type ApiResponse, type Call, requestOf } from '../../infra/operations/response.ts';
 import { endedSessionCookie } from '../../infra/operations/session-cookie.ts';
 import type { UserPresence } from '../../infra/operations/user-presence.ts';
-import type { PasswordHasher } from './passwords.ts';
 import { hashedPassword, signedIn, signInCookies, signInFrom } from './session-api.ts';
-import type { SignIn, SignInResult } from './sign-in.ts';
+import type { SignInResult } from './sign-in.ts';
 import { userNameField } from './users-api.ts';
-
-export interface LoginPagesDeps {
-  config: Pick<Config, 'publicUrl' | 'apiKey'>;
-  signIn: Pick<SignIn, 'withAdminKey' | 'withPassword'>;
-  sessions: Pick<ConsoleSessions, 'end'>;
-  users: Pick<ConsoleUsers, 'create'>;
-  presence: Pick<UserPresence, 'refresh' | 'hasUsers'>;
-  passwords: Pick<PasswordHasher, 'hash'>;
-}
 
 const secret = z.string().max(1_024).optional();
 
@@ -40,8 +29,8 @@ const ownerBody = z.object({ name: z.string().max(200), password: z.string().max
 const htmlPage = { description: 'The page.', contentType: 'text/html' };
 
 /** Where people sign in and out, and where the first owner is added: `/login`, `/logout`, `/first-run`. */
-export function loginPages(deps: LoginPagesDeps): Endpoint[] {
-  const { config, signIn, sessions, users, presence, passwords } = deps;
+export function loginPages(app: App): Endpoint[] {
+  const { config, signIn, sessions, users, presence, passwords } = app;
   const common = { tag: 'Pairing' as const, scopes: 'public' as const };
   const form = {
     bodyType: 'application/x-www-form-urlencoded' as const,
@@ -170,7 +159,7 @@ export function loginPages(deps: LoginPagesDeps): Endpoint[] {
       const t = LOGIN_TEXTS[languageOf(request)];
       const wrong = isByKey ? t.wrongKey : t.wrong;
       const problem = error instanceof LoginDelayedProblem ? t.delayed(error.retryAfterSeconds) : wrong;
-      const shown = loginPage(deps, { request, location, problem, status: error.status, isByKey });
+      const shown = loginPage(app, { request, location, problem, status: error.status, isByKey });
       const { status, headers, ...form } = shown;
       if (error instanceof LoginDelayedProblem) {
         return { ...form, status, headers: { ...headers, 'retry-after': String(error.retryAfterSeconds) } };

@@ -1,14 +1,13 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { type Admission, RESTRICTIONS } from '../../core/access/admission.ts';
 import { type Caller, mayDo, scopesOf } from '../../core/access/caller.ts';
 import { passwordProblem } from '../../core/access/password-problem.ts';
 import { ROLES } from '../../core/access/roles.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
 import { userKeyOf } from '../../core/access/user-key.ts';
-import type { ConsoleSession, ConsoleSessions } from '../../core/ports/console-sessions.ts';
-import type { ConsoleUsers } from '../../core/ports/console-users.ts';
+import type { ConsoleSession } from '../../core/ports/console-sessions.ts';
+import type { App } from '../../feature.ts';
 import { CSRF_HEADER, refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse, dataResponse, timeView } from '../../infra/operations/fields.ts';
@@ -28,15 +27,7 @@ import {
   sessionCookie,
 } from '../../infra/operations/session-cookie.ts';
 import type { PasswordHasher } from './passwords.ts';
-import type { SignIn, SignInFrom, SignInResult } from './sign-in.ts';
-
-export interface SessionApiDeps {
-  config: Pick<Config, 'publicUrl'>;
-  signIn: Pick<SignIn, 'withAdminKey' | 'withPassword' | 'checkPassword'>;
-  sessions: Pick<ConsoleSessions, 'all' | 'end' | 'endAllOf'>;
-  users: Pick<ConsoleUsers, 'find' | 'change'>;
-  passwords: Pick<PasswordHasher, 'hash'>;
-}
+import type { SignInFrom, SignInResult } from './sign-in.ts';
 
 /** A password that somebody sends, of any length that can be one. */
 const givenPassword = z.string().min(1).max(1_024);
@@ -60,8 +51,8 @@ const failed = { description: 'The key, or the name and password, are wrong.', s
 const delayed = { description: 'Too many attempts. See `Retry-After`.', schema: rateLimitSchema };
 
 /** The session of the caller: `/api/session`. */
-export function sessionApi(deps: SessionApiDeps): Endpoint[] {
-  const { config, signIn, sessions, users, passwords } = deps;
+export function sessionApi(app: App): Endpoint[] {
+  const { config, signIn, sessions, users, passwords } = app;
   const common = {
     tag: 'Users' as const,
     path: '/api/session',
@@ -314,10 +305,6 @@ function sessionViewOf(session: ConsoleSession, caller: Caller): z.input<typeof 
   };
 }
 
-export interface SessionsApiDeps {
-  sessions: Pick<ConsoleSessions, 'all' | 'end' | 'endAllOf'>;
-}
-
 /** For sessions of others. */
 const ADMIN: Admission = { scopes: ['admin'], honours: [] };
 
@@ -333,7 +320,7 @@ const endQuery = z.strictObject({
 });
 
 /** Browsers that are signed in: `/api/sessions`. Without the scope `admin` one sees and ends one's own. */
-export function sessionsApi({ sessions }: SessionsApiDeps): Endpoint[] {
+export function sessionsApi({ sessions }: App): Endpoint[] {
   const common = { tag: 'Users' as const, scopes: 'any-key' as const, honours: RESTRICTIONS };
   const refused = { description: 'Nobody is signed in.', schema: problemSchema };
 

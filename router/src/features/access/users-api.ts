@@ -1,24 +1,13 @@
 import { z } from 'zod';
 import { ROLES } from '../../core/access/roles.ts';
 import { userKeyOf } from '../../core/access/user-key.ts';
-import type { ConsoleSessions } from '../../core/ports/console-sessions.ts';
-import type { ConsoleUser, ConsoleUsers } from '../../core/ports/console-users.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { ConsoleUser } from '../../core/ports/console-users.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse, timeView } from '../../infra/operations/fields.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import type { UserPresence } from '../../infra/operations/user-presence.ts';
-import type { PasswordHasher } from './passwords.ts';
 import { hashedPassword } from './session-api.ts';
-
-export interface UsersApiDeps {
-  users: ConsoleUsers;
-  sessions: Pick<ConsoleSessions, 'endAllOf'>;
-  presence: Pick<UserPresence, 'refresh'>;
-  passwords: Pick<PasswordHasher, 'hash'>;
-  log: Logger;
-}
 
 /** What a name may consist of: it is part of a path, and people type it. */
 export const userNameField = z
@@ -65,7 +54,7 @@ const userView = z
   .meta({ id: 'User' });
 
 /** People who sign in to the console: `/api/users`. */
-export function usersApi({ users, sessions, presence, passwords, log }: UsersApiDeps): Endpoint[] {
+export function usersApi({ users, sessions, presence, passwords, log }: App): Endpoint[] {
   const common = { tag: 'Users' as const, scopes: ['admin'] as const, honours: [] as const };
   const params = { name: 'Name of the user; upper and lower case are the same.' };
   const notFound = { description: 'No such user.', schema: problemSchema };

@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
 import { contactBudget, governorOf, quietLeftMs } from '../../core/policies/governor.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { AccountStore } from '../../core/ports/account-store.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import type { MessageLog } from '../../core/ports/message-log.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
@@ -13,15 +10,6 @@ import { problemSchema } from '../../infra/operations/problem.ts';
 import type { ResponseDoc } from '../../infra/operations/response.ts';
 import { refuseOtherAccount } from '../../infra/operations/restrictions.ts';
 import { foundAccount, limitView } from './account-view.ts';
-
-export interface AccountLimitsApiDeps {
-  accounts: AccountControl;
-  accountStore: Pick<AccountStore, 'limits' | 'stateChanges'>;
-  messageLog: MessageLog;
-  faceSettings: FaceSettings;
-  /** Epoch milliseconds. */
-  now(): number;
-}
 
 const DAY_MS = 86_400_000;
 
@@ -73,8 +61,8 @@ const limitsView = z
 const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
 
 /** What a WhatsApp account went through and what limits it: `/api/accounts/{id}/history` and `/limits`. */
-export function accountLimitsApi(deps: AccountLimitsApiDeps): Endpoint[] {
-  const { accounts, accountStore, messageLog, faceSettings, now } = deps;
+export function accountLimitsApi(app: App): Endpoint[] {
+  const { accounts, accountStore, messageLog, faceSettings, clock } = app;
   const common = {
     method: 'get' as const,
     tag: 'Accounts' as const,
@@ -134,7 +122,9 @@ export function accountLimitsApi(deps: AccountLimitsApiDeps): Endpoint[] {
               ...(warmUpLeftMs > 0 && { warmUpUntil: timeIn(warmUpLeftMs) }),
             },
           }),
-          ...(quietHours && { quietHours: { ...quietHours, isNow: quietLeftMs(quietHours, now()) > 0 } }),
+          ...(quietHours && {
+            quietHours: { ...quietHours, isNow: quietLeftMs(quietHours, clock.now()) > 0 },
+          }),
           messages,
         };
         return { status: 200, json: { success: true, data } };
@@ -143,6 +133,6 @@ export function accountLimitsApi(deps: AccountLimitsApiDeps): Endpoint[] {
   ];
 
   function timeIn(ms: number): string {
-    return new Date(now() + ms).toISOString();
+    return new Date(clock.now() + ms).toISOString();
   }
 }

@@ -4,10 +4,9 @@ import { allowedChats, type Caller, mayDo, mayUseAccount } from '../../core/acce
 import { maskedProxyUrl, readProxyUrl } from '../../core/account-proxy.ts';
 import { StorageUnavailableError } from '../../core/errors.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
-import type { Logger } from '../../core/ports/logger.ts';
 import type { MessageLog } from '../../core/ports/message-log.ts';
+import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, changedResponse, dataResponse, phoneField } from '../../infra/operations/fields.ts';
@@ -17,24 +16,6 @@ import type { Call, ResponseDoc } from '../../infra/operations/response.ts';
 import { refuseOtherAccount } from '../../infra/operations/restrictions.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { accountDetailView, accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
-
-export interface AccountsApiDeps {
-  accounts: AccountControl;
-  messageLog: MessageLog;
-  /** The URLs of proxies; throws StorageUnavailableError. */
-  proxies: {
-    /** Undefined: the account has none. */
-    urlOf(accountId: string): Promise<string | undefined>;
-    /** @param url undefined: none @returns whether there is such a WhatsApp account */
-    set(accountId: string, url: string | undefined): Promise<boolean>;
-  };
-  /**
-   * Deletes an account with everything stored for it. Resolves when the deletion is stored, so that it also continues after
-   * a crash; the account then disappears from `accounts`.
-   */
-  deleteAccount(accountId: string): Promise<void>;
-  log: Logger;
-}
 
 const proxyField = z.strictObject({
   url: z
@@ -110,13 +91,7 @@ const listQuery = z.strictObject(optionalPageQuery);
 const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
 
 /** WhatsApp accounts and their named states: `/api/accounts`. */
-export function accountsApi({
-  accounts,
-  messageLog,
-  proxies,
-  deleteAccount,
-  log,
-}: AccountsApiDeps): Endpoint[] {
+export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log }: App): Endpoint[] {
   const common = { tag: 'Accounts' as const };
   const params = { id: 'Id of the account.' };
   const changed = {

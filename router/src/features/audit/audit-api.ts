@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import type { AuditChain, AuditEntry, AuditLog, AuditMark } from '../../core/ports/audit-log.ts';
+import type { AuditChain, AuditEntry, AuditMark } from '../../core/ports/audit-log.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse, rowIdField, timeQuery, timeView } from '../../infra/operations/fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
-
-export interface AuditApiDeps {
-  auditLog: Pick<AuditLog, 'entries' | 'chain'>;
-}
 
 const CALLERS = ['admin-key', 'key', 'session', 'loopback', 'local-socket', 'stranger', 'person'] as const;
 
@@ -77,7 +74,7 @@ const chainView = z.object({
 });
 
 /** Who called what: `/api/audit`. */
-export function auditApi({ auditLog }: AuditApiDeps): Endpoint[] {
+export function auditApi({ auditLog }: App): Endpoint[] {
   const common = {
     tag: 'Audit' as const,
     method: 'get' as const,

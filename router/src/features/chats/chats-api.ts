@@ -1,17 +1,15 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import type { AliasesOf, Caller } from '../../core/access/caller.ts';
+import type { Caller } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-hash.ts';
 import { ANY_CHANNEL, canonicalRouteChannelId } from '../../core/chat-id.ts';
-import type { ChatId } from '../../core/ids.ts';
-import type { ChatCheck, ChatPosition, ChatRow, ChatStore } from '../../core/ports/chat-store.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { MessageLog } from '../../core/ports/message-log.ts';
-import type { PolicyOfChat } from '../../core/routing/policy-of-chat.ts';
+import { decideAccess } from '../../core/messages/decide-access.ts';
+import { resumeChat } from '../../core/messages/resume-chat.ts';
+import type { ChatPosition, ChatRow } from '../../core/ports/chat-store.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
+import type { App } from '../../feature.ts';
 import { maskedConversation } from '../../infra/agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
@@ -35,20 +33,6 @@ import {
 } from '../../infra/operations/restrictions.ts';
 import { exportLines } from './chat-export.ts';
 import { chatPage, messagePage } from './message-pages.ts';
-
-export interface ChatsApiDeps {
-  chatStore: ChatStore;
-  messageLog: MessageLog;
-  /** Ends the pause of a chat; `answerMissed`: messages without an answer because of it are answered. */
-  resumeChat(id: ChatId, answerMissed: boolean, check?: ChatCheck): Promise<ChatRow | undefined>;
-  /** Stores the owner's decision about a chat, and answers what waited for it; undefined: there is no such chat. */
-  decideAccess(id: ChatId, access: 'approved' | 'refused', check?: ChatCheck): Promise<ChatRow | undefined>;
-  /** The settings that apply to a message with this text in a chat. */
-  policyOfChat(chat: { accountId: string; channelIds: string[] }, text: string): Promise<PolicyOfChat>;
-  aliasesOf: AliasesOf;
-  config: Pick<Config, 'accountId'>;
-  log: Logger;
-}
 
 const DEFAULT_PAGE = 50;
 
@@ -275,8 +259,8 @@ export const chatView = z
   });
 
 /** Chats with people and groups: `/api/chats`. */
-export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
-  const { chatStore, messageLog, resumeChat, decideAccess, policyOfChat, aliasesOf, config, log } = deps;
+export function chatsApi(app: App): Endpoint[] {
+  const { chatStore, messageLog, policyOfChat, aliasesOf, config, log } = app;
   const common = { tag: 'Chats' as const };
   const params = {
     id: 'Id of the chat, or its address: a JID, or a phone number with its country code and a leading `+` (of the account WA2AI_ACCOUNT_ID).',
@@ -448,7 +432,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
       responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
       handle: async ({ params, body: { answerMissed = false }, caller, ifMatch }) => {
         const { id } = await findChat(caller, params.id);
-        return changed('Chat resumed.', 'chat resumed', await resumeChat(id, answerMissed, ifMatch));
+        return changed('Chat resumed.', 'chat resumed', await resumeChat(app, id, answerMissed, ifMatch));
       },
     }),
     endpoint({
@@ -530,7 +514,7 @@ export function chatsApi(deps: ChatsApiDeps): Endpoint[] {
         responses: { 200: { description: 'The chat.', schema: changedResponse(chatView) }, 404: notFound },
         handle: async ({ params, caller, ifMatch }) => {
           const { id } = await findChat(caller, params.id);
-          return changed(`Chat ${access}.`, `chat ${access}`, await decideAccess(id, access, ifMatch));
+          return changed(`Chat ${access}.`, `chat ${access}`, await decideAccess(app, id, access, ifMatch));
         },
       }),
     );

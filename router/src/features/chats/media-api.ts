@@ -1,34 +1,14 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import type { AliasesOf } from '../../core/access/caller.ts';
-import type { LinkedFile } from '../../core/ports/media-links.ts';
-import type { MessageLog } from '../../core/ports/message-log.ts';
-import type { PendingTurn } from '../../core/turns/turn.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { isRowId } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { fileResponse } from '../../infra/operations/response.ts';
 import { refuseOtherChat } from '../../infra/operations/restrictions.ts';
 
-export interface MediaApiDeps {
-  /** The file that a link leads to. @throws {MediaError} */
-  loadLinked(
-    token: string,
-    signal: AbortSignal,
-  ): Promise<{ file: LinkedFile; bytes: Uint8Array } | 'expired' | 'unknown'>;
-  messageLog: MessageLog;
-  /** The bytes of the file of a message received. @throws {MediaError} */
-  loadReceived(
-    message: Pick<PendingTurn, 'messageId' | 'accountId'>,
-    signal: AbortSignal,
-  ): Promise<Uint8Array>;
-  /** The bytes of the file of a message sent; undefined: they are not stored. */
-  sentFile(messageId: string): Promise<Uint8Array | undefined>;
-  aliasesOf: AliasesOf;
-}
-
 /** Files of people: for agents by a link, which is the secret, and of stored messages for programs with a key. */
-export function mediaApi(deps: MediaApiDeps): Endpoint[] {
+export function mediaApi(app: App): Endpoint[] {
   return [
     endpoint({
       method: 'get',
@@ -49,7 +29,7 @@ export function mediaApi(deps: MediaApiDeps): Endpoint[] {
         410: { description: 'The link has expired.', schema: problemSchema },
       },
       handle: async ({ params: { token = '' }, signal }) => {
-        const loaded = await deps.loadLinked(token, signal);
+        const loaded = await app.loadLinked(token, signal);
         if (loaded === 'unknown') throw new HttpProblem(404, 'NOT_FOUND', 'There is no such link.');
         if (loaded === 'expired') throw new HttpProblem(410, 'LINK_EXPIRED', 'The link has expired.');
         const { file, bytes } = loaded;
@@ -78,15 +58,15 @@ export function mediaApi(deps: MediaApiDeps): Endpoint[] {
       },
       handle: async ({ params: { id = '' }, caller, signal }) => {
         const row = isRowId(id)
-          ? ((await deps.messageLog.message(id)) ?? (await deps.messageLog.sentMessage(id)))
+          ? ((await app.messageLog.message(id)) ?? (await app.messageLog.sentMessage(id)))
           : undefined;
         if (!row) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
-        await refuseOtherChat(caller, row, deps.aliasesOf);
+        await refuseOtherChat(caller, row, app.aliasesOf);
         const { accountId, media, hasFile, direction } = row;
         const load = () =>
           direction === 'incoming'
-            ? deps.loadReceived({ messageId: id, accountId }, signal)
-            : deps.sentFile(id);
+            ? app.loadReceived({ messageId: id, accountId }, signal)
+            : app.sentFile(id);
         const bytes = media && hasFile ? await load() : undefined;
         if (!media || !bytes) {
           throw new HttpProblem(404, 'NOT_FOUND', 'The message has no file, or it is not stored any more.');

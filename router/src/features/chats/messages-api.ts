@@ -1,16 +1,7 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import type { AliasesOf } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-hash.ts';
-import type { FileToSend, SendMessageInput } from '../../core/delivery/send-message.ts';
-import type { WantedFile } from '../../core/delivery/sendable-file.ts';
-import type { MediaKind } from '../../core/models.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { MessageLog } from '../../core/ports/message-log.ts';
-import type { OutboxRow } from '../../core/ports/outbox.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse, isRowId } from '../../infra/operations/fields.ts';
 import {
@@ -24,25 +15,8 @@ import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { allowedPart, refuseOtherChat, withoutOtherRoutes } from '../../infra/operations/restrictions.ts';
 import { validate } from '../../infra/operations/validate.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
-import type { ChatsApiDeps } from './chats-api.ts';
 import { messagePage, SENT_STATES } from './message-pages.ts';
 import { bodyOfForm, fileOf, messageToSend, readMessageToSend } from './message-to-send.ts';
-
-export interface MessagesApiDeps {
-  messageLog: MessageLog;
-  accounts: AccountControl;
-  /** Stores a message to send; the same idempotencyKey returns the first row. */
-  sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
-  /** @throws {NotOnWhatsAppError} the message would go to a number without an account */
-  refuseUnknownNumber(message: Pick<SendMessageInput, 'accountId' | 'to' | 'idempotencyKey'>): Promise<void>;
-  /** Makes a file ready to be sent; nothing is loaded before its `load`. */
-  prepareFile(kind: MediaKind, wanted: WantedFile): FileToSend;
-  policyOfChat: ChatsApiDeps['policyOfChat'];
-  aliasesOf: AliasesOf;
-  config: Pick<Config, 'accountId'>;
-  clock: Pick<Clock, 'now'>;
-  log: Logger;
-}
 
 const RECEIVED_STATES = ['received', 'answered', 'ignored', 'dead'] as const;
 
@@ -74,8 +48,8 @@ export const idempotencyKey = z
 const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
 
 /** Messages received and sent, and sending: `/api/messages`. */
-export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
-  const { messageLog, accounts, prepareFile, policyOfChat, aliasesOf, config, clock, log } = deps;
+export function messagesApi(app: App): Endpoint[] {
+  const { messageLog, accounts, prepareFile, policyOfChat, aliasesOf, config, clock, log } = app;
   const common = { tag: 'Messages' as const };
 
   return [
@@ -192,8 +166,8 @@ export function messagesApi(deps: MessagesApiDeps): Endpoint[] {
           clock.now(),
         );
         const attached = fileOf(body);
-        await deps.refuseUnknownNumber({ accountId, to: body.to, idempotencyKey });
-        const { outcome, row } = await deps.sendMessage({
+        await app.refuseUnknownNumber({ accountId, to: body.to, idempotencyKey });
+        const { outcome, row } = await app.sendMessage({
           accountId,
           to: body.to,
           ...message,

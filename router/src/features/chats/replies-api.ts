@@ -2,21 +2,12 @@ import { z } from 'zod';
 import { answerFilesField, fileField, fileLinkField, filesOfAnswer } from '../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../core/errors.ts';
 import type { AgentResponse } from '../../core/models.ts';
-import type { ReplyTokenState, ReplyTokens } from '../../core/ports/reply-tokens.ts';
-import type { AnswerLaterResult } from '../../core/turns/answer-later.ts';
+import type { ReplyTokenState } from '../../core/ports/reply-tokens.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { invalid } from '../../infra/operations/validate.ts';
-
-export interface RepliesApiDeps {
-  replyTokens: Pick<ReplyTokens, 'stateOf'>;
-  /** Stores a late answer, once for each message. */
-  answerLater(
-    token: string,
-    answer: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>,
-  ): Promise<AnswerLaterResult>;
-}
 
 /** Largest body: a file of 10 MB in base64, and a text. */
 const MAX_BYTES = 15 * 1024 * 1024;
@@ -61,7 +52,7 @@ const REFUSALS: Record<Exclude<ReplyTokenState, 'valid'>, () => HttpProblem> = {
 };
 
 /** Late answers of agents: `POST /api/replies/{token}`. The token is the secret, so no key is needed. */
-export function repliesApi({ replyTokens, answerLater }: RepliesApiDeps): Endpoint[] {
+export function repliesApi({ replyTokens, answerLater }: App): Endpoint[] {
   return [
     endpoint({
       method: 'post',

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import type { AliasesOf, Caller } from '../../core/access/caller.ts';
+import type { Caller } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-hash.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { DeadLetterRow, MessageLog } from '../../core/ports/message-log.ts';
+import type { DeadLetterRow } from '../../core/ports/message-log.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
@@ -25,18 +24,7 @@ import {
   refuseOtherChat,
   withoutOtherRoutes,
 } from '../../infra/operations/restrictions.ts';
-import type { BulkReplay, DeadLetterFilter, DeadLetters, Replay } from './dead-letters.ts';
-
-export interface DeadLettersApiDeps {
-  messageLog: MessageLog;
-  replayDeadLetter(id: string): Promise<Replay['outcome']>;
-  /** Replays at most `limit` open dead letters of a filter, oldest first. */
-  replayDeadLetters(filter: DeadLetterFilter, limit: number): Promise<BulkReplay>;
-  deadLetters: Pick<DeadLetters, 'close'>;
-  aliasesOf: AliasesOf;
-  config: Pick<Config, 'accountId'>;
-  log: Logger;
-}
+import { replayDeadLetter, replayDeadLetters } from './dead-letters.ts';
 
 const reasonField = z.string().min(1).max(200).describe('Only dead letters with exactly this reason.');
 
@@ -64,8 +52,8 @@ const replayBody = z
   .meta({ id: 'DeadLettersToReplay', examples: [{ reason: 'AGENT_UNAVAILABLE', limit: 500 }] });
 
 /** Messages and replies that were given up, with their reasons: read, replay, close. `/api/dead-letters`. */
-export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
-  const { messageLog, aliasesOf, config, log } = deps;
+export function deadLettersApi(app: App): Endpoint[] {
+  const { messageLog, aliasesOf, config, log } = app;
   const common = { tag: 'Dead letters' as const };
   const params = { id: 'Id of the dead letter.' };
   const notFound = { description: 'No such dead letter.', schema: problemSchema };
@@ -131,7 +119,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       handle: async ({ body: { limit = 100, ...filter }, caller }) => {
         refuseAll(caller, filter);
         await partOf(caller, filter);
-        const result = await deps.replayDeadLetters(filter, limit);
+        const result = await replayDeadLetters(app, filter, limit);
         log.info({ ...result, reason: filter.reason }, 'dead letters replayed by an admin');
         return { status: 202, json: { success: true, ...result } };
       },
@@ -177,7 +165,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       handle: async ({ params: { id = '' }, caller }) => {
         const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
         if (letter) await refuseOtherChat(caller, letter, aliasesOf);
-        const outcome = isRowId(id) ? await deps.replayDeadLetter(id) : 'missing';
+        const outcome = isRowId(id) ? await replayDeadLetter(app, id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'known') throw replayedBefore();
         log.info(fieldsOf(id, letter), 'dead letter replayed by an admin');
@@ -203,7 +191,7 @@ export function deadLettersApi(deps: DeadLettersApiDeps): Endpoint[] {
       handle: async ({ params: { id = '' }, caller }) => {
         const before = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
         if (before) await refuseOtherChat(caller, before, aliasesOf);
-        const outcome = isRowId(id) ? await deps.deadLetters.close(id) : 'missing';
+        const outcome = isRowId(id) ? await app.deadLetters.close(id) : 'missing';
         if (outcome === 'missing') throw noSuchLetter();
         if (outcome === 'replayed') throw replayedBefore();
         const letter = await found(id);

@@ -135,7 +135,7 @@ export class PostgresDeadLetters implements DeadLetters {
 export interface ReplayDeps {
   deadLetters: DeadLetters;
   workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
-  deliver(reply: QueuedReply): void;
+  deliver(replies: readonly QueuedReply[]): void;
 }
 
 /**
@@ -144,7 +144,7 @@ export interface ReplayDeps {
  */
 export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Replay['outcome']> {
   const replay = await deps.deadLetters.replay(id, deps.workers.nodeForNextChat());
-  if ('reply' in replay) deps.deliver(replay.reply);
+  if ('reply' in replay) deps.deliver([replay.reply]);
   else if (replay.outcome === 'replayed') deps.workers.serve(replay.worker, !replay.isNewWorker);
   return replay.outcome;
 }

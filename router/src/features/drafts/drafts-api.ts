@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import { type AliasesOf, allowedAccounts, type Caller } from '../../core/access/caller.ts';
+import { allowedAccounts, type Caller } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-hash.ts';
-import type { Draft, Drafts } from '../../core/ports/drafts.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { QueuedReply } from '../../core/turns/turn.ts';
+import type { Draft } from '../../core/ports/drafts.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
@@ -18,15 +16,6 @@ import {
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { allowedPart, refuseOtherChat } from '../../infra/operations/restrictions.ts';
-
-export interface DraftsApiDeps {
-  drafts: Drafts;
-  /** Starts the delivery of stored replies. */
-  deliverReplies(replies: readonly QueuedReply[]): void;
-  aliasesOf: AliasesOf;
-  config: Pick<Config, 'accountId'>;
-  log: Logger;
-}
 
 const listQuery = z.strictObject({
   accountId: accountIdField.optional(),
@@ -85,7 +74,7 @@ const draftView = z
 const decidedResponse = z.object({ success: z.literal(true), message: z.string() });
 
 /** Answers that wait for the owner: `/api/drafts`. */
-export function draftsApi({ drafts, deliverReplies, aliasesOf, config, log }: DraftsApiDeps): Endpoint[] {
+export function draftsApi({ drafts, deliver, aliasesOf, config, log }: App): Endpoint[] {
   const common = { tag: 'Chats' as const };
   const params = { id: 'Id of the draft: that of the message that it answers.' };
   const notFound = { description: 'No such draft, or it was decided before.', schema: problemSchema };
@@ -145,7 +134,7 @@ export function draftsApi({ drafts, deliverReplies, aliasesOf, config, log }: Dr
         const replies = await drafts.approve(id, text);
         if (!replies) throw noSuchDraft();
         log.info({ messageId: id, chat: chatHash(chatId), isEdited: text !== undefined }, 'draft approved');
-        deliverReplies(replies);
+        deliver(replies);
         return { status: 200, object: id, json: { success: true, message: 'Draft approved.' } };
       },
     }),

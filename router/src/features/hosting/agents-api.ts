@@ -3,17 +3,13 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { Caller } from '../../core/access/caller.ts';
 import type { HostedAgent } from '../../core/hosting/agent-spec.ts';
-import type { AgentCalls } from '../../core/hosting/agents-of-nodes.ts';
 import type { AgentExchange, HostedAgentView } from '../../core/hosting/hosted-agents.ts';
-import type { Route } from '../../core/models.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
-import type { AgentKind } from '../../infra/agents/agent-kind.ts';
+import type { App } from '../../feature.ts';
+import { type HostedSettings, hostedAgentOf } from '../../infra/agents/hosted/hosted-settings.ts';
 import { kindNamed } from '../../infra/agents/route-config.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse, dataResponse, listResponse } from '../../infra/operations/fields.ts';
-import type { KeyWatch } from '../../infra/operations/key-watch.ts';
 import { streamLog } from '../../infra/operations/log-stream.ts';
 import { pageOf, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -38,16 +34,6 @@ import {
   viewOf,
 } from './agent-schemas.ts';
 
-export interface AgentsApiDeps {
-  hostedAgents: AgentCalls;
-  /** The agent that settings of the kind `hosted` describe. */
-  hostedAgentOf(agentId: string, settings: unknown, route?: Pick<Route, 'id' | 'accountId'>): HostedAgent;
-  agentKinds: readonly AgentKind[];
-  routes: RouteStore;
-  keyWatch: Pick<KeyWatch, 'watch'>;
-  log: Logger;
-}
-
 const params = { id: 'Id of the agent.' };
 const notFound = { description: 'No such agent.', schema: problemSchema };
 const elsewhere = {
@@ -58,9 +44,9 @@ const elsewhere = {
 const away = { description: 'The agent or the engine does not answer; try again.', schema: problemSchema };
 
 /** Agents that wa2ai runs: `/api/agents`. */
-export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
-  const { hostedAgents, hostedAgentOf, routes, keyWatch, log } = deps;
-  const kind = kindNamed(deps.agentKinds, 'hosted');
+export function agentsApi(app: App): Endpoint[] {
+  const { hostedAgents, routes, keyWatch, log } = app;
+  const kind = kindNamed(app.agentKinds, 'hosted');
   const agentBody = agentBodyOf(kind?.settings ?? z.never());
   const common = {
     tag: 'Hosted agents' as const,
@@ -430,14 +416,14 @@ export function agentsApi(deps: AgentsApiDeps): Endpoint[] {
           'body',
           problems.map(({ field, message }) => ({ field: `hosted.${field}`, message })),
         );
-      return hostedAgentOf(id, hosted);
+      return hostedAgentOf(id, hosted as HostedSettings);
     }
     const route = await routes.get(routeId);
     if (!route) throw new HttpProblem(404, 'NOT_FOUND', 'There is no route with this id.');
     const { agent } = route.config;
     if (agent?.kind !== 'hosted')
       throw invalid('body', [{ field: 'routeId', message: 'must be a route with config.hosted' }]);
-    return hostedAgentOf(id, agent.settings, route);
+    return hostedAgentOf(id, agent.settings as HostedSettings, route);
   }
 }
 

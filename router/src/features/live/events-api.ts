@@ -1,26 +1,18 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import { type AliasesOf, type Caller, mayUseChat } from '../../core/access/caller.ts';
+import { type Caller, mayUseChat } from '../../core/access/caller.ts';
 import { LIVE_EVENT_TYPES, type LiveEvent } from '../../core/live/live-event.ts';
-import type { ChatStore } from '../../core/ports/chat-store.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField } from '../../infra/operations/fields.ts';
-import type { KeyWatch } from '../../infra/operations/key-watch.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { EventStream, type EventStreamDeps } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
 import { maySee } from './may-see.ts';
 
 /** Of one caller and node. All browsers that logged in with the admin key are one caller. */
 export const MAX_STREAMS = 100;
 /** Chats of which a stream remembers whether its key may use them. */
 const MAX_KNOWN_CHATS = 1_000;
-
-export interface EventsApiDeps {
-  liveEvents: EventStreamDeps;
-  keyWatch: Pick<KeyWatch, 'watch'>;
-  chatStore: ChatStore;
-  aliasesOf: AliasesOf;
-}
 
 const typesField = z
   .string()
@@ -43,7 +35,7 @@ const eventsQuery = z.strictObject({
 type EventFilter = Pick<z.infer<typeof eventsQuery>, 'types' | 'accountId'>;
 
 /** What changes, as it changes: `/api/events`. */
-export function eventsApi(deps: EventsApiDeps): Endpoint[] {
+export function eventsApi(app: App): Endpoint[] {
   const streams = new Map<string, number>();
 
   return [
@@ -79,8 +71,8 @@ export function eventsApi(deps: EventsApiDeps): Endpoint[] {
           status: 200,
           stream: (response) => {
             streams.set(name, (streams.get(name) ?? 0) + 1);
-            const stream = new EventStream(deps.liveEvents, response, filterOf(deps, caller, filter));
-            const unwatch = deps.keyWatch.watch(caller, () => stream.end());
+            const stream = new EventStream(app.liveEvents, response, filterOf(app, caller, filter));
+            const unwatch = app.keyWatch.watch(caller, () => stream.end());
             void stream.run(lastId).finally(() => {
               unwatch();
               const others = (streams.get(name) ?? 1) - 1;
@@ -102,7 +94,7 @@ function nameOf(caller: Caller): string {
 
 /** Whether the caller gets an event, and wants it. While the chats cannot be read, it gets none of those that need it. */
 function filterOf(
-  { chatStore, aliasesOf }: EventsApiDeps,
+  { chatStore, aliasesOf }: App,
   caller: Caller,
   { types, accountId }: EventFilter,
 ): (event: LiveEvent) => boolean | Promise<boolean> {

@@ -1,21 +1,15 @@
 import { z } from 'zod';
 import { type Caller, mayDo, mayUseAccount } from '../../core/access/caller.ts';
 import { StorageTroubleError } from '../../core/errors.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
 import { within } from '../../core/time-limit.ts';
+import type { App } from '../../feature.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import type { NodesApiDeps } from './nodes-api.ts';
 
 /** How long the database may take to answer before it counts as unavailable. */
 const PING_LIMIT_MS = 2_000;
 const NO_ANSWER = 'The database does not answer.';
-
-export interface HealthApiDeps extends NodesApiDeps {
-  accounts: AccountControl;
-  storage: Pick<StorageHealth, 'check'>;
-}
 
 const reasonView = z.object({
   name: z
@@ -56,7 +50,7 @@ const healthView = z.object({
  * or runs on another node. Summary: fails only with the database, because an account that waits for pairing is not a fault. Accounts are named only to
  * callers who may read them.
  */
-export function healthApi({ accounts, storage, nodes }: HealthApiDeps): Endpoint[] {
+export function healthApi({ accounts, storage, nodes }: App): Endpoint[] {
   const common = { tag: 'Health' as const, method: 'get' as const, scopes: 'public' as const };
 
   return [

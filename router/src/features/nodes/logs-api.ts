@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import type { Clock } from '../../core/ports/clock.ts';
+import type { App } from '../../feature.ts';
 import type { LogRing } from '../../infra/logging/log-ring.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, listResponse, timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
-import type { KeyWatch } from '../../infra/operations/key-watch.ts';
 import { streamFrames } from '../../infra/operations/log-stream.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 
@@ -12,12 +11,6 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 const MAX_STREAMS = 20;
 /** Of one write of a stream. */
 const MAX_FRAME_CHARS = 65_536;
-
-export interface LogsApiDeps {
-  /** The newest log lines of this node. */
-  nodeLog: { ring: LogRing; nodeId: string; clock: Pick<Clock, 'sleep'> };
-  keyWatch: Pick<KeyWatch, 'watch'>;
-}
 
 const logsQuery = z.strictObject({
   level: z
@@ -59,7 +52,7 @@ type LogsQuery = z.output<typeof logsQuery>;
 type LogFilter = Pick<LogsQuery, 'level' | 'accountId'>;
 
 /** The newest log lines of this node: `/api/logs`. */
-export function logsApi({ nodeLog, keyWatch }: LogsApiDeps): Endpoint[] {
+export function logsApi({ nodeLog, keyWatch }: App): Endpoint[] {
   const { ring, nodeId, clock } = nodeLog;
   let streams = 0;
   return [

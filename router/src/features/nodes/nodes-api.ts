@@ -2,17 +2,9 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { mayUseAccount } from '../../core/access/caller.ts';
 import type { ClusterView } from '../../core/ports/cluster.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { listResponse, timeView } from '../../infra/operations/fields.ts';
-
-export interface NodesApiDeps {
-  nodes: {
-    /** This node's name. */
-    nodeId: string;
-    /** Its last view of all nodes and accounts. */
-    view(): ClusterView;
-  };
-}
 
 const nodeView = z
   .object({
@@ -36,7 +28,7 @@ const nodeView = z
   .meta({ id: 'Node' });
 
 /** The nodes on this database and the accounts that each runs: `/api/nodes`. */
-export function nodesApi({ nodes }: NodesApiDeps): Endpoint[] {
+export function nodesApi({ nodes }: App): Endpoint[] {
   return [
     endpoint({
       tag: 'Nodes',

@@ -1,18 +1,12 @@
 import { z } from 'zod';
+import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
 import { httpUrlField } from '../../infra/agents/setting-fields.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import {
-  ChainSettingsError,
-  ChainUnavailableError,
-  type NpcChain,
-  type NpcChainEvents,
-  type NpcTransactions,
-  type StoredChainEvent,
-} from './npc-chain.ts';
+import { ChainSettingsError, ChainUnavailableError, type StoredChainEvent } from './npc-chain.ts';
 
 const addressField = z
   .string()
@@ -102,13 +96,6 @@ export function maskedRpcUrl(rpcUrl: string): string {
   return pathname === '/' && search === '' ? origin : `${origin}/${MASK}`;
 }
 
-export interface NpcChainApiDeps {
-  /** Undefined: there are no chain settings, or this node has no key of the wallet. */
-  chain(): Promise<NpcChain | undefined>;
-  chainEvents: NpcChainEvents;
-  transactions: Pick<NpcTransactions, 'unsettled'>;
-}
-
 const MAX_UNSETTLED = 100;
 const amountView = z.string().describe('Decimal digits, in the smallest unit.');
 
@@ -150,7 +137,7 @@ const eventView = z
   .meta({ id: 'NpcChainEvent' });
 
 /** The wallet and the contracts of the NPC face: `/api/npc/chain`. */
-export function npcChainApi({ chain, chainEvents, transactions }: NpcChainApiDeps): Endpoint[] {
+export function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint[] {
   const common = {
     tag: 'Agents' as const,
     method: 'get' as const,

@@ -7,11 +7,9 @@ import { Wa2aiError } from '../../core/errors.ts';
 import { LogThrottle } from '../../core/log-throttle.ts';
 import type { ApiKey } from '../../core/ports/api-key-store.ts';
 import type { AuditEvent } from '../../core/ports/audit-log.ts';
-import type { RateLimiter } from '../../core/ports/rate-limiter.ts';
-import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { connectionOf } from '../../infra/operations/guard.ts';
-import type { KeyWatch } from '../../infra/operations/key-watch.ts';
 import { limitHeaders, retryAfterSeconds } from '../../infra/operations/limits.ts';
 import { baseUrlOf } from '../../infra/operations/own-address.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -19,31 +17,23 @@ import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/opera
 import { MAX_PUBLIC_BODY_BYTES } from '../../infra/operations/stranger-bodies.ts';
 import { findUnstorable } from '../../infra/operations/validate.ts';
 import { answerRpc, invalidParam, NpcError, RPC, readBody } from './json-rpc.ts';
-import { callNpcMethod, type NpcMethodsDeps, ownersOf } from './npc-methods.ts';
+import { callNpcMethod, ownersOf } from './npc-methods.ts';
 import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
-import { type NpcTaskFeed, streamTask } from './npc-task-feed.ts';
+import { streamTask } from './npc-task-feed.ts';
 
 /** Streams of one node; the server accepts more connections, which are for other calls. */
 const MAX_STREAMS = 1_500;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
-export interface NpcFaceDeps extends NpcMethodsDeps, NpcAuditDeps {
-  limiter: RateLimiter;
-  feed: NpcTaskFeed;
-  keyWatch: Pick<KeyWatch, 'watch'>;
-  /** Of this installation. */
-  publicUrl?: string | undefined;
-}
-
 /** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */
-export function npcFace(deps: NpcFaceDeps): Endpoint[] {
-  const { settings, npcTasks, feed, keyWatch } = deps;
-  const audit = new NpcAudit(deps);
+export function npcFace(app: App): Endpoint[] {
+  const { npcSettings, npcTasks, npcFeed, keyWatch } = app;
+  const audit = new NpcAudit(app);
   const common = { tag: 'Agents' as const };
   const off = { description: 'The NPC face is off.', schema: problemSchema };
 
   const refuseOff = async () => {
-    const current = await settings();
+    const current = await npcSettings();
     if (!current.enabled) throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
     return current;
   };
@@ -65,7 +55,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
         const current = await refuseOff();
         return {
           status: 200,
-          json: npcCard(current, current.url ?? baseUrlOf(requestOf(call), deps.publicUrl)),
+          json: npcCard(current, current.url ?? baseUrlOf(requestOf(call), app.config.publicUrl)),
         };
       },
     }),
@@ -91,11 +81,11 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       },
       handle: async (call) => {
         await refuseOff();
-        return await answer(deps, audit, { request: requestOf(call), caller: call.caller });
+        return await answer(app, audit, { request: requestOf(call), caller: call.caller });
       },
       refuse: async (call) => {
         await refuseOff();
-        return await answer(deps, audit, call);
+        return await answer(app, audit, call);
       },
     }),
     endpoint({
@@ -120,7 +110,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
       },
       handle: async ({ params: { taskId = '' }, header, caller }) => {
         await refuseOff();
-        if (feed.watched >= MAX_STREAMS) {
+        if (npcFeed.watched >= MAX_STREAMS) {
           throw new HttpProblem(
             503,
             'TOO_MANY_STREAMS',
@@ -137,7 +127,7 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
           status: 200,
           object: taskId,
           stream: (response) => {
-            const end = streamTask(response, { task, lastVersion, feed });
+            const end = streamTask(response, { task, lastVersion, feed: npcFeed });
             response.on('close', keyWatch.watch(caller, end));
           },
         };
@@ -148,11 +138,11 @@ export function npcFace(deps: NpcFaceDeps): Endpoint[] {
 
 /** @param call.problem why its caller is refused: every entry of the body gets it as its error */
 async function answer(
-  deps: NpcFaceDeps,
+  app: App,
   audit: NpcAudit,
   { request, caller, problem }: Omit<RefusedCall, 'problem'> & { problem?: HttpProblem },
 ): Promise<ApiResponse> {
-  const { limiter, log } = deps;
+  const { limiter, log } = app;
   let headers: Record<string, string> = {};
   const key = request.get('idempotency-key');
   const admit = async () => {
@@ -186,7 +176,7 @@ async function answer(
           unstorable.field || 'params',
           `${unstorable.field || 'params'} ${unstorable.message}.`,
         );
-      return await callNpcMethod(deps, call, { caller, ...(key !== undefined && { idempotencyKey: key }) });
+      return await callNpcMethod(app, call, { caller, ...(key !== undefined && { idempotencyKey: key }) });
     },
     onEnd: (end) => audit.record(request, { ...end, caller }),
     onFault: (error, method) => log.error({ err: error, method }, 'npc call failed'),
@@ -236,12 +226,6 @@ function idOf(name: string): string {
 const MAX_ACTION_CHARS = 100;
 const MAX_OBJECT_CHARS = 200;
 
-export interface NpcAuditDeps {
-  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
-  /** Epoch milliseconds. */
-  now(): number;
-}
-
 /** One call of JSON-RPC. */
 export interface AuditedCall {
   method: string;
@@ -257,11 +241,11 @@ export interface AuditedCall {
  * 4, 8 ..., so that they cannot fill the log.
  */
 export class NpcAudit {
-  readonly #deps: NpcAuditDeps;
+  readonly #app: App;
   readonly #throttle = new LogThrottle();
 
-  constructor(deps: NpcAuditDeps) {
-    this.#deps = deps;
+  constructor(app: App) {
+    this.#app = app;
   }
 
   /** A task that was opened is recorded when this resolves. Never rejects. */
@@ -274,7 +258,7 @@ export class NpcAudit {
     const by = caller.kind === 'key' ? caller.key.id : address;
     if (isRefused && this.#throttle.count(`${outcome} ${by}`) === undefined) return;
     const event: AuditEvent = {
-      at: new Date(this.#deps.now()),
+      at: new Date(this.#app.clock.now()),
       face: 'npc',
       ...auditedCaller(caller),
       action: method.slice(0, MAX_ACTION_CHARS) || 'unknown',
@@ -283,8 +267,8 @@ export class NpcAudit {
       requestId: String(request.res?.locals.requestId ?? ''),
       address,
     };
-    if (method === 'task.open' && error === undefined) await this.#deps.recorder.recordChange(event);
-    else this.#deps.recorder.recordRead(event);
+    if (method === 'task.open' && error === undefined) await this.#app.recorder.recordChange(event);
+    else this.#app.recorder.recordRead(event);
   }
 }
 

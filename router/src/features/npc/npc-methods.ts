@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type CallerAdmission, RESTRICTIONS } from '../../core/access/admission.ts';
 import {
-  type AliasesOf,
   allowedRoutes,
   type Caller,
   mayDo,
@@ -10,7 +9,7 @@ import {
   taskOwnerOf,
   taskOwnersOf,
 } from '../../core/access/caller.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { App } from '../../feature.ts';
 import { admit } from '../../infra/operations/guard.ts';
 import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/limits.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
@@ -18,17 +17,11 @@ import { invalidParam, NpcError, RPC, type RpcCall } from './json-rpc.ts';
 import type { NpcFaceSettings } from './npc-settings.ts';
 import { listedView, taskView } from './npc-task-feed.ts';
 import { estimatedMs, type NpcTask } from './npc-tasks.ts';
-import { checkedTask, type OpenNpcTaskDeps, openNpcTask } from './open-npc-task.ts';
+import { checkedTask, openNpcTask } from './open-npc-task.ts';
 import { isShortTask } from './short-tasks.ts';
 
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 200;
-
-export interface NpcMethodsDeps extends OpenNpcTaskDeps {
-  settings(): Promise<NpcFaceSettings>;
-  routes: Pick<RouteStore, 'get'>;
-  aliasesOf: AliasesOf;
-}
 
 /** Who calls, and the `Idempotency-Key` of the request. */
 export interface NpcCallContext {
@@ -50,7 +43,7 @@ type Params = Record<string, unknown>;
 
 /** A method of the specification, with whom it lets in. */
 type NpcMethod = CallerAdmission & {
-  call(deps: NpcMethodsDeps, params: Params, context: NpcCallContext, index: number): Promise<Params>;
+  call(app: App, params: Params, context: NpcCallContext, index: number): Promise<Params>;
 };
 
 const METHODS: ReadonlyMap<string, NpcMethod> = new Map([
@@ -66,7 +59,7 @@ const METHODS: ReadonlyMap<string, NpcMethod> = new Map([
  * @throws {StorageUnavailableError}
  */
 export async function callNpcMethod(
-  deps: NpcMethodsDeps,
+  app: App,
   { method, params, index }: RpcCall,
   context: NpcCallContext,
 ): Promise<Params> {
@@ -81,7 +74,7 @@ export async function callNpcMethod(
     if (!(error instanceof HttpProblem)) throw error;
     throw new NpcError(RPC.authentication, { field: 'X-API-Key', reason: error.message });
   }
-  return await known.call(deps, params, context, index);
+  return await known.call(app, params, context, index);
 }
 
 const openParams = z.object({
@@ -93,16 +86,16 @@ const openParams = z.object({
 });
 
 async function openTask(
-  deps: NpcMethodsDeps,
+  app: App,
   given: Params,
   { caller, idempotencyKey }: NpcCallContext,
   index: number,
 ): Promise<Params> {
-  const settings = await deps.settings();
+  const settings = await app.npcSettings();
   const task = checkedTask(settings, parsed(openParams, given));
-  await refuseNotAllowed(deps, caller, settings, task);
-  await refuseTooMany(deps, caller, task);
-  const opened = await openNpcTask(deps, {
+  await refuseNotAllowed(app, caller, settings, task);
+  await refuseTooMany(app, caller, task);
+  const opened = await openNpcTask(app, {
     ...task,
     owner: ownerOf(caller),
     // The calls of a batch share its header; the same batch again opens nothing new.
@@ -116,7 +109,7 @@ async function openTask(
 
 /** A task that waits for an agent, a person or a chain takes long; the others end within the call. @throws {NpcError} -32002 */
 async function refuseTooMany(
-  { npcTasks }: NpcMethodsDeps,
+  { npcTasks }: App,
   caller: Caller,
   { type, params }: Pick<NpcTask, 'type' | 'params'>,
 ): Promise<void> {
@@ -130,7 +123,7 @@ async function refuseTooMany(
 
 /** A key may be restricted to some routes and chats, and needs a scope to send messages. */
 async function refuseNotAllowed(
-  { routes, aliasesOf }: NpcMethodsDeps,
+  { routes, aliasesOf }: App,
   caller: Caller,
   { routeId }: NpcFaceSettings,
   { type, params }: Pick<NpcTask, 'type' | 'params'>,
@@ -160,11 +153,7 @@ const statusParams = z.object({
   taskId: z.string({ error: 'taskId must be the id of a task.' }).min(1).max(200),
 });
 
-async function showTask(
-  { npcTasks }: NpcMethodsDeps,
-  given: Params,
-  { caller }: NpcCallContext,
-): Promise<Params> {
+async function showTask({ npcTasks }: App, given: Params, { caller }: NpcCallContext): Promise<Params> {
   const { taskId } = parsed(statusParams, given);
   const task = await npcTasks.find(taskId);
   // The task of another caller is none.
@@ -191,11 +180,7 @@ const listParams = z.object({
     .optional(),
 });
 
-async function listTasks(
-  { npcTasks }: NpcMethodsDeps,
-  given: Params,
-  { caller }: NpcCallContext,
-): Promise<Params> {
+async function listTasks({ npcTasks }: App, given: Params, { caller }: NpcCallContext): Promise<Params> {
   const { limit, cursor, type, status } = parsed(listParams, given);
   const page = await npcTasks.list(ownersOf(caller), {
     limit,

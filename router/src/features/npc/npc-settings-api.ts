@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
 import { withoutTrailing } from '../../core/without-trailing.ts';
+import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
 import type { Endpoint } from '../../infra/operations/endpoint.ts';
 import { settingsOperations } from '../../infra/operations/settings.ts';
@@ -13,19 +12,6 @@ import {
   type NpcChainSettings,
   type NpcFaceSettings,
 } from './npc-settings.ts';
-
-export interface NpcSettingsApiDeps {
-  /** The settings in use: the stored ones, else the default. */
-  npcSettings(): Promise<NpcFaceSettings>;
-  /** @param check called with the settings in use, in the transaction of the change; what it throws prevents the change */
-  putNpcSettings(settings: NpcFaceSettings, check?: (inUse: NpcFaceSettings) => void): Promise<void>;
-  /** Whether this node has the key of the wallet. */
-  hasWalletKey: boolean;
-  /** Why the egress policy refuses a URL. */
-  egressRefusalOf(url: string): string | undefined;
-  routes: RouteStore;
-  log: Logger;
-}
 
 const MAX_METADATA_CHARS = 10_000;
 
@@ -89,8 +75,8 @@ const settingsView = z
   .meta({ id: 'NpcSettingsInUse' });
 
 /** Settings of the NPC face: `/api/settings/npc`. */
-export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
-  const { npcSettings, putNpcSettings, routes, log } = deps;
+export function npcSettingsApi(app: App): Endpoint[] {
+  const { npcSettings, putNpcSettings, routes, log } = app;
   return settingsOperations({
     name: 'npc',
     id: 'Npc',
@@ -106,7 +92,7 @@ export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
       if (routeId !== undefined && !(await routes.get(routeId))) {
         throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
       }
-      const chain = given && (await checkedChain(deps, given));
+      const chain = given && (await checkedChain(app, given));
       const changed = { ...others, ...(routeId !== undefined && { routeId }), ...(chain && { chain }) };
       await putNpcSettings(changed, ifMatch && ((inUse) => ifMatch(viewOf(inUse))));
       log.info(
@@ -120,7 +106,7 @@ export function npcSettingsApi(deps: NpcSettingsApiDeps): Endpoint[] {
 
 /** With the stored RPC URL in place of its masked form. @throws {HttpProblem} 400 */
 async function checkedChain(
-  { npcSettings, hasWalletKey, egressRefusalOf }: NpcSettingsApiDeps,
+  { npcSettings, hasWalletKey, egressRefusalOf }: App,
   chain: NpcChainSettings,
 ): Promise<NpcChainSettings> {
   const wrong = (field: string, message: string) => invalid('body', [{ field: `chain${field}`, message }]);

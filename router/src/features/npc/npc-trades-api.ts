@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse, dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
@@ -7,12 +8,7 @@ import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { NpcError } from './json-rpc.ts';
 import { tradeTerms } from './npc-capabilities.ts';
-import type { NpcFaceSettings } from './npc-settings.ts';
-import { type EndOfferDeps, endOffer, type ScopedTradeOffer, stateOf } from './trades.ts';
-
-export interface NpcTradesApiDeps extends EndOfferDeps {
-  npcSettings(): Promise<NpcFaceSettings>;
-}
+import { endOffer, type ScopedTradeOffer, stateOf } from './trades.ts';
 
 const offerView = z
   .object({
@@ -64,8 +60,8 @@ const offerBody = z
   });
 
 /** The operator's side of the NPC's trades: `/api/npc/trades`. */
-export function npcTradesApi(deps: NpcTradesApiDeps): Endpoint[] {
-  const { trades, clock, npcSettings } = deps;
+export function npcTradesApi(app: App): Endpoint[] {
+  const { trades, clock, npcSettings } = app;
   const common = { tag: 'Agents' as const, scopes: ['agents:manage'] as const, honours: [] as const };
   const view = (offer: ScopedTradeOffer) => viewOf(offer, clock.now());
 
@@ -122,7 +118,7 @@ export function npcTradesApi(deps: NpcTradesApiDeps): Endpoint[] {
         },
         handle: async ({ params: { id = '' } }) => {
           try {
-            const ended = await endOffer(deps, {
+            const ended = await endOffer(app, {
               offerId: id,
               action,
               by: 'npc',

@@ -1,25 +1,15 @@
 import { canonicalChannelId } from '../../core/chat-id.ts';
-import type { DurableTasks } from '../../core/ports/durable-tasks.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { App } from '../../feature.ts';
 import { checkedParams, NpcInputError } from '../../infra/agents/npc/input/check-params.ts';
 import { invalidParam } from './json-rpc.ts';
 import { actionNames, actionOf } from './npc-actions.ts';
 import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
-import type { NpcTask, NpcTasks } from './npc-tasks.ts';
+import type { NpcTask } from './npc-tasks.ts';
 import { chainCallOf, isChainTask } from './perform-chain-task.ts';
-import { isShortTask, type ShortTasks } from './short-tasks.ts';
+import { isShortTask } from './short-tasks.ts';
 
 const MAX_PEER_CHARS = 64;
 const MAX_STARTED = 100;
-
-export interface OpenNpcTaskDeps {
-  npcTasks: NpcTasks;
-  tasks: Pick<DurableTasks, 'start'>;
-  shortTasks: Pick<ShortTasks, 'add'>;
-  /** A new id: `task_` and random letters and digits. */
-  mintTaskId(): string;
-  log: Logger;
-}
 
 /**
  * A task with its parameters in the types of the specification; `to` is a canonical channelId.
@@ -69,10 +59,10 @@ function checked32602<T>(work: () => T): T {
  * @throws {StorageUnavailableError} the task may be open; safe to repeat with the same key
  */
 export async function openNpcTask(
-  deps: OpenNpcTaskDeps,
+  app: Pick<App, 'npcTasks' | 'tasks' | 'shortTasks' | 'mintTaskId' | 'log'>,
   task: Pick<NpcTask, 'owner' | 'type' | 'params' | 'idempotencyKey'>,
 ): Promise<NpcTask> {
-  const { npcTasks, mintTaskId, log } = deps;
+  const { npcTasks, mintTaskId, log } = app;
   const stored = await npcTasks.open({ ...task, taskId: mintTaskId() });
   if (stored.outcome === 'conflict') {
     throw invalidParam(
@@ -84,16 +74,17 @@ export async function openNpcTask(
     const { taskId, type } = stored.task;
     log.info({ task: taskId, type }, 'npc task opened');
     // The first start loads the engine, for which no caller waits. A task that is not started now is by `startOpenTasks`.
-    startTask(deps, stored.task).catch((error: unknown) => {
+    startTask(app, stored.task).catch((error: unknown) => {
       log.warn({ err: error, task: taskId }, 'npc task not started, retrying');
     });
   }
   return stored.task;
 }
 
-type StartDeps = Pick<OpenNpcTaskDeps, 'tasks' | 'shortTasks'>;
-
-async function startTask({ tasks, shortTasks }: StartDeps, task: NpcTask): Promise<void> {
+async function startTask(
+  { tasks, shortTasks }: Pick<App, 'tasks' | 'shortTasks'>,
+  task: NpcTask,
+): Promise<void> {
   const { taskId } = task;
   if (isShortTask(task)) shortTasks.add(task);
   else await tasks.start('npc-task', taskId, { taskId });
@@ -101,12 +92,12 @@ async function startTask({ tasks, shortTasks }: StartDeps, task: NpcTask): Promi
 
 /** Starts the tasks that have waited for so long and that nobody has started. Never rejects. */
 export async function startOpenTasks(
-  deps: StartDeps & Pick<OpenNpcTaskDeps, 'npcTasks' | 'log'>,
+  app: Pick<App, 'npcTasks' | 'tasks' | 'shortTasks' | 'log'>,
   waitedMs: number,
 ): Promise<void> {
   try {
-    for (const task of await deps.npcTasks.notBegun(waitedMs, MAX_STARTED)) await startTask(deps, task);
+    for (const task of await app.npcTasks.notBegun(waitedMs, MAX_STARTED)) await startTask(app, task);
   } catch (error) {
-    deps.log.warn({ err: error }, 'cannot start open npc tasks, retrying');
+    app.log.warn({ err: error }, 'cannot start open npc tasks, retrying');
   }
 }

@@ -86,11 +86,6 @@ export interface NpcTrades {
   list(filter: { scope?: NpcScope; before?: string; limit: number }): Promise<ScopedTradeOffer[]>;
 }
 
-export interface EndOfferDeps {
-  trades: NpcTrades;
-  clock: Pick<Clock, 'now'>;
-}
-
 /** What a side wants of an offer. A repeat has the same `key`. */
 export interface EndOfferInput {
   offerId: string;
@@ -107,7 +102,7 @@ export interface EndOfferInput {
  * @throws {StorageUnavailableError} safe to repeat with the same key
  */
 export async function endOffer(
-  { trades, clock }: EndOfferDeps,
+  { trades, clock }: { trades: NpcTrades; clock: Pick<Clock, 'now'> },
   { offerId, action, by, key, scope }: EndOfferInput,
 ): Promise<ScopedTradeOffer> {
   const offer = await trades.find(offerId);

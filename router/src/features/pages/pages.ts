@@ -1,12 +1,10 @@
 import { toBuffer } from 'qrcode';
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { type Caller, mayUseAccount } from '../../core/access/caller.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
 import { firstRouteCommand } from '../../core/routing/first-route.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { timeView } from '../../infra/operations/fields.ts';
 import { ownPath } from '../../infra/operations/own-address.ts';
@@ -14,22 +12,9 @@ import { html, page } from '../../infra/operations/page-frame.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/operations/response.ts';
 import { refuseOtherAccount } from '../../infra/operations/restrictions.ts';
-import {
-  LOGIN_TEXTS,
-  type LoginPagesDeps,
-  languageOf,
-  loginPage,
-  loginPages,
-} from '../access/login-pages.ts';
+import { LOGIN_TEXTS, languageOf, loginPage, loginPages } from '../access/login-pages.ts';
 import { accountViewOf, foundAccount, passkeyView } from '../accounts/account-view.ts';
 import { qrPage } from './qr-page.ts';
-
-export interface PagesDeps extends LoginPagesDeps {
-  accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'environment' | 'publicUrl' | 'apiKey'>;
-  routes: Pick<RouteStore, 'list'>;
-  now(): number;
-}
 
 /** A whole number of pixels per module, so that all have one size. */
 const PIXELS_PER_MODULE = 8;
@@ -78,8 +63,8 @@ const htmlPage = { description: 'The page.', contentType: 'text/html' };
  * Pages for people: `/`, which leads to the console, `/login`, `/qr` with its picture and status. A caller who may not see a page
  * gets a login form.
  */
-export function pages(deps: PagesDeps): Endpoint[] {
-  const { accounts, config, routes, now } = deps;
+export function pages(app: App): Endpoint[] {
+  const { accounts, config, routes, clock } = app;
   const common = { tag: 'Pairing' as const, method: 'get' as const };
 
   return [
@@ -97,9 +82,9 @@ export function pages(deps: PagesDeps): Endpoint[] {
       },
       // Relative, so that it also works behind a path prefix.
       handle: () => ({ status: 303, headers: { location: 'console/' } }),
-      refuse: (call) => refusedPage(deps, call, '/'),
+      refuse: (call) => refusedPage(app, call, '/'),
     }),
-    ...loginPages(deps),
+    ...loginPages(app),
     endpoint({
       ...common,
       path: '/qr',
@@ -120,9 +105,9 @@ export function pages(deps: PagesDeps): Endpoint[] {
         const url = `${request.protocol}://${request.get('host')}`;
         const isRouted = shown.state !== 'open' || (await hasRoute(shown.accountId));
         const command = isRouted ? undefined : firstRouteCommand(url, shown.accountId, config.environment);
-        return qrPage(shown, others, now(), command);
+        return qrPage(shown, others, clock.now(), command);
       },
-      refuse: (call) => refusedPage(deps, call, call.request.originalUrl),
+      refuse: (call) => refusedPage(app, call, call.request.originalUrl),
     }),
     endpoint({
       ...common,
@@ -177,8 +162,8 @@ export function pages(deps: PagesDeps): Endpoint[] {
 }
 
 /** For a caller who may not see the page: a form, or why a login would not help. */
-function refusedPage(deps: PagesDeps, { request, caller }: RefusedCall, path: string): ApiResponse {
-  if (caller.kind !== 'session') return loginPage(deps, { request, location: ownPath(path, '/') });
+function refusedPage(app: App, { request, caller }: RefusedCall, path: string): ApiResponse {
+  if (caller.kind !== 'session') return loginPage(app, { request, location: ownPath(path, '/') });
   const language = languageOf(request);
   const t = LOGIN_TEXTS[language];
   return page({

@@ -1,17 +1,10 @@
 import { z } from 'zod';
 import { groupJid } from '../../core/chat-id.ts';
 import { detectMediaType } from '../../core/delivery/media-type.ts';
-import type { FileToSend } from '../../core/delivery/send-message.ts';
-import type { WantedFile } from '../../core/delivery/sendable-file.ts';
 import type { MediaKind } from '../../core/models.ts';
 import { inventedGroupId, inventedPhone, PLAYGROUND } from '../../core/playground/playground-account.ts';
-import type {
-  InventedPerson,
-  Playground,
-  PlaygroundChat,
-  PlaygroundFile,
-} from '../../core/ports/playground.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { InventedPerson, PlaygroundChat, PlaygroundFile } from '../../core/ports/playground.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   changedResponse,
@@ -25,21 +18,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { fileResponse } from '../../infra/operations/response.ts';
-import type { PlaygroundChanges } from '../../providers/playground/playground-changes.ts';
-import type { Writing, Written } from '../../providers/playground/write-message.ts';
-
-export interface PlaygroundApiDeps {
-  playground: Playground;
-  playgroundChanges: Pick<PlaygroundChanges, 'until'>;
-  /** Makes the account of the playground unless it exists. @returns false: a WhatsApp account has its id */
-  addPlayground(): Promise<boolean>;
-  writeMessage(chat: PlaygroundChat, writing: Writing): Promise<Written>;
-  /** Makes a file ready as WhatsApp's apps send it. */
-  prepareFile(kind: MediaKind, wanted: WantedFile): FileToSend;
-  routes: RouteStore;
-  /** Uniform in [0, 1). */
-  random(): number;
-}
+import type { Writing } from '../../providers/playground/write-message.ts';
 
 /** A file of 10 MB in base64, and the other fields. */
 const MAX_BODY_BYTES = 14 * 1024 * 1024;
@@ -211,8 +190,8 @@ const UNKNOWN = {
 const notFound = { 404: { description: 'No such chat in the playground.', schema: problemSchema } };
 
 /** Invented people who write to agents: `/api/playground`. */
-export function playgroundApi(deps: PlaygroundApiDeps): Endpoint[] {
-  const { playground, playgroundChanges, addPlayground, writeMessage, prepareFile, routes, random } = deps;
+export function playgroundApi(app: App): Endpoint[] {
+  const { playground, playgroundChanges, addPlayground, writeMessage, prepareFile, routes, random } = app;
   const common = { tag: 'Playground' as const, scopes: ['playground'] as const, honours: [] as const };
   const params = { id: 'Id of the chat.' };
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../core/access/caller.ts';
 import { StorageUnavailableError, Wa2aiError } from '../../core/errors.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   changedResponse,
@@ -10,7 +11,6 @@ import {
   timeView,
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import type { RestCalls } from '../../infra/operations/rest-calls.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { ApiWorld, type CallApi } from './api-world.ts';
 import {
@@ -19,17 +19,9 @@ import {
   type ScenarioProblem,
   sentenceOfProblem,
 } from './read-scenario.ts';
-import type { ScenarioResult } from './run-scenario.ts';
 import { fileOfStep, longestMs, type Scenario } from './scenario.ts';
-import type { PlaygroundScenarios, SavedScenario } from './scenario-store.ts';
-import { type ScenarioWorld, StepFailedError } from './scenario-world.ts';
-
-export interface ScenariosApiDeps {
-  scenarios: PlaygroundScenarios;
-  runScenario(world: ScenarioWorld, scenario: Scenario, signal: AbortSignal): Promise<ScenarioResult>;
-  /** The operations that a scenario calls, with the rights of who runs it. */
-  calls: Pick<RestCalls, 'call'>;
-}
+import type { SavedScenario } from './scenario-store.ts';
+import { StepFailedError } from './scenario-world.ts';
 
 /** A request cannot wait longer. */
 const MAX_RUN_MS = 180_000;
@@ -68,8 +60,8 @@ const body = z
 const notFound = { 404: { description: 'No such scenario.', schema: problemSchema } };
 
 /** Saved scenarios of the playground, and their runs: `/api/playground/scenarios`. */
-export function scenariosApi(deps: ScenariosApiDeps): Endpoint[] {
-  const { scenarios } = deps;
+export function scenariosApi(app: App): Endpoint[] {
+  const { scenarios } = app;
   const common = { tag: 'Playground' as const, scopes: ['playground'] as const, honours: [] as const };
   const params = { id: 'Id of the scenario.' };
 
@@ -154,7 +146,7 @@ export function scenariosApi(deps: ScenariosApiDeps): Endpoint[] {
           call: callAs(caller, signal),
           ...(scenario.route !== undefined && { route: scenario.route }),
         });
-        const data = await deps.runScenario(world, scenario, signal);
+        const data = await app.runScenario(world, scenario, signal);
         return { status: 200, json: { success: true, data } };
       },
     }),
@@ -170,7 +162,7 @@ export function scenariosApi(deps: ScenariosApiDeps): Endpoint[] {
   function callAs(caller: Caller, signal: AbortSignal): CallApi {
     return async (operation, { id, query, body: sent } = {}) => {
       try {
-        const { json } = await deps.calls.call(operation, caller, {
+        const { json } = await app.calls.call(operation, caller, {
           ...(id !== undefined && { params: { id } }),
           ...(query && { query }),
           ...(sent && { body: sent }),

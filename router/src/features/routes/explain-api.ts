@@ -1,20 +1,11 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
-import type { AliasesOf } from '../../core/access/caller.ts';
 import type { ToUs } from '../../core/messages/inbound-message.ts';
-import type { ExplainInput, ExplainResult } from '../../core/routing/explain-route.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, searchedChatField, timeQuery } from '../../infra/operations/fields.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import { refuseOtherChat } from '../../infra/operations/restrictions.ts';
-
-export interface ExplainApiDeps {
-  /** Explains the route of a hypothetical message; stores and sends nothing. */
-  explain(input: ExplainInput): Promise<ExplainResult>;
-  aliasesOf: AliasesOf;
-  config: Pick<Config, 'accountId'>;
-}
 
 const explainBody = z
   .strictObject({
@@ -118,7 +109,7 @@ export const explanationView = z
   .meta({ id: 'Explanation' });
 
 /** Which route a message would take, rule by rule: `POST /api/routes/explain`. */
-export function explainApi({ explain, aliasesOf, config }: ExplainApiDeps): Endpoint[] {
+export function explainApi({ explain, aliasesOf, config }: App): Endpoint[] {
   return [
     endpoint({
       method: 'post',

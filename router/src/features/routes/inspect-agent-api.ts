@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
+import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
-import type { NoAgent } from '../../infra/agents/inspect-agent.ts';
-import type { Inspection } from '../../infra/agents/agent-tools.ts';
 import { commonConfigField } from '../../infra/agents/route-config.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';
@@ -69,12 +68,6 @@ function schemaOf(schema: z.ZodType): Record<string, unknown> {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' });
 }
 
-export interface InspectAgentApiDeps {
-  inspectAgent(url: string): Promise<Inspection | NoAgent>;
-  /** Why the egress policy refuses an address; undefined: it does not. */
-  egressRefusalOf(url: string): string | undefined;
-}
-
 const body = z
   .strictObject({
     agentEndpoint: z
@@ -105,7 +98,7 @@ const inspectionView = z
   .meta({ id: 'AgentInspection' });
 
 /** What kind of agent answers at an address: `/api/routes/inspect`. */
-export function inspectAgentApi({ inspectAgent, egressRefusalOf }: InspectAgentApiDeps): Endpoint[] {
+export function inspectAgentApi({ inspectAgent, egressRefusalOf }: App): Endpoint[] {
   return [
     endpoint({
       tag: 'Routes',

@@ -1,11 +1,9 @@
 import type { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import type { Caller } from '../../core/access/caller.ts';
 import type { Route } from '../../core/models.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
 import type { NewRoute, RouteChanges } from '../../core/ports/route-store.ts';
-import type { AgentKind } from '../../infra/agents/agent-kind.ts';
+import type { App } from '../../feature.ts';
 import { routeConfigOf } from '../../infra/agents/route-config.ts';
 import { unmasked } from '../../infra/agents/route-secrets.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
@@ -17,13 +15,6 @@ import type { routeSchemas, Warning } from './route-schemas.ts';
 
 /** A route of a file. */
 export type RouteOfFile = z.output<ReturnType<typeof routeSchemas>['ofFile']>;
-
-export interface PlanRoutesDeps {
-  agentKinds: readonly AgentKind[];
-  accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'environment'>;
-  checks: RouteChecks;
-}
 
 /** What a file would change. */
 export interface RoutesPlan {
@@ -41,7 +32,8 @@ export interface RoutesPlan {
  * @throws {HttpProblem} 400, fields begin with `routes.0`; 403 the caller may not store one of the routes
  */
 export async function planRoutes(
-  deps: PlanRoutesDeps,
+  app: App,
+  checks: RouteChecks,
   caller: Caller,
   table: readonly Route[],
   file: readonly RouteOfFile[],
@@ -53,29 +45,29 @@ export async function planRoutes(
   const scopes = new Set<string>();
   for (const [index, written] of file.entries()) {
     await inField(index, async () => {
-      const before = storedRoute(deps, table, written);
+      const before = storedRoute(app, table, written);
       const id = before?.id ?? written.id;
       if (id !== undefined && found.has(id)) throw mistake('id', 'is in the file twice');
       if (id !== undefined) found.add(id);
-      const { config: ofFile, ...fields } = fieldsOf(deps, written, before);
+      const { config: ofFile, ...fields } = fieldsOf(app, written, before);
       const { agentEndpoint, environment, accountId } = fields;
       scopes.add(JSON.stringify([accountId, environment]));
       const config = ofFile
-        ? unmasked(deps.agentKinds, { agentEndpoint, config: ofFile }, before).config
+        ? unmasked(app.agentKinds, { agentEndpoint, config: ofFile }, before).config
         : before?.config;
       if (!config) throw mistake('config', 'is missing');
-      const shown = routeChangeOf(deps.agentKinds, { before, after: { ...fields, config, id } });
+      const shown = routeChangeOf(app.agentKinds, { before, after: { ...fields, config, id } });
       if (!shown) {
         plan.unchanged += 1;
         return;
       }
       if (before?.accountId !== accountId) {
-        refuseUnknownAccount(deps.accounts, accountId, deps.config.accountId, PLAYGROUND);
+        refuseUnknownAccount(app.accounts, accountId, app.config.accountId, PLAYGROUND);
       }
-      deps.checks.refuseOtherPrograms(caller, before?.config ?? {});
-      deps.checks.refuseOtherPrograms(caller, config);
-      deps.checks.refuseEverybody({ channelId: fields.channelId, config });
-      const usable = ofFile && (await deps.checks.usableConfig({ agentEndpoint, config: ofFile }, before));
+      checks.refuseOtherPrograms(caller, before?.config ?? {});
+      checks.refuseOtherPrograms(caller, config);
+      checks.refuseEverybody({ channelId: fields.channelId, config });
+      const usable = ofFile && (await checks.usableConfig({ agentEndpoint, config: ofFile }, before));
       for (const warning of usable?.warnings ?? []) {
         plan.warnings.push({ ...warning, field: `routes.${index}.${warning.field}` });
       }
@@ -87,8 +79,8 @@ export async function planRoutes(
   const isPruned = (route: Route) =>
     prune && !found.has(route.id) && scopes.has(JSON.stringify([route.accountId, route.environment]));
   for (const route of table.filter(isPruned)) {
-    deps.checks.refuseOtherPrograms(caller, route.config);
-    const shown = routeChangeOf(deps.agentKinds, { before: route });
+    checks.refuseOtherPrograms(caller, route.config);
+    const shown = routeChangeOf(app.agentKinds, { before: route });
     if (shown) plan.shown.push(shown);
     changes.delete.push(route.id);
   }
@@ -96,7 +88,7 @@ export async function planRoutes(
 }
 
 function storedRoute(
-  { config }: PlanRoutesDeps,
+  { config }: App,
   table: readonly Route[],
   { id, name, accountId = config.accountId, environment = config.environment }: RouteOfFile,
 ): Route | undefined {
@@ -110,7 +102,7 @@ function storedRoute(
 
 /** The whole route: what the file does not say is as in a new route. `config` is absent if the file has none. */
 function fieldsOf(
-  { agentKinds, config: defaults }: PlanRoutesDeps,
+  { agentKinds, config: defaults }: App,
   written: RouteOfFile,
   before: Route | undefined,
 ): Omit<NewRoute, 'config'> & Partial<Pick<NewRoute, 'config'>> {

@@ -1,24 +1,16 @@
 import type { z } from 'zod';
-import { type AliasesOf, type Caller, mayDo } from '../../core/access/caller.ts';
+import { type Caller, mayDo } from '../../core/access/caller.ts';
 import { ANY_CHANNEL, canonicalChannelId } from '../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../core/models.ts';
 import type { RouteAction, RouteChangeBy } from '../../core/ports/route-history.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { kindNamed, wireConfigOf } from '../../infra/agents/route-config.ts';
-import type { RouteProbe } from '../../infra/agents/route-probe.ts';
 import { type AgentOfRoute, unmasked } from '../../infra/agents/route-secrets.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../../infra/operations/restrictions.ts';
 import { invalid, validate } from '../../infra/operations/validate.ts';
 import { routeSchemas, type Warning } from './route-schemas.ts';
-
-export interface RouteChecksDeps {
-  routes: Pick<RouteStore, 'get'>;
-  agentKinds: readonly AgentKind[];
-  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
-  aliasesOf: AliasesOf;
-}
 
 /** What is stored with the version that a change of the routes makes. */
 export function changeBy(caller: Caller, action: RouteAction): RouteChangeBy {
@@ -27,12 +19,12 @@ export function changeBy(caller: Caller, action: RouteAction): RouteChangeBy {
 
 /** Checks of a route that is to be stored, beside its schema. */
 export class RouteChecks {
-  readonly #deps: RouteChecksDeps;
+  readonly #app: App;
   readonly #changedConfig: z.ZodType;
 
-  constructor(deps: RouteChecksDeps) {
-    this.#deps = deps;
-    this.#changedConfig = routeSchemas(deps.agentKinds).changedConfig;
+  constructor(app: App) {
+    this.#app = app;
+    this.#changedConfig = routeSchemas(app.agentKinds).changedConfig;
   }
 
   /** @throws {HttpProblem} 403: the config names a fallback route that the caller may not use */
@@ -40,8 +32,8 @@ export class RouteChecks {
     const id = next?.failure?.fallbackRouteId;
     if (id === undefined || id === before?.failure?.fallbackRouteId) return;
     refuseOtherRoute(caller, id);
-    const fallback = await this.#deps.routes.get(id);
-    if (fallback) await refuseOtherChat(caller, fallback, this.#deps.aliasesOf);
+    const fallback = await this.#app.routes.get(id);
+    if (fallback) await refuseOtherChat(caller, fallback, this.#app.aliasesOf);
   }
 
   /**
@@ -54,12 +46,12 @@ export class RouteChecks {
   ): Promise<{ stored: AgentOfRoute; warnings: Warning[] }> {
     const { agent } = next.config;
     const hasNoEndpoint =
-      kindNamed(this.#deps.agentKinds, agent?.kind)?.hasNoEndpoint?.(agent?.settings) ?? false;
+      kindNamed(this.#app.agentKinds, agent?.kind)?.hasNoEndpoint?.(agent?.settings) ?? false;
     const agentEndpoint = hasNoEndpoint ? '' : next.agentEndpoint;
     if (!hasNoEndpoint && agentEndpoint === '') {
       throw invalid('body', [{ field: 'agentEndpoint', message: 'is missing' }]);
     }
-    const { config, dropped, unknown } = unmasked(this.#deps.agentKinds, { ...next, agentEndpoint }, before);
+    const { config, dropped, unknown } = unmasked(this.#app.agentKinds, { ...next, agentEndpoint }, before);
     if (unknown.length > 0) {
       const message = 'is masked (***) and no value is stored; send its value';
       throw invalid(
@@ -69,7 +61,7 @@ export class RouteChecks {
     }
     validate(this.#changedConfig, { config: wireConfigOf(config) }, 'body');
     await this.#refuseUnusable(config);
-    const refused = this.#deps.routeProbe.refusedAddresses({ agentEndpoint, config });
+    const refused = this.#app.routeProbe.refusedAddresses({ agentEndpoint, config });
     if (refused.length > 0) throw invalid('body', refused);
     const message =
       'The stored secret was removed because the address of the agent changed. Send its value again.';
@@ -81,12 +73,12 @@ export class RouteChecks {
 
   /** @throws {HttpProblem} 403: the caller may not make wa2ai run programs, which this route does */
   refuseOtherPrograms(caller: Caller, { agent }: RouteConfig): void {
-    refusePrograms(caller, kindNamed(this.#deps.agentKinds, agent?.kind), agent?.settings);
+    refusePrograms(caller, kindNamed(this.#app.agentKinds, agent?.kind), agent?.settings);
   }
 
   /** @throws {HttpProblem} 400: a route for everybody to an agent that is for one chat */
   refuseEverybody({ channelId, config: { agent } }: Pick<Route, 'channelId' | 'config'>): void {
-    const kind = kindNamed(this.#deps.agentKinds, agent?.kind);
+    const kind = kindNamed(this.#app.agentKinds, agent?.kind);
     if (!kind?.isForOneChat || canonicalChannelId(channelId) !== ANY_CHANNEL) return;
     const message = `must name one chat: a ${kind.name} is never open to everybody`;
     throw invalid('body', [{ field: 'channelId', message }]);
@@ -94,7 +86,7 @@ export class RouteChecks {
 
   /** @throws {HttpProblem} 400: settings that their agent kind cannot use */
   async #refuseUnusable({ agent }: RouteConfig): Promise<void> {
-    const kind = kindNamed(this.#deps.agentKinds, agent?.kind);
+    const kind = kindNamed(this.#app.agentKinds, agent?.kind);
     const problems = (await kind?.check?.(agent?.settings)) ?? [];
     if (problems.length === 0) return;
     throw invalid(

@@ -1,17 +1,13 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import type { Route } from '../../core/models.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { RouteHistory } from '../../core/ports/route-history.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { maskedConfig } from '../../infra/agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, changedResponse } from '../../infra/operations/fields.ts';
 import { writeYaml } from '../../infra/operations/form.ts';
 import { planRoutes } from './plan-routes.ts';
-import { changeBy, RouteChecks, type RouteChecksDeps } from './route-checks.ts';
+import { changeBy, RouteChecks } from './route-checks.ts';
 import {
   changeTable,
   expectedVersionField,
@@ -20,14 +16,6 @@ import {
   routesChangedResponse,
 } from './route-history-api.ts';
 import { routeSchemas, warningView } from './route-schemas.ts';
-
-export interface RouteFilesApiDeps extends RouteChecksDeps {
-  routes: RouteStore;
-  routeHistory: RouteHistory;
-  accounts: AccountControl;
-  config: Pick<Config, 'accountId' | 'environment'>;
-  log: Logger;
-}
 
 /** Routes of one file. */
 const MAX_ROUTES = 5_000;
@@ -53,9 +41,9 @@ const planView = z.object({
 });
 
 /** The route table as a file: `/api/routes/export` and `/api/routes/apply`. */
-export function routeFilesApi(deps: RouteFilesApiDeps): Endpoint[] {
-  const { routes, routeHistory, agentKinds, log } = deps;
-  const checks = new RouteChecks(deps);
+export function routeFilesApi(app: App): Endpoint[] {
+  const { routes, routeHistory, agentKinds, log } = app;
+  const checks = new RouteChecks(app);
   const common = { tag: 'Routes' as const };
   const file = z
     .strictObject({ routes: z.array(routeSchemas(agentKinds).ofFile).max(MAX_ROUTES) })
@@ -136,13 +124,12 @@ export function routeFilesApi(deps: RouteFilesApiDeps): Endpoint[] {
       handle: async ({ body, query: { dryRun, prune, expectedVersion }, caller }) => {
         const isDryRun = dryRun === 'true';
         const by = changeBy(caller, 'apply');
-        const planDeps = { ...deps, checks };
         const { version, changes, shown, unchanged, warnings } = await changeTable(
-          deps,
+          app,
           by,
           expectedVersion,
           async (table) => {
-            const plan = await planRoutes(planDeps, caller, table, body.routes, prune === 'true');
+            const plan = await planRoutes(app, checks, caller, table, body.routes, prune === 'true');
             return isDryRun ? { ...plan, changes: undefined } : plan;
           },
         );

@@ -1,15 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Route } from '../../core/models.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type {
-  RouteChange,
-  RouteChangeBy,
-  RouteHistory,
-  RouteVersion,
-} from '../../core/ports/route-history.ts';
-import type { RouteChanges, RouteStore } from '../../core/ports/route-store.ts';
+import type { RouteChange, RouteChangeBy, RouteVersion } from '../../core/ports/route-history.ts';
+import type { RouteChanges } from '../../core/ports/route-store.ts';
+import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { wireConfigOf } from '../../infra/agents/route-config.ts';
 import { maskedConfig } from '../../infra/agents/route-secrets.ts';
@@ -18,7 +12,7 @@ import { changedResponse, dataResponse, timeView, wholeNumberQuery } from '../..
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import type { ResponseDoc } from '../../infra/operations/response.ts';
-import { changeBy, RouteChecks, type RouteChecksDeps } from './route-checks.ts';
+import { changeBy, RouteChecks } from './route-checks.ts';
 import { routeView, viewOf } from './route-schemas.ts';
 
 const fieldChangeView = z
@@ -126,13 +120,6 @@ function collect(value: unknown, path: string, fields: Map<string, unknown>): vo
   for (const [key, child] of entries) collect(child, path === '' ? key : `${path}.${key}`, fields);
 }
 
-export interface RouteHistoryApiDeps extends RouteChecksDeps {
-  routes: RouteStore;
-  routeHistory: RouteHistory;
-  accounts: AccountControl;
-  log: Logger;
-}
-
 const MAX_VERSION = 999_999_999;
 
 const versionField = z.int().min(0).max(MAX_VERSION);
@@ -192,9 +179,9 @@ const rollbackView = z.object({
 const noVersion: ResponseDoc = { description: 'No such version is stored.', schema: problemSchema };
 
 /** Versions of the route table: `/api/routes/history` and `/api/routes/rollback`. */
-export function routeHistoryApi(deps: RouteHistoryApiDeps): Endpoint[] {
-  const { routes, routeHistory, agentKinds, log } = deps;
-  const checks = new RouteChecks(deps);
+export function routeHistoryApi(app: App): Endpoint[] {
+  const { routes, routeHistory, agentKinds, log } = app;
+  const checks = new RouteChecks(app);
   const common = { tag: 'Routes' as const };
   return [
     endpoint({
@@ -330,11 +317,6 @@ function routesChanged(): HttpProblem {
 /** How often a change is made again for a table that changed meanwhile. */
 const MAX_ATTEMPTS = 3;
 
-export interface ChangeTableDeps {
-  routes: Pick<RouteStore, 'list' | 'write'>;
-  routeHistory: Pick<RouteHistory, 'newest'>;
-}
-
 /**
  * Makes a change of several routes for the table as it is, and stores it as one version; again when the table changed
  * meanwhile, unless the caller named the version that it has seen.
@@ -343,7 +325,7 @@ export interface ChangeTableDeps {
  * @throws {HttpProblem} 409: the table changed meanwhile; and what `plan` throws
  */
 export async function changeTable<Plan extends { changes?: RouteChanges }>(
-  { routes, routeHistory }: ChangeTableDeps,
+  { routes, routeHistory }: App,
   by: RouteChangeBy,
   expectedVersion: number | undefined,
   plan: (table: Route[]) => Promise<Plan>,

@@ -1,21 +1,14 @@
 import { z } from 'zod';
 import { ANY_CHANNEL } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { RouteHistory } from '../../core/ports/route-history.ts';
-import type { RouteChanges, RouteStore } from '../../core/ports/route-store.ts';
+import type { RouteChanges } from '../../core/ports/route-store.ts';
 import { inRouteOrder } from '../../core/routing/route-table.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { changeBy } from './route-checks.ts';
 import { changeTable, expectedVersionField, routesChangedResponse } from './route-history-api.ts';
-
-export interface RouteOrderApiDeps {
-  routes: RouteStore;
-  routeHistory: RouteHistory;
-  log: Logger;
-}
 
 /** Distance between the priorities of neighbours, so that one route can be put between them. */
 const STEP = 10;
@@ -35,7 +28,7 @@ const orderBody = z
   .meta({ id: 'RouteOrder', examples: [{ ids: ['01900000-0000-7000-8000-000000000001'] }] });
 
 /** The order in which routes are checked: `PUT /api/routes/order`. */
-export function routeOrderApi(deps: RouteOrderApiDeps): Endpoint[] {
+export function routeOrderApi(app: App): Endpoint[] {
   return [
     endpoint({
       tag: 'Routes',
@@ -63,7 +56,7 @@ export function routeOrderApi(deps: RouteOrderApiDeps): Endpoint[] {
       handle: async ({ body: { ids, expectedVersion }, caller }) => {
         const by = changeBy(caller, 'order');
         const { version, changes, priorities } = await changeTable(
-          deps,
+          app,
           by,
           expectedVersion,
           async (table) => {
@@ -71,7 +64,7 @@ export function routeOrderApi(deps: RouteOrderApiDeps): Endpoint[] {
             return { priorities, ...(update.length > 0 && { changes: { create: [], update, delete: [] } }) };
           },
         );
-        if (changes) deps.log.info({ version, routes: ids.length }, 'routes ordered');
+        if (changes) app.log.info({ version, routes: ids.length }, 'routes ordered');
         const message = changes ? 'Order of the routes stored.' : 'The routes are in this order already.';
         return {
           status: 200,

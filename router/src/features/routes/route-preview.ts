@@ -1,27 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
 import { type Caller, mayDo } from '../../core/access/caller.ts';
 import { isUsername } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
-import type { MessageLog } from '../../core/ports/message-log.ts';
-import type { NewRoute, RouteStore } from '../../core/ports/route-store.ts';
-import type { PreviewChoice, RoutePreview, TablesToCompare } from '../../core/routing/preview-routes.ts';
-import type { StoredMessageToRoute } from '../../core/routing/when-facts.ts';
+import type { NewRoute } from '../../core/ports/route-store.ts';
+import type { PreviewChoice, RoutePreview } from '../../core/routing/preview-routes.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, timeView } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { RouteChecks, type RouteChecksDeps } from './route-checks.ts';
+import { RouteChecks } from './route-checks.ts';
 import { orderedRoutes, orderField } from './route-order-api.ts';
 import { changesOf, newRouteOf, type routeSchemas } from './route-schemas.ts';
-
-export interface RoutePreviewApiDeps extends RouteChecksDeps {
-  routes: RouteStore;
-  messageLog: MessageLog;
-  config: Pick<Config, 'accountId' | 'environment'>;
-  /** Evaluates messages with two tables, for a few seconds at most; stores and sends nothing. */
-  previewRoutes(tables: TablesToCompare, messages: readonly StoredMessageToRoute[]): Promise<RoutePreview>;
-}
 
 const DEFAULT_MESSAGES = 200;
 const MAX_MESSAGES = 1_000;
@@ -68,11 +58,11 @@ const previewView = z
 
 /** What a change of the route table would have changed: `POST /api/routes/preview`. */
 export function routePreview(
-  deps: RoutePreviewApiDeps,
+  app: App,
   schemas: Pick<ReturnType<typeof routeSchemas>, 'body' | 'patch'>,
 ): Endpoint {
-  const { routes, messageLog, agentKinds, config, previewRoutes } = deps;
-  const checks = new RouteChecks(deps);
+  const { routes, messageLog, agentKinds, config, previewRoutes } = app;
+  const checks = new RouteChecks(app);
   const changes = {
     create: schemas.body.optional().describe('A new route, as in `POST /api/routes`.'),
     change: z

@@ -5,9 +5,8 @@ import { jidHash } from '../../core/chat-hash.ts';
 import { canonicalRouteChannelId, jidOfChannelId, writtenForms } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { Logger } from '../../core/ports/logger.ts';
 import type { NewRoute, RouteCheck } from '../../core/ports/route-store.ts';
+import type { App } from '../../feature.ts';
 import type { AgentOfRoute } from '../../infra/agents/route-secrets.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import type { IfMatch } from '../../infra/operations/etags.ts';
@@ -23,7 +22,7 @@ import type { ResponseDoc } from '../../infra/operations/response.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../../infra/operations/restrictions.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
 import { changeBy, RouteChecks } from './route-checks.ts';
-import { type RoutePreviewApiDeps, routePreview } from './route-preview.ts';
+import { routePreview } from './route-preview.ts';
 import {
   changesOf,
   newRouteOf,
@@ -34,11 +33,6 @@ import {
   type Warning,
   warningView,
 } from './route-schemas.ts';
-
-export interface RoutesApiDeps extends RoutePreviewApiDeps {
-  accounts: AccountControl;
-  log: Logger;
-}
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -94,9 +88,9 @@ const listQuery = z.strictObject({
 });
 
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
-export function routesApi(deps: RoutesApiDeps): Endpoint[] {
-  const { routes, accounts, config, agentKinds, routeProbe, aliasesOf, log } = deps;
-  const checks = new RouteChecks(deps);
+export function routesApi(app: App): Endpoint[] {
+  const { routes, accounts, config, agentKinds, routeProbe, aliasesOf, log } = app;
+  const checks = new RouteChecks(app);
   const schemas = routeSchemas(agentKinds);
   const common = { tag: 'Routes' as const };
   const changed = {
@@ -106,7 +100,7 @@ export function routesApi(deps: RoutesApiDeps): Endpoint[] {
   };
 
   return [
-    routePreview(deps, schemas),
+    routePreview(app, schemas),
     endpoint({
       ...common,
       method: 'post',

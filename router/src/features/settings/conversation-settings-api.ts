@@ -4,17 +4,9 @@ import {
   conversationDefaultFields,
 } from '../../core/policies/conversation-fields.ts';
 import { conversationOf, originsOf, storedConversation } from '../../core/policies/settings.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { App } from '../../feature.ts';
 import type { Endpoint } from '../../infra/operations/endpoint.ts';
 import { settingsOperations } from '../../infra/operations/settings.ts';
-
-export interface ConversationSettingsApiDeps {
-  /** The stored defaults of all routes. */
-  conversation(): Promise<ConversationSettings>;
-  faceSettings: FaceSettings;
-  log: Logger;
-}
 
 const settingsBody = z
   .strictObject(conversationDefaultFields)
@@ -42,8 +34,8 @@ const settingsView = z
   });
 
 /** How wa2ai converses where a route does not say it: `/api/settings/conversation`. */
-export function conversationSettingsApi(deps: ConversationSettingsApiDeps): Endpoint[] {
-  const { conversation, faceSettings, log } = deps;
+export function conversationSettingsApi(app: App): Endpoint[] {
+  const { conversation, faceSettings, log } = app;
   return settingsOperations({
     name: 'conversation',
     id: 'Conversation',

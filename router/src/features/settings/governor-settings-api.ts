@@ -1,14 +1,8 @@
 import { z } from 'zod';
 import { governorFields, governorOf } from '../../core/policies/governor.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { App } from '../../feature.ts';
 import type { Endpoint } from '../../infra/operations/endpoint.ts';
 import { settingsOperations } from '../../infra/operations/settings.ts';
-
-export interface GovernorSettingsApiDeps {
-  faceSettings: FaceSettings;
-  log: Logger;
-}
 
 const EXAMPLE = {
   firstContacts: { perDay: 50, warmUpDays: 14 },
@@ -30,7 +24,7 @@ const settingsView = z
   .meta({ id: 'GovernorSettingsInUse', examples: [{ stored: EXAMPLE, inUse: EXAMPLE, accounts: {} }] });
 
 /** How many messages an account sends, and when it writes first: `/api/settings/governor`. */
-export function governorSettingsApi({ faceSettings, log }: GovernorSettingsApiDeps): Endpoint[] {
+export function governorSettingsApi({ faceSettings, log }: App): Endpoint[] {
   return settingsOperations({
     name: 'governor',
     id: 'Governor',

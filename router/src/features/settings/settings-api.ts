@@ -1,21 +1,11 @@
 import { z } from 'zod';
-import type { Config } from '../../config/config.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { faceSwitch, isOnIn, type SwitchedFace } from '../../infra/operations/face.ts';
 import { listResponse } from '../../infra/operations/fields.ts';
 import { settingsOperations } from '../../infra/operations/settings.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { mcpSettings } from '../mcp/mcp-settings.ts';
-
-export interface SettingsApiDeps {
-  faceSettings: FaceSettings;
-  routes: RouteStore;
-  config: Pick<Config, 'host' | 'settings'>;
-  log: Logger;
-}
 
 interface SettingsOfFace<Settings> {
   face: SwitchedFace;
@@ -49,7 +39,7 @@ const settingView = z
   .meta({ id: 'Setting' });
 
 /** The settings of this node, and those of the protocols spoken to wa2ai: `/api/settings`. */
-export function settingsApi(deps: SettingsApiDeps): Endpoint[] {
+export function settingsApi(app: App): Endpoint[] {
   return [
     endpoint({
       method: 'get',
@@ -64,24 +54,24 @@ export function settingsApi(deps: SettingsApiDeps): Endpoint[] {
       responses: { 200: { description: 'Every setting.', schema: listResponse(settingView) } },
       handle: () => {
         // They are variables of the process: none changes while it runs.
-        const data = deps.config.settings.map((setting) => ({ ...setting, isChangeable: false }));
+        const data = app.config.settings.map((setting) => ({ ...setting, isChangeable: false }));
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
-    ...faceSettingsApi(deps, {
+    ...faceSettingsApi(app, {
       face: 'a2a',
       id: 'AgentToAgent',
       what: 'wa2ai as an A2A agent',
       settings: faceSwitch,
     }),
-    ...faceSettingsApi(deps, {
+    ...faceSettingsApi(app, {
       face: 'mcp',
       id: 'McpServer',
       what: 'wa2ai as an MCP server',
       settings: mcpSettings,
       check: async ({ agentRouteId }) => {
         if (agentRouteId === undefined) return;
-        const route = await deps.routes.get(agentRouteId);
+        const route = await app.routes.get(agentRouteId);
         if (route?.config.agent?.kind === 'hosted') return;
         throw invalid('body', [{ field: 'agentRouteId', message: 'must be a route with config.hosted' }]);
       },
@@ -90,7 +80,7 @@ export function settingsApi(deps: SettingsApiDeps): Endpoint[] {
 }
 
 function faceSettingsApi<Settings extends { enabled: boolean }>(
-  { faceSettings, config, log }: SettingsApiDeps,
+  { faceSettings, config, log }: App,
   { face, id, what, settings, check }: SettingsOfFace<Settings>,
 ): Endpoint[] {
   const viewOf = (stored: unknown) => ({

@@ -8,8 +8,6 @@ import type { MessageLog, OpenWork } from '../../core/ports/message-log.ts';
 import { within } from '../../core/time-limit.ts';
 import type { TurnResult } from '../../core/turns/turn.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import type { NodesApiDeps } from '../nodes/nodes-api.ts';
 
 /** Counting rows costs the database; scrapes within this time share one count. */
 const COUNT_LIFETIME_MS = 5_000;
@@ -44,7 +42,7 @@ export interface Metrics {
 }
 
 /** Builds the metrics. Those of Node.js (memory, event-loop lag, garbage collection) are among them. */
-export function createMetrics(deps: {
+export function createMetrics(app: {
   messageLog: Pick<MessageLog, 'openWork'>;
   /** Hosted agents of this node by phase. */
   agentPhases(): ReadonlyMap<AgentPhase, number>;
@@ -52,7 +50,7 @@ export function createMetrics(deps: {
   diskSpace(): Promise<{ freeBytes: number; sizeBytes: number }>;
   monotonicMs?: () => number;
 }): Metrics {
-  const monotonicMs = deps.monotonicMs ?? (() => performance.now());
+  const monotonicMs = app.monotonicMs ?? (() => performance.now());
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
@@ -169,7 +167,7 @@ export function createMetrics(deps: {
 
   function openWork(): Promise<OpenWork> {
     if (!counted || monotonicMs() - counted.atMs >= COUNT_LIFETIME_MS) {
-      counted = { atMs: monotonicMs(), work: deps.messageLog.openWork() };
+      counted = { atMs: monotonicMs(), work: app.messageLog.openWork() };
     }
     return counted.work;
   }
@@ -197,7 +195,7 @@ export function createMetrics(deps: {
 
   async function readDisk(): Promise<void> {
     try {
-      const space = await within(systemClock, COUNT_LIMIT_MS, deps.diskSpace());
+      const space = await within(systemClock, COUNT_LIMIT_MS, app.diskSpace());
       if (!space) throw new Error('the disk does not answer');
       diskFree.set(space.freeBytes);
       diskSize.set(space.sizeBytes);
@@ -236,7 +234,7 @@ export function createMetrics(deps: {
     scrape: async (accounts, view) => {
       await Promise.all([readOpenWork(), readDisk()]);
       readCluster(view);
-      const phases = deps.agentPhases();
+      const phases = app.agentPhases();
       for (const state of AGENT_PHASES) hostedAgents.set({ state }, phases.get(state) ?? 0);
       accountState.reset();
       versionAge.reset();
@@ -267,35 +265,6 @@ function boundedLabel(max: number): (value: string) => string {
     if (known.size < max) known.add(value);
     return known.has(value) ? value : 'other';
   };
-}
-
-export interface MetricsApiDeps extends NodesApiDeps {
-  metrics: Metrics;
-  accounts: AccountControl;
-}
-
-/**
- * `GET /metrics`. It needs a key if the admin key is set, because it names accounts and shows how busy they are. Prometheus sends
- * the key with `authorization: {credentials: ...}`.
- */
-export function metricsApi({ metrics, accounts, nodes }: MetricsApiDeps): Endpoint[] {
-  return [
-    endpoint({
-      method: 'get',
-      path: '/metrics',
-      operationId: 'getMetrics',
-      isPolled: true,
-      scopes: ['accounts:read'],
-      honours: [],
-      tag: 'Health',
-      summary: 'Metrics for Prometheus',
-      responses: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
-      handle: async () => {
-        const { contentType, text } = await metrics.scrape(accounts, nodes.view());
-        return { status: 200, headers: { 'content-type': contentType }, text };
-      },
-    }),
-  ];
 }
 
 /** Free bytes and size of the disk of a folder. Rejects when the folder cannot be read. */

@@ -1,18 +1,9 @@
 import { z } from 'zod';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { MessageLog } from '../../core/ports/message-log.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, timeView } from '../../infra/operations/fields.ts';
-import type { StatPoint, Stats } from './postgres-stats.ts';
+import type { StatPoint } from './postgres-stats.ts';
 import { percentileMs } from './stats-recorder.ts';
-
-export interface StatsApiDeps {
-  stats: Pick<Stats, 'read'>;
-  messageLog: MessageLog;
-  accounts: AccountControl;
-  /** Epoch milliseconds. */
-  now(): number;
-}
 
 const MINUTE_MS = 60_000;
 
@@ -56,7 +47,7 @@ const statsView = z
   .meta({ id: 'Stats' });
 
 /** How much happened, and how fast: `/api/stats`. */
-export function statsApi({ stats, messageLog, accounts, now }: StatsApiDeps): Endpoint[] {
+export function statsApi({ stats, messageLog, accounts, clock }: App): Endpoint[] {
   return [
     endpoint({
       method: 'get',
@@ -73,7 +64,7 @@ export function statsApi({ stats, messageLog, accounts, now }: StatsApiDeps): En
       responses: { 200: { description: 'The counts.', schema: dataResponse(statsView) } },
       handle: async ({ query: { accountId, span } }) => {
         const { points, stepMs } = SPANS[span];
-        const fromMs = (Math.floor(now() / stepMs) - points + 1) * stepMs;
+        const fromMs = (Math.floor(clock.now() / stepMs) - points + 1) * stepMs;
         const [found, work] = await Promise.all([
           stats.read({ accountId, fromMs, stepMs }),
           messageLog.openWork(),
@@ -111,4 +102,28 @@ function countsOf(points: readonly StatPoint[]): z.input<typeof countsView> {
     ...(p50Ms !== undefined && { p50Ms }),
     ...(p95Ms !== undefined && { p95Ms }),
   };
+}
+
+/**
+ * `GET /metrics`. It needs a key if the admin key is set, because it names accounts and shows how busy they are. Prometheus sends
+ * the key with `authorization: {credentials: ...}`.
+ */
+export function metricsApi({ metrics, accounts, nodes }: App): Endpoint[] {
+  return [
+    endpoint({
+      method: 'get',
+      path: '/metrics',
+      operationId: 'getMetrics',
+      isPolled: true,
+      scopes: ['accounts:read'],
+      honours: [],
+      tag: 'Health',
+      summary: 'Metrics for Prometheus',
+      responses: { 200: { description: 'Metrics.', contentType: 'text/plain' } },
+      handle: async () => {
+        const { contentType, text } = await metrics.scrape(accounts, nodes.view());
+        return { status: 200, headers: { 'content-type': contentType }, text };
+      },
+    }),
+  ];
 }

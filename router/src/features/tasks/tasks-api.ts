@@ -1,17 +1,11 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import {
-  type AliasesOf,
-  allowedAccounts,
-  allowedChats,
-  allowedRoutes,
-  type Caller,
-} from '../../core/access/caller.ts';
+import { allowedAccounts, allowedChats, allowedRoutes, type Caller } from '../../core/access/caller.ts';
 import type { TaskNow } from '../../core/agent-client.ts';
 import { chatHash } from '../../core/chat-hash.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { ListedTask, RemoteTasks } from '../../core/ports/remote-tasks.ts';
+import type { ListedTask } from '../../core/ports/remote-tasks.ts';
+import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
@@ -27,16 +21,6 @@ import {
   refuseOtherChat,
   refuseOtherRoute,
 } from '../../infra/operations/restrictions.ts';
-
-export interface TasksApiDeps {
-  remoteTasks: Pick<RemoteTasks, 'list' | 'get'>;
-  /** Undefined: the task has ended, or its agent cannot be asked. @throws {Wa2aiError} the agent does not answer */
-  askAboutTask(taskId: string, signal: AbortSignal): Promise<TaskNow | undefined>;
-  /** @throws {Wa2aiError} the agent does not answer */
-  cancelTask(taskId: string, signal: AbortSignal): Promise<'asked' | 'refused' | 'ended'>;
-  aliasesOf: AliasesOf;
-  log: Logger;
-}
 
 const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
@@ -88,7 +72,7 @@ const taskWithNow = taskFields
   .meta({ id: 'AgentTaskNow', examples: [{ ...EXAMPLE, now: { state: 'processing', percent: 40 } }] });
 
 /** Tasks that agents run for messages: `/api/tasks`. */
-export function tasksApi({ remoteTasks, aliasesOf, log, ...deps }: TasksApiDeps): Endpoint[] {
+export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask }: App): Endpoint[] {
   const common = { tag: 'Tasks' as const };
   const params = { id: 'Id of the task.' };
   const notFound = { description: 'No such task.', schema: problemSchema };
@@ -161,7 +145,7 @@ export function tasksApi({ remoteTasks, aliasesOf, log, ...deps }: TasksApiDeps)
       },
       handle: async ({ params: { id = '' }, caller, signal }) => {
         const { chatId } = await allowed(caller, id);
-        const outcome = await deps.cancelTask(id, signal);
+        const outcome = await cancelTask(id, signal);
         if (outcome !== 'asked') {
           const why =
             outcome === 'ended'
@@ -191,7 +175,7 @@ export function tasksApi({ remoteTasks, aliasesOf, log, ...deps }: TasksApiDeps)
   /** An agent that does not answer is no reason to hide the task. */
   async function saidOf(id: string, signal: AbortSignal): Promise<{ now?: TaskNow; problem?: string }> {
     try {
-      const now = await deps.askAboutTask(id, signal);
+      const now = await askAboutTask(id, signal);
       return now ? { now } : {};
     } catch (error) {
       if (!(error instanceof Wa2aiError)) throw error;

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { App } from '../../feature.ts';
 import { httpUrlField, secretField } from '../../infra/agents/setting-fields.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
@@ -13,25 +13,11 @@ import {
 } from '../../infra/operations/fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import type { LoggedDelivery, WebhookDeliveries } from './webhook-deliveries.ts';
-import { WEBHOOK_EVENTS, type Webhook, type Webhooks } from './webhooks.ts';
+import type { LoggedDelivery } from './webhook-deliveries.ts';
+import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 
 /** One attempt: the status of the receiver, or how it failed. */
 type Sent = { status: number } | { status?: number; error: string };
-
-export interface WebhooksApiDeps {
-  webhooks: Webhooks;
-  webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'retry'>;
-  /** Sends a test event now. @throws the signal's reason */
-  sendTestEvent(
-    event: { eventId: string; url: string; secret: string; accountId: string },
-    signal: AbortSignal,
-  ): Promise<Sent>;
-  /** Why no event may be sent to this URL, as part of a sentence. */
-  egressRefusalOf(url: string): string | undefined;
-  config: { accountId: string };
-  log: Logger;
-}
 
 /** Each node asks for the events of all webhooks at once. */
 const MAX_WEBHOOKS = 50;
@@ -162,8 +148,8 @@ const deliveriesQuery = z.strictObject({
 });
 
 /** Events sent to other programs: `/api/webhooks`. */
-export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
-  const { webhooks, webhookDeliveries, log } = deps;
+export function webhooksApi(app: App): Endpoint[] {
+  const { webhooks, webhookDeliveries, log } = app;
   const common = { tag: 'Webhooks' as const, scopes: ['webhooks:manage'] as const, honours: [] as const };
   const params = { id: 'Id of the webhook.' };
   const notFound = { description: 'No such webhook.', schema: problemSchema };
@@ -280,11 +266,11 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
         404: notFound,
       },
       handle: async ({ params: { id = '' }, signal }) => {
-        const { url, accountId = deps.config.accountId } = await found(id);
+        const { url, accountId = app.config.accountId } = await found(id);
         const secret = await webhooks.secretOf(id);
         if (secret === undefined) throw noSuchWebhook();
         const eventId = randomUUID();
-        const sent = await deps.sendTestEvent({ eventId, url, secret, accountId }, signal);
+        const sent = await app.sendTestEvent({ eventId, url, secret, accountId }, signal);
         return {
           status: 200,
           json: { success: true, data: { isDelivered: !('error' in sent), eventId, ...resultOf(sent) } },
@@ -351,7 +337,7 @@ export function webhooksApi(deps: WebhooksApiDeps): Endpoint[] {
   }
 
   function refuseAddress(url: string): void {
-    const refusal = deps.egressRefusalOf(url);
+    const refusal = app.egressRefusalOf(url);
     if (refusal === undefined) return;
     const message = `is not allowed: ${refusal}`;
     throw new HttpProblem(400, 'INVALID_BODY', `url ${message}.`, [{ field: 'url', message }]);

@@ -23,10 +23,12 @@ export interface RestCallResult {
 
 /** Operations of the REST API for another face of this process, with the same checks. The other face records the call. */
 export class RestCalls {
-  readonly #byId: ReadonlyMap<string, Endpoint>;
+  readonly #endpoints: () => readonly Endpoint[];
+  #byId: ReadonlyMap<string, Endpoint> | undefined;
 
-  constructor(endpoints: readonly Endpoint[]) {
-    this.#byId = new Map(endpoints.map((endpoint) => [endpoint.operationId, endpoint]));
+  /** @param endpoints the operations, read at the first use: some of them may use these calls */
+  constructor(endpoints: () => readonly Endpoint[]) {
+    this.#endpoints = endpoints;
   }
 
   /** Whom all of these operations let in. */
@@ -64,6 +66,7 @@ export class RestCalls {
   }
 
   #operation(operationId: string): Endpoint {
+    this.#byId ??= new Map(this.#endpoints().map((endpoint) => [endpoint.operationId, endpoint]));
     const operation = this.#byId.get(operationId);
     if (!operation) throw new TypeError(`there is no operation ${operationId}`);
     return operation;

@@ -184,9 +184,9 @@ describe('wa2ai routes explain in a paused chat', () => {
     expect(await outcome()).toMatchObject({ decision: 'route', outcome: 'answer' });
     const message = aMessage('default', { phone: '5493777239922' });
     const { chatId } = await new MemoryInbox(api.state).add(message, 'n1');
-    await api.deps.chatStore.pause(chatId, {});
+    await api.app.chatStore.pause(chatId, {});
     expect((await explained())[0]).toBe('No answer: The chat is paused until it is resumed.');
-    await api.deps.chatStore.pause(chatId, { forMs: 60_000 });
+    await api.app.chatStore.pause(chatId, { forMs: 60_000 });
     expect((await explained())[0]).toMatch(
       /^No answer: The chat is paused until \d{4}-\d\d-\d\dT[\d:.]+Z\.$/,
     );

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { FORMS } from '../../../../console/src/pages/settings/forms.ts';
 import { type JsonSchema, labelOf } from '../../../../console/src/schema-form/json-schema.ts';
 import { SPANISH_HINTS, SPANISH_LABELS } from '../../../../console/src/schema-form/spanish.ts';
-import { type RestApiDeps, restApi } from '../../../../router/src/app/rest-api.ts';
+import type { App } from '../../../../router/src/feature.ts';
 import { agentKindsApi } from '../../../../router/src/features/routes/inspect-agent-api.ts';
+import { operationsOf } from '../../../../router/src/features.ts';
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { openApiDocument } from '../../../../router/src/infra/operations/openapi.ts';
 
@@ -29,11 +30,13 @@ async function textsOfForms(): Promise<{ labels: string[]; hints: string[] }> {
     agentKinds,
     config: { accountId: 'default', environment: 'lab', host: '127.0.0.1' },
   };
-  const deps = new Proxy(given, { get: (known, name) => known[String(name)] ?? neverCalled });
-  const document = openApiDocument(restApi(deps as unknown as RestApiDeps), {
+  const app = new Proxy(given, {
+    get: (known, name) => known[String(name)] ?? neverCalled,
+  }) as unknown as App;
+  const document = openApiDocument(operationsOf(app), {
     hasKey: true,
   }) as unknown as Document;
-  const [listed] = agentKindsApi({ agentKinds });
+  const [listed] = agentKindsApi(app);
   const answer = await listed?.handle({} as Parameters<NonNullable<typeof listed>['handle']>[0]);
   const { kinds, common } = (answer as unknown as { json: Kinds }).json.data;
   const labels = new Set<string>();

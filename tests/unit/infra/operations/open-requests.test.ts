@@ -49,11 +49,11 @@ it('a key with so many calls that wait gets 429 for one more of any protocol, un
     end = resolve;
   });
   let waiting = 0;
-  const { chats } = api.deps.playground;
-  api.deps.playground.chats = async () => {
+  const { chats } = api.app.playground;
+  api.app.playground.chats = async () => {
     waiting += 1;
     await held;
-    return chats.call(api.deps.playground);
+    return chats.call(api.app.playground);
   };
   const calls = Array.from({ length: MAX_OPEN_REQUESTS }, () =>
     api.call('GET', '/api/playground/chats', undefined, headers),

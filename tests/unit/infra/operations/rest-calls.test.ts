@@ -7,7 +7,7 @@ import { RestCalls } from '../../../../router/src/infra/operations/rest-calls.ts
 
 const seen: unknown[] = [];
 const common = { tag: 'Routes' as const, summary: 'x', responses: {} };
-const rest = new RestCalls([
+const rest = new RestCalls(() => [
   endpoint({
     ...common,
     method: 'post',

@@ -1,0 +1,237 @@
+import type { Config } from './config/config.ts';
+import type { AliasesOf } from './core/access/caller.ts';
+import type { TaskNow } from './core/agent-client.ts';
+import type { FileToSend, SendMessageInput } from './core/delivery/send-message.ts';
+import type { WantedFile } from './core/delivery/sendable-file.ts';
+import type { AgentCalls } from './core/hosting/agents-of-nodes.ts';
+import type { AgentResponse, MediaKind } from './core/models.ts';
+import type { ConversationSettings } from './core/policies/conversation-fields.ts';
+import type { AccountControl } from './core/ports/account-control.ts';
+import type { AccountStore } from './core/ports/account-store.ts';
+import type { ApiKeyStore } from './core/ports/api-key-store.ts';
+import type { AuditLog } from './core/ports/audit-log.ts';
+import type { ChatStore } from './core/ports/chat-store.ts';
+import type { Clock } from './core/ports/clock.ts';
+import type { ClusterView } from './core/ports/cluster.ts';
+import type { ConsoleSessions } from './core/ports/console-sessions.ts';
+import type { ConsoleUsers } from './core/ports/console-users.ts';
+import type { Drafts } from './core/ports/drafts.ts';
+import type { DurableTasks } from './core/ports/durable-tasks.ts';
+import type { FaceSettings } from './core/ports/face-settings.ts';
+import type { Logger } from './core/ports/logger.ts';
+import type { LinkedFile } from './core/ports/media-links.ts';
+import type { MessageLog } from './core/ports/message-log.ts';
+import type { OutboxRow } from './core/ports/outbox.ts';
+import type { Playground, PlaygroundChat } from './core/ports/playground.ts';
+import type { RateLimiter } from './core/ports/rate-limiter.ts';
+import type { RemoteTasks } from './core/ports/remote-tasks.ts';
+import type { ReplyTokens } from './core/ports/reply-tokens.ts';
+import type { RouteHistory } from './core/ports/route-history.ts';
+import type { RouteStore } from './core/ports/route-store.ts';
+import type { StorageHealth } from './core/ports/storage-health.ts';
+import type { ExplainInput, ExplainResult } from './core/routing/explain-route.ts';
+import type { PolicyOfChat } from './core/routing/policy-of-chat.ts';
+import type { RoutePreview, TablesToCompare } from './core/routing/preview-routes.ts';
+import type { StoredMessageToRoute } from './core/routing/when-facts.ts';
+import type { AnswerLaterResult } from './core/turns/answer-later.ts';
+import type { ChatWorkers } from './core/turns/chat-workers.ts';
+import type { PendingTurn, QueuedReply } from './core/turns/turn.ts';
+import type { PasswordHasher } from './features/access/passwords.ts';
+import type { SignIn } from './features/access/sign-in.ts';
+import type { DeadLetters } from './features/dead-letters/dead-letters.ts';
+import type { EventStreamDeps } from './features/live/event-stream.ts';
+import type { NpcChain, NpcChainEvents, NpcTransactions } from './features/npc/npc-chain.ts';
+import type { NpcFaceSettings } from './features/npc/npc-settings.ts';
+import type { NpcTaskFeed } from './features/npc/npc-task-feed.ts';
+import type { NpcTasks } from './features/npc/npc-tasks.ts';
+import type { ShortTasks } from './features/npc/short-tasks.ts';
+import type { NpcTrades } from './features/npc/trades.ts';
+import type { ScenarioResult } from './features/playground/run-scenario.ts';
+import type { Scenario } from './features/playground/scenario.ts';
+import type { PlaygroundScenarios } from './features/playground/scenario-store.ts';
+import type { ScenarioWorld } from './features/playground/scenario-world.ts';
+import type { Metrics } from './features/stats/metrics.ts';
+import type { Stats } from './features/stats/postgres-stats.ts';
+import type { WebhookDeliveries } from './features/webhooks/webhook-deliveries.ts';
+import type { Webhooks } from './features/webhooks/webhooks.ts';
+import type { AgentKind } from './infra/agents/agent-kind.ts';
+import type { Inspection } from './infra/agents/agent-tools.ts';
+import type { NoAgent } from './infra/agents/inspect-agent.ts';
+import type { RouteProbe } from './infra/agents/route-probe.ts';
+import type { LogRing } from './infra/logging/log-ring.ts';
+import type { AuditRecorder } from './infra/operations/audit-recorder.ts';
+import type { Endpoint } from './infra/operations/endpoint.ts';
+import type { KeyWatch } from './infra/operations/key-watch.ts';
+import type { RestCalls } from './infra/operations/rest-calls.ts';
+import type { UserPresence } from './infra/operations/user-presence.ts';
+import type { PlaygroundChanges } from './providers/playground/playground-changes.ts';
+import type { Writing, Written } from './providers/playground/write-message.ts';
+
+/**
+ * One feature of the service, in `features/<name>/feature.ts`: what it adds to the service. A folder that only the command line
+ * uses, such as `backup`, has none.
+ */
+export interface Feature {
+  readonly name: string;
+  /** Its operations of the REST API, in the order in which their paths are matched. */
+  operations?(app: App): Endpoint[];
+  /** Pages for people, and protocols that are endpoints without being operations; matched before all operations. */
+  pages?(app: App): Endpoint[];
+}
+
+/**
+ * What the operations of all features get of the running service, made once at its start. An operation takes all of it and uses
+ * what it needs.
+ */
+export interface App {
+  config: Pick<Config, 'accountId' | 'apiKey' | 'environment' | 'host' | 'publicUrl' | 'settings'>;
+  /** Of operations. */
+  log: Logger;
+  /** The log of another part of the service, with its name. */
+  logOf(part: string): Logger;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random(): number;
+
+  /** This node and its last view of all nodes and accounts. */
+  nodes: { nodeId: string; view(): ClusterView };
+  /** The newest log lines of this node. */
+  nodeLog: { ring: LogRing; nodeId: string; clock: Pick<Clock, 'sleep'> };
+  storage: Pick<StorageHealth, 'check'>;
+  metrics: Metrics;
+  stats: Pick<Stats, 'read'>;
+  /** The live events of all nodes. */
+  liveEvents: EventStreamDeps;
+
+  // Callers.
+  keys: Pick<ApiKeyStore, 'create' | 'all' | 'delete'>;
+  /** Ends what a caller has open when its key or its session ends. */
+  keyWatch: Pick<KeyWatch, 'watch'>;
+  users: ConsoleUsers;
+  sessions: Pick<ConsoleSessions, 'all' | 'end' | 'endAllOf'>;
+  presence: Pick<UserPresence, 'refresh' | 'hasUsers'>;
+  passwords: Pick<PasswordHasher, 'hash'>;
+  signIn: Pick<SignIn, 'withAdminKey' | 'withPassword' | 'checkPassword'>;
+  limiter: RateLimiter;
+  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
+  auditLog: Pick<AuditLog, 'entries' | 'chain'>;
+  /** Operations called from inside, with the rights of a caller. */
+  calls: Pick<RestCalls, 'call'>;
+
+  // Accounts and chats.
+  accounts: AccountControl;
+  accountStore: Pick<AccountStore, 'limits' | 'stateChanges'>;
+  /** The URLs of proxies; throws StorageUnavailableError. */
+  proxies: {
+    /** Undefined: the account has none. */
+    urlOf(accountId: string): Promise<string | undefined>;
+    /** @param url undefined: none @returns whether there is such a WhatsApp account */
+    set(accountId: string, url: string | undefined): Promise<boolean>;
+  };
+  /**
+   * Deletes an account with everything stored for it. Resolves when the deletion is stored, so that it also continues after
+   * a crash; the account then disappears from `accounts`.
+   */
+  deleteAccount(accountId: string): Promise<void>;
+  chatStore: ChatStore;
+  /** The other channelIds of a person. */
+  aliasesOf: AliasesOf;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
+
+  // Messages.
+  messageLog: MessageLog;
+  /** Stores a message to send, and starts its delivery; the same idempotencyKey returns the first row. */
+  sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
+  /** @throws {NotOnWhatsAppError} the message would go to a number without an account */
+  refuseUnknownNumber(message: Pick<SendMessageInput, 'accountId' | 'to' | 'idempotencyKey'>): Promise<void>;
+  /** Starts the delivery of stored replies. */
+  deliver(replies: readonly QueuedReply[]): void;
+  /** Makes a file ready to be sent, as WhatsApp's apps send it; nothing is loaded before its `load`. */
+  prepareFile(kind: MediaKind, wanted: WantedFile): FileToSend;
+  /** The file that a link leads to. @throws {MediaError} */
+  loadLinked(
+    token: string,
+    signal: AbortSignal,
+  ): Promise<{ file: LinkedFile; bytes: Uint8Array } | 'expired' | 'unknown'>;
+  /** The bytes of the file of a message received. @throws {MediaError} */
+  loadReceived(
+    message: Pick<PendingTurn, 'messageId' | 'accountId'>,
+    signal: AbortSignal,
+  ): Promise<Uint8Array>;
+  /** The bytes of the file of a message sent; undefined: they are not stored. */
+  sentFile(messageId: string): Promise<Uint8Array | undefined>;
+  replyTokens: Pick<ReplyTokens, 'stateOf'>;
+  /** Stores a late answer, once for each message. */
+  answerLater(
+    token: string,
+    answer: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>,
+  ): Promise<AnswerLaterResult>;
+  drafts: Drafts;
+  deadLetters: DeadLetters;
+
+  // Routes and agents.
+  routes: RouteStore;
+  routeHistory: RouteHistory;
+  agentKinds: readonly AgentKind[];
+  routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
+  inspectAgent(url: string): Promise<Inspection | NoAgent>;
+  /** Why the egress policy refuses a URL, as part of a sentence; undefined: it does not. */
+  egressRefusalOf(url: string): string | undefined;
+  /** Explains the route of a hypothetical message; stores and sends nothing. */
+  explain(input: ExplainInput): Promise<ExplainResult>;
+  /** The settings that apply to a message with this text in a chat. */
+  policyOfChat(chat: { accountId: string; channelIds: string[] }, text: string): Promise<PolicyOfChat>;
+  /** Evaluates messages with two tables, for a few seconds at most; stores and sends nothing. */
+  previewRoutes(tables: TablesToCompare, messages: readonly StoredMessageToRoute[]): Promise<RoutePreview>;
+  hostedAgents: AgentCalls;
+
+  // Settings that admins change while wa2ai runs.
+  faceSettings: FaceSettings;
+  /** The stored defaults of all routes. */
+  conversation(): Promise<ConversationSettings>;
+
+  // Tasks.
+  /** Long work that survives a crash. */
+  tasks: Pick<DurableTasks, 'start'>;
+  remoteTasks: Pick<RemoteTasks, 'list' | 'get'>;
+  /** Undefined: the task has ended, or its agent cannot be asked. @throws {Wa2aiError} the agent does not answer */
+  askAboutTask(taskId: string, signal: AbortSignal): Promise<TaskNow | undefined>;
+  /** @throws {Wa2aiError} the agent does not answer */
+  cancelTask(taskId: string, signal: AbortSignal): Promise<'asked' | 'refused' | 'ended'>;
+  /** An agent reports about its task. @returns false: there is no such address */
+  receivePush(token: string): Promise<boolean>;
+
+  webhooks: Webhooks;
+  webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'retry'>;
+  /** Sends a test event of a webhook now. @throws the signal's reason */
+  sendTestEvent(
+    event: { eventId: string; url: string; secret: string; accountId: string },
+    signal: AbortSignal,
+  ): Promise<{ status: number } | { status?: number; error: string }>;
+
+  playground: Playground;
+  playgroundChanges: Pick<PlaygroundChanges, 'until'>;
+  /** Makes the account of the playground unless it exists. @returns false: a WhatsApp account has its id */
+  addPlayground(): Promise<boolean>;
+  writeMessage(chat: PlaygroundChat, writing: Writing): Promise<Written>;
+  scenarios: PlaygroundScenarios;
+  runScenario(world: ScenarioWorld, scenario: Scenario, signal: AbortSignal): Promise<ScenarioResult>;
+
+  // The NPC face.
+  npcTasks: NpcTasks;
+  npcFeed: NpcTaskFeed;
+  shortTasks: Pick<ShortTasks, 'add'>;
+  /** A new id: `task_` and random letters and digits. */
+  mintTaskId(): string;
+  /** The settings in use: the stored ones, else the default; without the chain on a node that has no key of the wallet. */
+  npcSettings(): Promise<NpcFaceSettings>;
+  /** @param check called with the settings in use, in the transaction of the change; what it throws prevents the change */
+  putNpcSettings(settings: NpcFaceSettings, check?: (inUse: NpcFaceSettings) => void): Promise<void>;
+  /** Whether this node has the key of the wallet. */
+  hasWalletKey: boolean;
+  /** The wallet and the contracts; undefined: there are no chain settings, or this node has no key of the wallet. */
+  chain(): Promise<NpcChain | undefined>;
+  chainEvents: NpcChainEvents;
+  transactions: Pick<NpcTransactions, 'unsettled'>;
+  trades: NpcTrades;
+}

@@ -1,0 +1,52 @@
+import type { App, Feature } from './feature.ts';
+import { a2a } from './features/a2a/feature.ts';
+import { access } from './features/access/feature.ts';
+import { accounts } from './features/accounts/feature.ts';
+import { audit } from './features/audit/feature.ts';
+import { chats } from './features/chats/feature.ts';
+import { deadLetters } from './features/dead-letters/feature.ts';
+import { drafts } from './features/drafts/feature.ts';
+import { hosting } from './features/hosting/feature.ts';
+import { live } from './features/live/feature.ts';
+import { nodes } from './features/nodes/feature.ts';
+import { npc } from './features/npc/feature.ts';
+import { pages } from './features/pages/feature.ts';
+import { playground } from './features/playground/feature.ts';
+import { routes } from './features/routes/feature.ts';
+import { settings } from './features/settings/feature.ts';
+import { stats } from './features/stats/feature.ts';
+import { tasks } from './features/tasks/feature.ts';
+import { webhooks } from './features/webhooks/feature.ts';
+import type { Endpoint } from './infra/operations/endpoint.ts';
+
+/** The features of the service, in the order in which the paths of their operations are matched. */
+const features: readonly Feature[] = [
+  routes,
+  accounts,
+  nodes,
+  live,
+  stats,
+  chats,
+  drafts,
+  playground,
+  deadLetters,
+  tasks,
+  a2a,
+  webhooks,
+  hosting,
+  access,
+  npc,
+  audit,
+  settings,
+  pages,
+];
+
+/** All operations of the REST API. */
+export function operationsOf(app: App): Endpoint[] {
+  return features.flatMap((feature) => feature.operations?.(app) ?? []);
+}
+
+/** All pages, and protocols that are endpoints without being operations. */
+export function pagesOf(app: App): Endpoint[] {
+  return features.flatMap((feature) => feature.pages?.(app) ?? []);
+}

@@ -1,0 +1,7 @@
+import type { Feature } from '../../feature.ts';
+import { metricsApi, statsApi } from './stats-api.ts';
+
+export const stats: Feature = {
+  name: 'stats',
+  operations: (app) => [...statsApi(app), ...metricsApi(app)],
+};
