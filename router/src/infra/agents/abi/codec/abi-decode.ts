@@ -10,8 +10,9 @@ const MAX_VALUES = 500_000;
 
 /**
  * Decodes the encoding of `params`, strictly: an encoding that no encoder produces is an error (a number or
- * address with dirty upper bits, a bool of 2, invalid UTF-8, parts that overlap, left-over bytes that are not zero).
- * Time and memory are bounded by the length of `data`, because no byte is read twice.
+ * address with dirty upper bits, a bool of 2, parts that overlap, left-over bytes that are not zero).
+ * Time and memory are bounded by the length of `data`, because no byte is read twice. viem's decoder has no such limit: it needs
+ * minutes for 10 MB whose items all point at one text.
  * @throws {AbiDecodeError}
  */
 export function decodeValues(params: readonly AbiParam[], data: Uint8Array, codec: Codec): AbiValue[] {
