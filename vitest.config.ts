@@ -43,7 +43,7 @@ class SlowFilesFirst extends BaseSequencer {
     };
     const sorted = await super.sort(files);
     // the contracts last: their files are short
-    return sorted.sort((a, b) => rank(a) - rank(b) || b.project.name.localeCompare(a.project.name));
+    return sorted.sort((a, b) => b.project.name.localeCompare(a.project.name) || rank(a) - rank(b));
   }
 }
 
@@ -130,6 +130,8 @@ export default defineConfig({
           include: ['tests/integration/**/*.test.ts'],
           environment: 'node',
           expect,
+          isolate: false,
+          setupFiles: ['tests/support/fast-libsignal.ts'],
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
@@ -143,6 +145,9 @@ export default defineConfig({
           include: ['tests/e2e/**/*.test.ts'],
           environment: 'node',
           expect,
+          // The files of a worker share one paired service: `TestBed.shared()`.
+          isolate: false,
+          setupFiles: ['tests/support/fast-libsignal.ts'],
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,

@@ -7,7 +7,7 @@ import { type AbiExchange, abiConversation, abiFunctions } from '../support/abi.
 import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 let mock: AbiStandIn;
 let ethers: AbiStandIn;
 let naive: AbiStandIn;
@@ -18,11 +18,9 @@ beforeAll(async () => {
     startAbiEthersAgent(),
     startAbiNaiveAgent(),
   ]);
-  bed = await TestBed.startPaired();
 });
 
 afterAll(async () => {
-  await bed.close();
   await Promise.all([mock.close(), ethers.close(), naive.close()]);
 });
 

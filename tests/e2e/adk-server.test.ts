@@ -5,15 +5,13 @@ import { TestBed } from '../support/test-bed.ts';
 /** The real Google ADK server with scripted models (tests/adk-server), from WhatsApp to the agent and back. */
 
 let adk: AdkServer;
-let bed: TestBed;
+const bed = TestBed.shared();
 
 beforeAll(async () => {
   adk = await startAdkServer();
-  bed = await TestBed.startPaired();
 }, 360_000);
 
 afterAll(async () => {
-  await bed?.close();
   await adk?.stop();
 });
 

@@ -6,15 +6,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { TestBed } from '../support/test-bed.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 const servers: Server[] = [];
 
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
 afterAll(async () => {
-  await bed.close();
   for (const server of servers) server.closeAllConnections();
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 });
@@ -41,21 +36,30 @@ async function forgetfulAgent() {
   return { url: `http://127.0.0.1:${port}`, firstRun: once(server, 'run'), runs: () => runs };
 }
 
-/** A person whose message was sent to a forgetful agent when the service was killed and started again. */
-async function killedInRun(failure: object) {
+/** A person whose message a forgetful agent has received. */
+async function inRun(failure: object) {
   const agent = await forgetfulAgent();
   const person = bed.person();
   await bed.service.addRoute(person.phone, agent.url, { config: { failure } });
   const id = await person.say('are you there?', { to: bed.phone });
   await agent.firstRun;
-  await bed.service.end('SIGKILL');
-  await bed.restartService();
-  return { agent, person, row: await bed.untilTurnEnded(id) };
+  return { agent, person, ended: () => bed.untilTurnEnded(id) };
 }
 
 describe('a run that a crash of wa2ai interrupted, at an agent without sessions', () => {
+  let repeated: Awaited<ReturnType<typeof inRun>>;
+  let given: Awaited<ReturnType<typeof inRun>>;
+
+  beforeAll(async () => {
+    repeated = await inRun({});
+    given = await inRun({ uncertain: 'dead-letter' });
+    await bed.service.end('SIGKILL');
+    await bed.restartService();
+  });
+
   it('is sent again by default, and attempts counts both requests', async () => {
-    const { agent, person, row } = await killedInRun({});
+    const { agent, person, ended } = repeated;
+    const row = await ended();
     expect((await person.nextReply()).text).toBe('second run');
     expect(agent.runs()).toBe(2);
     expect(row).toMatchObject({ state: 'answered', attempts: 2 });
@@ -63,15 +67,11 @@ describe('a run that a crash of wa2ai interrupted, at an agent without sessions'
     expect(last?.attempts).toMatchObject([{ attempt: 2 }]);
   });
 
-  it('is a dead letter when the route says so, and attempts counts the one request', async () => {
-    const { agent, row } = await killedInRun({ uncertain: 'dead-letter' });
+  it('is a dead letter when the route says so, and attempts counts the one request, until it is replayed', async () => {
+    const { agent, person, ended } = given;
+    const row = await ended();
     expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNCERTAIN', attempts: 1, replies: [] });
     expect(agent.runs()).toBe(1);
-  });
-
-  it('is sent again when that dead letter is replayed', async () => {
-    const { agent, person, row } = await killedInRun({ uncertain: 'dead-letter' });
-    expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNCERTAIN' });
     await bed.replay(row.id);
     expect((await person.nextReply()).text).toBe('second run');
     expect(agent.runs()).toBe(2);

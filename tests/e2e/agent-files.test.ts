@@ -7,7 +7,7 @@ import type { Person } from '../whatsapp-emulator/person.ts';
 
 const PDF = Buffer.from('%PDF-1.7 a bill');
 
-let bed: TestBed;
+const bed = TestBed.shared();
 /** A web server with files. */
 let web: StandInServer;
 /** An ADK server; its answer to a run. */
@@ -26,11 +26,9 @@ beforeAll(async () => {
     if (!sessions.has(path)) return { status: 404, body: { detail: 'Session not found' } };
     return { body: { id: path.split('/').at(-1), appName: 'helper', events: [] } };
   });
-  bed = await TestBed.startPaired({ env: { WA2AI_EGRESS: 'any' } });
 });
 
 afterAll(async () => {
-  await bed.close();
   await Promise.all([web.close(), adk.close()]);
 });
 

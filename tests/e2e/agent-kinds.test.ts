@@ -5,15 +5,10 @@ import { startWebhookServer, type WebhookCall } from '../doubles/webhook-server.
 import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 const servers: StandInServer[] = [];
 
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
 afterAll(async () => {
-  await bed.close();
   for (const server of servers) await server.close();
 });
 

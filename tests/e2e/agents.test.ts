@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 
-beforeAll(async () => {
-  bed = await TestBed.startPaired({
-    env: { WA2AI_AGENT_TIMEOUT_MS: '1500', WA2AI_AGENT_ATTEMPTS: '2', WA2AI_AGENT_PATIENCE_MS: '0' },
-  });
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+const limits = {
+  adk: { appName: 'test_agent', timeoutMs: 1_500 },
+  failure: { attempts: 2, patienceMs: 0 },
+};
 
 /** A person whose chat is answered by a new agent with these switches. */
 async function personWith(switches: string[]) {
   const agent = await bed.anotherAgent(switches);
   const person = bed.person();
-  await bed.service.addRoute(person.phone, agent.url);
+  await bed.service.addRoute(person.phone, agent.url, { config: limits });
   return { person, agent };
 }
 
@@ -41,7 +36,7 @@ describe('Misbehaving agents', () => {
   it('leave the chat without a reply while they are down, and answer when they are up again', async () => {
     const { person, agent } = await personWith([]);
     const port = Number(new URL(agent.url).port);
-    await agent.stop();
+    await agent.close();
     const id = await person.say('anybody?', { to: bed.phone });
     expect(await bed.untilTurnEnded(id)).toMatchObject({
       state: 'dead',
@@ -56,14 +51,16 @@ describe('Misbehaving agents', () => {
   it('that restart delay the chat, and answer its messages in order afterwards', async () => {
     const agent = await bed.anotherAgent([]);
     const person = bed.person();
-    await bed.service.addRoute(person.phone, agent.url, { config: { failure: { patienceMs: 60_000 } } });
+    await bed.service.addRoute(person.phone, agent.url, {
+      config: { failure: { attempts: 2, patienceMs: 60_000 } },
+    });
     const port = Number(new URL(agent.url).port);
-    await agent.stop();
+    await agent.close();
     const { lines } = bed.service;
     const from = lines.length;
     const first = await person.say('one', { to: bed.phone });
     await person.say('two', { to: bed.phone });
-    // More requests than the attempts that this service allows.
+    // More requests than the attempts that the route allows.
     await bed.service.untilLog(
       ({ msg, attempt }) => msg === 'agent did not answer' && attempt === 3,
       20_000,

@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+const bed = TestBed.shared();
 
 describe('a command of a person', () => {
-  it('/new begins a new session, which survives a restart; the first has the id of the contract', async () => {
+  it('/new begins a new session; the first has the id of the contract', async () => {
     const agent = await bed.anotherAgent(['--reply', '{session}', '--max', '0']);
     const ana = bed.person();
     await bed.service.addRoute(ana.phone, agent.url);
@@ -27,8 +19,6 @@ describe('a command of a person', () => {
     expect(await say('/new')).toBe('Empieza una conversación nueva.');
     expect(await say('two')).toBe(`${first}_2`);
     expect(await say(' /Reset ')).toBe('Empieza una conversación nueva.');
-    await bed.service.end();
-    await bed.restartService();
     expect(await say('three')).toBe(`${first}_3`);
     expect(await say('/status')).toMatch(
       /^Estoy aquí y respondo a tus mensajes\. Esta conversación empezó el /,
@@ -36,7 +26,7 @@ describe('a command of a person', () => {
     expect(await say('/unknown')).toBe(`${first}_3`);
   });
 
-  it('/new in a group begins a new session everywhere, where a person has one in all chats', async () => {
+  it('/new in a group begins a new session everywhere, where a person has one in all chats, also after a crash', async () => {
     const agent = await bed.anotherAgent(['--reply', '{session}', '--max', '0']);
     const [fay, gus] = [bed.person(), bed.person()];
     const group = createGroup(bed.emulator, { subject: 'All', members: [fay, gus, bed.phone] });

@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+const bed = TestBed.shared();
 
 /** Resolves when the turn of that message ended, by the service's log. */
 async function untilEnded(waMessageId: string) {

@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { ephemeralText, timerSetting, viewOnceImage } from '../whatsapp-emulator/message-content.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+const bed = TestBed.shared();
 
 /** The timer of the next bubble that the phone shows; undefined: it stays. */
 async function nextTimer(person: Person): Promise<number | undefined> {

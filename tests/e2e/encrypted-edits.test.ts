@@ -1,20 +1,12 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import { encryptedEdit } from '../whatsapp-emulator/message-content.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+const bed = TestBed.shared();
 
 /** Messages of this person wait for their end of three seconds. */
 async function someone(options: { via?: 'pn' | 'lid' } = {}): Promise<Person> {
@@ -106,24 +98,23 @@ describe('an edit that the phone encrypted', () => {
     },
   );
 
-  it.each([
-    ['in the message', 'message'],
-    ['beside it only', 'outside'],
-    ['in both', undefined],
-  ] as const)(
-    'counts in the chat of the owner with themselves when the secret is %s, also after a kill -9',
-    async (_, secretIn) => {
+  it('counts in the chat of the owner with themselves when the secret is in the message, beside it or both, also after a kill -9', async () => {
+    const ids: string[] = [];
+    for (const secretIn of ['message', 'outside', undefined] as const) {
       const id = await bed.phone.say('note tomorow', { to: bed.phone, secretIn });
       await untilStored(id);
-      await bed.service.end('SIGKILL');
-      await bed.restartService();
+      ids.push(id);
+    }
+    await bed.service.end('SIGKILL');
+    await bed.restartService();
+    for (const id of ids) {
       const secret = bed.phone.secretOf(id);
       const edit = encryptedEdit({ id, secret, author: bed.phone.lid }, bed.phone.lid, 'note tomorrow');
       const editId = await bed.phone.say(edit, { to: bed.phone });
       await untilStored(editId);
       expect(await bed.message(editId)).toMatchObject({ editOf: id });
-    },
-  );
+    }
+  });
 
   it('is an event of webhooks with the new text and the id of the message, and a forged one has no text', async () => {
     const receiver = await WebhookReceiver.start();

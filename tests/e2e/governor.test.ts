@@ -14,8 +14,11 @@ afterAll(() => bed.close());
 const govern = async (settings: object) =>
   expect((await bed.service.api('PUT', '/api/settings/governor', settings)).status).toBe(200);
 
-const send = async ({ phone }: Person, text: string) =>
-  expect((await bed.service.api('POST', '/api/messages', { to: phone, text })).status).toBe(202);
+const send = async ({ phone }: Pick<Person, 'phone'>, text: string) => {
+  const { status, body } = await bed.service.api('POST', '/api/messages', { to: phone, text });
+  expect(status).toBe(202);
+  return body.data as { id: string };
+};
 
 interface Outgoing {
   queued: number;
@@ -26,6 +29,39 @@ const outgoing = async () => {
   const { body } = await bed.service.api('GET', '/api/accounts/default');
   return (body.data as { outgoing: Outgoing }).outgoing;
 };
+
+it('strangers are written to within the limit, also after a restart, and people who wrote at any time', async () => {
+  await govern({ firstContacts: { perDay: 2, warmUpDays: 0 } });
+  const [known, one, two] = [bed.person(), bed.person(), bed.person()];
+  await known.say('hello', { to: bed.phone });
+  await known.nextReply();
+
+  await send(one, 'news');
+  expect((await one.nextReply()).text).toBe('news');
+  const delayed = await send(two, 'news');
+  const row = async () => (await bed.service.api('GET', `/api/messages/${delayed.id}`)).body.data;
+  await expect.poll(row, { timeout: 60_000 }).toMatchObject({
+    state: 'queued',
+    delayedUntil: expect.any(String),
+    error: expect.stringContaining('first contact'),
+  });
+  const toOwner = await send({ phone: bed.phone.pn.split('@')[0] ?? '' }, 'a question to the owner');
+  const ownRow = async () => (await bed.service.api('GET', `/api/messages/${toOwner.id}`)).body.data;
+  await expect
+    .poll(ownRow, { timeout: 60_000 })
+    .toMatchObject({ state: expect.stringMatching(/sent|acked|delivered/) });
+  await bed.service.end('SIGKILL');
+  await bed.restartService();
+  await send(known, 'news');
+  expect((await known.nextReply()).text).toBe('news');
+  await expect.poll(row, { timeout: 60_000 }).toMatchObject({ delayedUntil: expect.any(String) });
+  expect(two.received).toEqual([]);
+
+  // The stranger writes: no first contact any more, and the order of the chat is kept.
+  await two.say('who is this?', { to: bed.phone });
+  const bubbles = await two.waitForReceived(2);
+  expect(bubbles.map(({ text }) => text)).toEqual(['news', 'Echo: who is this?']);
+});
 
 it('messages leave at the pace of the account, and answers go before other messages', async () => {
   const people = Array.from({ length: 4 }, () => bed.person());

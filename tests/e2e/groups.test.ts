@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pairByQr } from '../support/pairing.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import type { GroupInfo } from '../whatsapp-emulator/actors.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import { mentioningText } from '../whatsapp-emulator/message-content.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 
 /** A route for every chat with its defaults: in groups, mentions are answered. */
 beforeAll(async () => {
-  bed = await TestBed.start();
-  const service = await bed.startService();
-  await pairByQr(service, bed.phone, bed.emulator);
-  await service.addRoute('*', bed.agent.url);
-});
-
-afterAll(async () => {
-  await bed.close();
+  await bed.routeAll();
+  await bed.converse({});
 });
 
 /** A group of ten: nine people and the account. */

@@ -55,10 +55,6 @@ describe('a person who writes to an agent that wa2ai runs as a process', () => {
     await dan.say('who am I', { to: bed.phone });
     expect((await dan.nextReply()).text).toBe('You are Dan.');
     expect(processes()).toEqual(before);
-    // It ends with a service that is stopped.
-    await bed.service.end();
-    expect(before.filter(isRunning)).toEqual([]);
-    await bed.restartService(env);
   });
 
   it('has an agent that other people do not share', async () => {
@@ -91,6 +87,13 @@ describe('a program that adds an agent', () => {
     expect((await call('DELETE', '/api/agents/helper')).status).toBe(200);
     expect((await call('GET', '/api/agents/helper')).status).toBe(404);
   });
+});
+
+it('agents end with a service that is stopped', async () => {
+  const running = processes().filter(isRunning);
+  expect(running.length).toBeGreaterThan(0);
+  await bed.service.end();
+  expect(running.filter(isRunning)).toEqual([]);
 });
 
 /** Ids of the processes of agents, of those that ended too. */

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { until } from '../support/until.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(() => bed.close());
+const bed = TestBed.shared();
 
 interface Chat {
   id: string;

@@ -6,17 +6,14 @@ import { TestBed } from '../support/test-bed.ts';
 
 const CHATS = 40;
 
-let bed: TestBed;
+const bed = TestBed.shared();
 let agent: Server;
 
 beforeAll(async () => {
-  // The first answer waits for the last chat's message, which takes long on a busy machine
-  bed = await TestBed.startPaired({ env: { WA2AI_AGENT_TIMEOUT_MS: '120000' } });
   agent = await agentThatWaitsForAll();
 });
 
 afterAll(async () => {
-  await bed.close();
   agent.closeAllConnections();
   agent.close();
 });
@@ -56,7 +53,9 @@ describe('wa2ai with many chats at once', () => {
   it(`answers ${CHATS} chats concurrently and in order within each`, async () => {
     const { port } = agent.address() as AddressInfo;
     const people = Array.from({ length: CHATS }, () => bed.person());
-    await bed.service.addRoute('*', `http://127.0.0.1:${port}`, { priority: 1 });
+    // The first answer waits for the last chat's message, which takes long on a busy machine.
+    const config = { adk: { appName: 'test_agent', timeoutMs: 120_000 } };
+    await bed.service.addRoute('*', `http://127.0.0.1:${port}`, { priority: 1, config });
     for (const text of ['first', 'second']) {
       await Promise.all(people.map((person) => person.say(text, { to: bed.phone })));
     }

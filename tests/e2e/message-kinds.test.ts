@@ -1,21 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { proto } from '@whiskeysockets/baileys';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { StandInServer } from '../doubles/stand-in-server.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
 import { place, sticker } from '../whatsapp-emulator/message-content.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-  await bed.converse({});
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+beforeAll(() => bed.converse({}));
 
 const contact: proto.IMessage = {
   contactMessage: {

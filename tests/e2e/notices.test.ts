@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { sticker, voice } from '../whatsapp-emulator/message-content.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 
-beforeAll(async () => {
-  bed = await TestBed.startPaired({ env: { WA2AI_AGENT_ATTEMPTS: '1', WA2AI_AGENT_PATIENCE_MS: '0' } });
-  await bed.converse({});
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+beforeAll(() => bed.converse({}));
 
 describe('instead of silence, a person gets', () => {
   it('one sentence for kinds of messages that the agent cannot take, in their language', async () => {
@@ -29,7 +22,8 @@ describe('instead of silence, a person gets', () => {
   it('one sentence when turns fail, at most once in ten minutes', async () => {
     const broken = await bed.anotherAgent(['--fail', '500']);
     const bo = bed.person();
-    await bed.service.addRoute(bo.phone, broken.url, { config: { notices: { failed: 'Try later.' } } });
+    const config = { failure: { attempts: 1, patienceMs: 0 }, notices: { failed: 'Try later.' } };
+    await bed.service.addRoute(bo.phone, broken.url, { config });
     const ids = [await bo.say('one', { to: bed.phone }), await bo.say('two', { to: bed.phone })];
     expect((await bo.nextReply()).text).toBe('Try later.');
     for (const id of ids) expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'dead' });

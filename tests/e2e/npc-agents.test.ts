@@ -8,24 +8,16 @@ const npc = (settings: Record<string, unknown> = {}) => ({
   config: { adk: undefined, npc: { apiKey: 'npc-key-1', ...settings } },
 });
 
-let bed: TestBed;
+const bed = TestBed.shared();
 let agent: NpcDouble;
 
 beforeAll(async () => {
-  bed = await TestBed.startPaired();
   agent = await NpcDouble.start({ apiKey: 'npc-key-1' });
 });
 
 afterAll(async () => {
-  await bed.close();
   await agent.stop();
 });
-
-/** Ends the process as a power failure does, and starts it again. */
-async function crash(): Promise<void> {
-  await bed.service.end('SIGKILL');
-  await bed.restartService();
-}
 
 describe('a person who writes to an agent of the NPC Engine', () => {
   it('gets answers to text, commands and mistakes', async () => {
@@ -96,36 +88,31 @@ describe('a person who writes to an agent of the NPC Engine', () => {
 });
 
 describe('wa2ai killed in the middle of a long task', () => {
-  it('reports the result once after the next start', async () => {
-    const gil = bed.person();
+  it('reports the result once after the next start, continues the task of an interrupted turn, and opens no other one', async () => {
+    const [gil, hal] = [bed.person(), bed.person()];
     await bed.service.addRoute(gil.phone, agent.url, npc({ waitMs: 0 }));
+    await bed.service.addRoute(hal.phone, agent.url, npc({ waitMs: 60_000 }));
     const before = agent.opened('duel').length;
     await gil.say(`/duel ${opponent} 7`, { to: bed.phone });
     expect((await gil.nextReply()).text).toMatch(/started, I will report here\.$/);
-    const task = agent.opened('duel').at(-1);
-    if (!task) throw new Error('no duel was opened');
-    await crash();
-    await expect.poll(() => agent.openStreams).toBeGreaterThan(0);
-    await crash();
-    agent.complete(task.taskId, { message: 'You won after all!' });
-    expect((await gil.nextReply(60_000)).text).toBe(`Task ${task.taskId}: You won after all!`);
+    await hal.say(`/duel ${opponent} 9`, { to: bed.phone });
+    await expect.poll(() => agent.opened('duel')).toHaveLength(before + 2);
+    await expect.poll(() => agent.openStreams).toBeGreaterThan(1);
+    for (let crash = 1; crash <= 2; crash++) {
+      await bed.service.end('SIGKILL');
+      await expect.poll(() => agent.openStreams).toBe(0);
+      await bed.restartService();
+      await expect.poll(() => agent.openStreams).toBeGreaterThan(1);
+    }
+    const [followed, awaited] = agent.opened('duel').slice(-2);
+    if (!followed || !awaited) throw new Error('no duel was opened');
+    agent.complete(awaited.taskId, { message: 'Continued' });
+    expect((await hal.nextReply(60_000)).text).toBe('Continued');
+    agent.complete(followed.taskId, { message: 'You won after all!' });
+    expect((await gil.nextReply(60_000)).text).toBe(`Task ${followed.taskId}: You won after all!`);
     await gil.say('Thanks', { to: bed.phone });
     expect((await gil.nextReply()).text).toBe('echo: Thanks');
     expect(gil.received.filter(({ text }) => text?.includes('after all'))).toHaveLength(1);
-    expect(agent.opened('duel')).toHaveLength(before + 1);
-  });
-
-  it('continues the task whose turn was interrupted, and opens no other one', async () => {
-    const hal = bed.person();
-    await bed.service.addRoute(hal.phone, agent.url, npc({ waitMs: 60_000 }));
-    const before = agent.opened('duel').length;
-    await hal.say(`/duel ${opponent} 9`, { to: bed.phone });
-    await expect.poll(() => agent.openStreams).toBeGreaterThan(0);
-    await crash();
-    await expect.poll(() => agent.openStreams).toBeGreaterThan(0);
-    const task = agent.opened('duel').at(-1);
-    agent.complete(task?.taskId ?? '', { message: 'Continued' });
-    expect((await hal.nextReply(60_000)).text).toBe('Continued');
-    expect(agent.opened('duel')).toHaveLength(before + 1);
+    expect(agent.opened('duel')).toHaveLength(before + 2);
   });
 });

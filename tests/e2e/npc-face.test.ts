@@ -7,14 +7,13 @@ import { anyRpcBody } from '../support/rpc-arbitraries.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { TestBed } from '../support/test-bed.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 let agent: NpcDouble;
 let routeId: string;
 /** For agents of routes, which cannot have wa2ai's own address. */
 let forwarder: TcpProxy;
 
 beforeAll(async () => {
-  bed = await TestBed.startPaired();
   agent = await NpcDouble.start({ apiKey: 'npc-key-1' });
   const route = await bed.service.addRoute('5491100000000', agent.url, {
     config: { adk: undefined, npc: { apiKey: 'npc-key-1', waitMs: 60_000 } },
@@ -26,7 +25,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await bed.close();
+  await bed.service.api('PUT', '/api/settings/npc', { enabled: true, name: 'wa2ai' });
   await agent.stop();
   await forwarder.close();
 });
@@ -98,6 +97,7 @@ describe('another agent that calls wa2ai as an NPC', () => {
       }>;
     };
     const opened: string[] = [];
+    const before = bed.service.lines.length;
     await fc.assert(
       fc.asyncProperty(anyRpcBody, async (text) => {
         for (const { jsonrpc, error, result } of await post(text)) {
@@ -112,7 +112,7 @@ describe('another agent that calls wa2ai as an NPC', () => {
       const { error } = (await caller().ended(taskId)).data as { error?: { code: number } };
       expect(error?.code).not.toBe(-32603);
     }
-    expect(bed.service.lines.filter((line) => line.level === 'error')).toEqual([]);
+    expect(bed.service.lines.slice(before).filter((line) => line.level === 'error')).toEqual([]);
   });
 
   it('has its answer said once on WhatsApp, also when wa2ai is killed while the agent works', async () => {

@@ -1,16 +1,16 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 import { TestBed } from '../support/test-bed.ts';
 import type { Wa2aiProcess } from '../support/wa2ai-process.ts';
 
 let bed: TestBed;
 let service: Wa2aiProcess;
-beforeEach(async () => {
+beforeAll(async () => {
   bed = await TestBed.start();
   // Without an admin key and users: each call of this machine may do everything.
   service = await bed.startService({ WA2AI_EGRESS: 'any' });
 });
-afterEach(() => bed.close());
+afterAll(() => bed.close());
 
 async function ok<T>(calling: ReturnType<Wa2aiProcess['api']>): Promise<T> {
   const { status, body } = await calling;

@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(() => bed.close());
+const bed = TestBed.shared();
 
 async function post(path: string, body: unknown = {}): Promise<void> {
   expect(await bed.service.api('POST', path, body)).toMatchObject({ status: 200 });

@@ -1,15 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+const bed = TestBed.shared();
 
 /** A person whose chat is answered by an agent that always says this. */
 async function personAnsweredWith(reply: string, config: Record<string, unknown> = {}) {

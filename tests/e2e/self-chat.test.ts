@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 
 let bed: TestBed;
@@ -6,10 +6,10 @@ let bed: TestBed;
 /** The account's number, bare digits. */
 const numberOf = (phone: { readonly pn: string }) => phone.pn.replace(/@.*$/, '');
 
-beforeEach(async () => {
+beforeAll(async () => {
   bed = await TestBed.startPaired();
 });
-afterEach(() => bed.close());
+afterAll(() => bed.close());
 
 describe('The self-chat of an account ("message yourself")', () => {
   it('is ignored with the wildcard route alone', async () => {

@@ -5,18 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningRuntime, startRuntime } from '../support/shell-runtime.ts';
 import { TestBed } from '../support/test-bed.ts';
 
-let bed: TestBed;
+const bed = TestBed.shared();
 let runtime: RunningRuntime;
 let folder: string;
 
 beforeAll(async () => {
-  bed = await TestBed.startPaired();
   runtime = await startRuntime(true);
   folder = mkdtempSync(join(tmpdir(), 'shell-e2e-'));
 });
 
 afterAll(async () => {
-  await bed.close();
   await runtime.stop();
   rmSync(folder, { recursive: true });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { untilReached } from '../support/until.ts';
 import { isAtLeast, type LogLine } from '../support/wa2ai-process.ts';
@@ -7,15 +7,7 @@ import { isAtLeast, type LogLine } from '../support/wa2ai-process.ts';
 const STORM = 600;
 const SENDERS = 6;
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(async () => {
-  await bed.close();
-});
+const bed = TestBed.shared();
 
 const isRefused = ({ msg }: LogLine) => msg === 'message not decrypted';
 

@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { until } from '../support/until.ts';
 
-let bed: TestBed;
-
-beforeAll(async () => {
-  bed = await TestBed.startPaired();
-});
-
-afterAll(() => bed.close());
+const bed = TestBed.shared();
 
 /** The chat with this person, as the API shows it. */
 async function chatOf(phone: string): Promise<{ id: string; pause?: { until?: string; reason?: string } }> {

@@ -10,7 +10,7 @@ import type { Person } from '../whatsapp-emulator/person.ts';
 const headers = { Authorization: 'Bearer secret-of-the-server' };
 const VOICE = opusFile();
 
-let bed: TestBed;
+const bed = TestBed.shared();
 /** The transcription server, and what it answers to each sound. */
 let ears: StandInServer;
 const words = new Map<string, StandInAnswer>();
@@ -24,11 +24,9 @@ beforeAll(async () => {
     return known?.[1] ?? { status: 500 };
   });
   mouth = await StandInServer.start(() => speech);
-  bed = await TestBed.startPaired({ env: { WA2AI_FFMPEG: '/nonexistent/ffmpeg' } });
 });
 
 afterAll(async () => {
-  await bed.close();
   await Promise.all([ears.close(), mouth.close()]);
 });
 
@@ -185,47 +183,41 @@ describe('config.reply.voice', () => {
   });
 });
 
-describe('wa2ai killed', () => {
-  it('while its answer is spoken sends one voice message', async () => {
-    const person = bed.person();
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const slow = await StandInServer.start(async () => {
-      await released;
-      return { body: VOICE };
-    });
-    await bed.service.addRoute(person.phone, bed.agent.url, {
-      config: { reply: { voice: { url: slow.url, when: 'always' } } },
-    });
-    await person.say('are you there?', { to: bed.phone });
-    await expect.poll(() => slow.requests.length).toBe(1);
-    await bed.service.end('SIGKILL');
-    release();
-    await bed.restartService({ WA2AI_FFMPEG: '/nonexistent/ffmpeg' });
-    expect((await nextBubble(person)).audio).toMatchObject({ ptt: true });
-    await person.say('thank you', { to: bed.phone });
-    expect((await nextBubble(person)).audio).toMatchObject({ ptt: true });
-    expect(person.received).toHaveLength(2);
-    await slow.close();
+it('wa2ai killed sends an answer that was being spoken once, and does not ask again for words that it heard', async () => {
+  const [ana, bo] = [bed.person(), bed.person()];
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
   });
+  const slow = await StandInServer.start(async () => {
+    await released;
+    return { body: VOICE };
+  });
+  await bed.service.addRoute(ana.phone, bed.agent.url, {
+    config: { reply: { voice: { url: slow.url, when: 'always' } } },
+  });
+  const agent = await bed.anotherAgent(['--delay-ms', '3000']);
+  await bed.service.addRoute(bo.phone, agent.url, {
+    config: { media: { transcribe: transcribe() } },
+    regexFilter: 'time',
+  });
+  await ana.say('are you there?', { to: bed.phone });
+  await expect.poll(() => slow.requests.length).toBe(1);
+  const before = countOf(ears);
+  const id = await bo.say(heard('what time is it?'), { to: bed.phone });
+  await expect.poll(async () => (await bed.message(id))?.text).toBe('what time is it?');
+  await bed.service.end('SIGKILL');
+  release();
+  await bed.restartService();
 
-  it('after it heard a voice message does not ask for its words again', async () => {
-    const person = bed.person();
-    const agent = await bed.anotherAgent(['--delay-ms', '3000']);
-    await bed.service.addRoute(person.phone, agent.url, {
-      config: { media: { transcribe: transcribe() } },
-      regexFilter: 'time',
-    });
-    const before = countOf(ears);
-    const id = await person.say(heard('what time is it?'), { to: bed.phone });
-    await expect.poll(async () => (await bed.message(id))?.text).toBe('what time is it?');
-    await bed.service.end('SIGKILL');
-    await bed.restartService({ WA2AI_FFMPEG: '/nonexistent/ffmpeg' });
-    expect((await person.nextReply()).text).toBe('Echo: what time is it?');
-    expect(countOf(ears)).toBe(before + 1);
-    expect(stepsOf(await bed.untilTurnEnded(id))).toMatchObject([{ outcome: 'transcribed' }]);
-    expect(person.received).toHaveLength(1);
-  });
+  expect((await nextBubble(ana)).audio).toMatchObject({ ptt: true });
+  await ana.say('thank you', { to: bed.phone });
+  expect((await nextBubble(ana)).audio).toMatchObject({ ptt: true });
+  expect(ana.received).toHaveLength(2);
+  await slow.close();
+
+  expect((await bo.nextReply()).text).toBe('Echo: what time is it?');
+  expect(countOf(ears)).toBe(before + 1);
+  expect(stepsOf(await bed.untilTurnEnded(id))).toMatchObject([{ outcome: 'transcribed' }]);
+  expect(bo.received).toHaveLength(1);
 });

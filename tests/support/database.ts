@@ -18,6 +18,8 @@ export interface TestDatabase {
   open(options?: PostgresOptions): Postgres;
   /** Copies the database, as a backup would. There must be no connection to it. */
   copy(): Promise<TestDatabase>;
+  /** Closes the connections of `open`. */
+  disconnect(): Promise<void>;
   /** Closes the connections of `open`, throws out everyone else and removes the database. Idempotent. */
   drop(): Promise<void>;
 }
@@ -44,12 +46,16 @@ async function copyOf(template: string): Promise<TestDatabase> {
     opened.push(postgres);
     return postgres;
   };
+  const disconnect = async () => {
+    await Promise.all(opened.splice(0).map((postgres) => postgres.close()));
+  };
   return {
     url: url.href,
     open,
     copy: () => copyOf(name),
+    disconnect,
     async drop() {
-      await Promise.all(opened.splice(0).map((postgres) => postgres.close()));
+      await disconnect();
       await asAdmin(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };

@@ -155,8 +155,13 @@ export class Wa2aiProcess {
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.#child.kill(signal);
     const code = await this.untilExit();
-    if (this.#leaked !== undefined) throw new Error(`wa2ai printed a Signal session: ${this.#leaked}`);
+    this.assertNothingLeaked();
     return code;
+  }
+
+  /** @throws when the process ever printed a Signal session */
+  assertNothingLeaked(): void {
+    if (this.#leaked !== undefined) throw new Error(`wa2ai printed a Signal session: ${this.#leaked}`);
   }
 
   /** Calls the REST API; the body is parsed as JSON. */
