@@ -97,13 +97,30 @@ export class EvmChain {
   }
 
   static async start(chainId = 31_337): Promise<EvmChain> {
+    const chain = await EvmChain.#serve(chainId);
+    await chain.mine(1);
+    return chain;
+  }
+
+  static async #serve(chainId: number, stateManager?: VM['stateManager']): Promise<EvmChain> {
     let chain: EvmChain | undefined;
     const server = await StandInServer.start(async ({ body }) => ({ body: await chain?.answer(body) }));
     const common = createCustomCommon({ chainId }, Mainnet, { hardfork: Hardfork.Shanghai });
-    const vm = await createVM({ common });
+    const vm = await createVM({ common, ...(stateManager && { stateManager }) });
     chain = new EvmChain(server, common, vm, chainId);
-    await chain.mine(1);
     return chain;
+  }
+
+  /** Another chain with the blocks and the state of this one. */
+  async copy(chainId: number): Promise<EvmChain> {
+    return await this.#inOrder(async () => {
+      const head = this.#blocks.at(-1);
+      const stateManager = this.#vm.stateManager.shallowCopy();
+      if (head) await stateManager.setStateRoot(head.stateRoot, true);
+      const chain = await EvmChain.#serve(chainId, stateManager);
+      chain.#blocks = [...this.#blocks];
+      return chain;
+    });
   }
 
   get url(): string {
