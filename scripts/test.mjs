@@ -1,7 +1,7 @@
 // `npm test`: installs and builds what is missing, then runs the tests of every run; `npm run test:slow` and `npm run
 // test:faults` those that take longer. Arguments go to Vitest: names of files, or `--project NAME`. The last line reports
-// the counts, and the lines before it name the tests that failed; the exit code is 0 only when at least one test ran and
-// none failed.
+// the counts, and the lines before it name the slowest files and the tests that failed; the exit code is 0 only when at
+// least one test ran and none failed.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -11,6 +11,7 @@ import { ensureDeps } from './ensure-deps.mjs';
 import { readIfThere, root, runNode, say, tool } from './steps.mjs';
 
 const PROJECTS = ['unit', 'repository', 'simulation', 'integration', 'e2e', 'features', 'contracts'];
+const SLOWEST = 10;
 
 await prepare();
 const args = process.argv.slice(2);
@@ -42,7 +43,7 @@ const { code } = await runNode(tool('vitest', 'vitest.mjs'), [
 const text = readIfThere(report);
 const { passed, failed } = count(text, code);
 rmSync(folder, { recursive: true, force: true });
-for (const line of failures(text)) console.log(line);
+for (const line of [...slowest(text), ...failures(text)]) console.log(line);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 || passed === 0 ? 1 : 0;
 
@@ -79,6 +80,18 @@ function count(text, exitCode) {
     return { passed: numPassedTests, failed: 1 };
   }
   return { passed: numPassedTests, failed: counted };
+}
+
+/** The files that took longest, of a run with more than these. */
+function slowest(text) {
+  const files = text === undefined ? [] : JSON.parse(text).testResults;
+  if (files.length <= SLOWEST) return [];
+  const seconds = ({ startTime, endTime }) => (endTime - startTime) / 1_000;
+  const sorted = files.sort((a, b) => seconds(b) - seconds(a)).slice(0, SLOWEST);
+  return [
+    'the slowest files:',
+    ...sorted.map((file) => `  ${seconds(file).toFixed(1).padStart(6)} s ${relative(root, file.name)}`),
+  ];
 }
 
 /** For each test that failed, and each file that could not be loaded: a line with its name, then the start of its error. */
