@@ -1,11 +1,15 @@
 import type { Config } from './config/config.ts';
 import type { AliasesOf } from './core/access/caller.ts';
-import type { TaskNow } from './core/agent-client.ts';
+import type { AgentClients, TaskNow } from './core/agent-client.ts';
+import type { ChatPlacement } from './core/cluster/chat-placement.ts';
+import type { ClusterAccounts } from './core/cluster/cluster-view.ts';
+import type { NodeBus } from './core/cluster/node-bus.ts';
 import type { FileToSend, SendMessageInput } from './core/delivery/send-message.ts';
 import type { WantedFile } from './core/delivery/sendable-file.ts';
 import type { AgentCalls } from './core/hosting/agents-of-nodes.ts';
 import type { AgentResponse, MediaKind } from './core/models.ts';
 import type { ConversationSettings } from './core/policies/conversation-fields.ts';
+import type { ReplyShaping } from './core/policies/reply.ts';
 import type { AccountControl } from './core/ports/account-control.ts';
 import type { AccountStore } from './core/ports/account-store.ts';
 import type { ApiKeyStore } from './core/ports/api-key-store.ts';
@@ -16,13 +20,15 @@ import type { ClusterView } from './core/ports/cluster.ts';
 import type { ConsoleSessions } from './core/ports/console-sessions.ts';
 import type { ConsoleUsers } from './core/ports/console-users.ts';
 import type { Drafts } from './core/ports/drafts.ts';
-import type { DurableTasks } from './core/ports/durable-tasks.ts';
+import type { DurableTasks, TaskFunctions } from './core/ports/durable-tasks.ts';
+import type { ExchangeRecorder } from './core/ports/exchange-recorder.ts';
 import type { FaceSettings } from './core/ports/face-settings.ts';
 import type { Logger } from './core/ports/logger.ts';
 import type { LinkedFile } from './core/ports/media-links.ts';
 import type { MessageLog } from './core/ports/message-log.ts';
 import type { OutboxRow } from './core/ports/outbox.ts';
 import type { Playground, PlaygroundChat } from './core/ports/playground.ts';
+import type { Questions } from './core/ports/questions.ts';
 import type { RateLimiter } from './core/ports/rate-limiter.ts';
 import type { RemoteTasks } from './core/ports/remote-tasks.ts';
 import type { ReplyTokens } from './core/ports/reply-tokens.ts';
@@ -33,13 +39,20 @@ import type { ExplainInput, ExplainResult } from './core/routing/explain-route.t
 import type { PolicyOfChat } from './core/routing/policy-of-chat.ts';
 import type { RoutePreview, TablesToCompare } from './core/routing/preview-routes.ts';
 import type { StoredMessageToRoute } from './core/routing/when-facts.ts';
+import type { StartedTasks } from './core/tasks/started-tasks.ts';
 import type { AnswerLaterResult } from './core/turns/answer-later.ts';
+import type { FailureDefaults } from './core/turns/ask-route.ts';
 import type { ChatWorkers } from './core/turns/chat-workers.ts';
+import type { CircuitBreakers } from './core/turns/circuit-breaker.ts';
 import type { PendingTurn, QueuedReply } from './core/turns/turn.ts';
+import type { HookStarter, SigningKey } from './features/a2a/push-updates.ts';
+import type { TaskHooks } from './features/a2a/task-hooks.ts';
+import type { CachedApiKeyStore } from './features/access/key-store.ts';
 import type { PasswordHasher } from './features/access/passwords.ts';
 import type { SignIn } from './features/access/sign-in.ts';
 import type { DeadLetters } from './features/dead-letters/dead-letters.ts';
 import type { EventStreamDeps } from './features/live/event-stream.ts';
+import type { NpcEmotions, NpcMemories } from './features/npc/memories.ts';
 import type { NpcChain, NpcChainEvents, NpcTransactions } from './features/npc/npc-chain.ts';
 import type { NpcFaceSettings } from './features/npc/npc-settings.ts';
 import type { NpcTaskFeed } from './features/npc/npc-task-feed.ts';
@@ -52,15 +65,24 @@ import type { PlaygroundScenarios } from './features/playground/scenario-store.t
 import type { ScenarioWorld } from './features/playground/scenario-world.ts';
 import type { Metrics } from './features/stats/metrics.ts';
 import type { Stats } from './features/stats/postgres-stats.ts';
+import type { TaskFollower } from './features/tasks/follow-task.ts';
+import type { TaskStarter } from './features/tasks/serve-task.ts';
+import type { ServedTasks } from './features/tasks/served-tasks.ts';
+import type { TaskFeed } from './features/tasks/task-feed.ts';
+import type { EventToSend, sendEvent } from './features/webhooks/send-event.ts';
 import type { WebhookDeliveries } from './features/webhooks/webhook-deliveries.ts';
 import type { Webhooks } from './features/webhooks/webhooks.ts';
 import type { AgentKind } from './infra/agents/agent-kind.ts';
 import type { Inspection } from './infra/agents/agent-tools.ts';
 import type { NoAgent } from './infra/agents/inspect-agent.ts';
 import type { RouteProbe } from './infra/agents/route-probe.ts';
+import type { AgentTransport } from './infra/agents/transport/agent-transport.ts';
+import type { NodeConnection } from './infra/db/connections/node-connection.ts';
+import type { Postgres } from './infra/db/postgres.ts';
 import type { LogRing } from './infra/logging/log-ring.ts';
 import type { AuditRecorder } from './infra/operations/audit-recorder.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
+import type { Face } from './infra/operations/face.ts';
 import type { KeyWatch } from './infra/operations/key-watch.ts';
 import type { RestCalls } from './infra/operations/rest-calls.ts';
 import type { UserPresence } from './infra/operations/user-presence.ts';
@@ -77,7 +99,27 @@ export interface Feature {
   operations?(app: App): Endpoint[];
   /** Pages for people, and protocols that are endpoints without being operations; matched before all operations. */
   pages?(app: App): Endpoint[];
+  /** Protocols that write their own responses; matched before all pages. */
+  faces?(service: Service): Face[];
+  /** Its durable functions, by the names that are stored: a name never changes. */
+  readonly durable?: DurableFunctions;
+  /**
+   * Starts the durable tasks that a crash kept from starting. Called on one node at a time, at its start, every minute and when a node
+   * has died; repeatable, never rejects.
+   * @param waitedMs 0: a process has died just now; else tasks that wait for less are being started
+   */
+  resume?(service: Service, waitedMs: number): Promise<void>;
+  /** Starts its work in the background, when requests are answered. @returns stops it, and resolves when it has ended */
+  start?(service: Service): () => Promise<void>;
 }
+
+/** As `TaskFunctions`, with the service first. */
+type DurableFunctions = {
+  readonly [Kind in keyof TaskFunctions]?: (
+    service: Service,
+    ...given: Parameters<TaskFunctions[Kind]>
+  ) => ReturnType<TaskFunctions[Kind]>;
+};
 
 /**
  * What the operations of all features get of the running service, made once at its start. An operation takes all of it and uses
@@ -234,4 +276,81 @@ export interface App {
   chainEvents: NpcChainEvents;
   transactions: Pick<NpcTransactions, 'unsettled'>;
   trades: NpcTrades;
+}
+
+/** What the service has opened before its features, of which they make what they add. */
+export interface Kernel {
+  config: Config;
+  logOf(part: string): Logger;
+  clock: Clock;
+  random(): number;
+  /** Contains a password: never log it. */
+  databaseUrl: string;
+  postgres: Postgres;
+  nodeId: string;
+  /** Messages between nodes. */
+  bus: NodeBus<NodeConnection>;
+  /** The other nodes, as this one sees them. */
+  placement: ChatPlacement;
+  /** The accounts of all nodes. */
+  accounts: ClusterAccounts;
+  keys: CachedApiKeyStore;
+  faceSettings: FaceSettings;
+  workers: ChatWorkers;
+  routes: RouteStore;
+  agents: AgentClients;
+  /** Sends every request to an agent. */
+  transport: AgentTransport;
+  /** To addresses that programs name: private ones are refused unless the operator allows every address. */
+  publicTransport: AgentTransport;
+  /** Records requests of `transport`; absent: exchanges are not stored. */
+  exchangeRecorder?: ExchangeRecorder;
+  /** Signs push notifications. */
+  pushKey(): Promise<SigningKey>;
+  messageLog: MessageLog;
+  metrics: Metrics;
+  /** Questions to people, asked for programs. */
+  questions: Questions;
+  /** What happens when an agent fails. */
+  failureDefaults: FailureDefaults;
+  circuits: CircuitBreakers;
+  /** Tasks of agents that outlive their turns. */
+  remoteTasks: RemoteTasks;
+  startedTasks: StartedTasks;
+  /** How the answers of agents are shaped. */
+  shaping: ReplyShaping;
+  /** A new WhatsApp id for a message to send. */
+  mintId(): string;
+  deliver(replies: readonly QueuedReply[]): void;
+  sendMessage: App['sendMessage'];
+}
+
+/** What background work, durable functions and faces get: the handle of the operations, the kernel, and what features share. */
+export interface Service extends Omit<App, keyof Kernel>, Kernel {
+  /** Aborts when the server stops: streams and calls that wait end. */
+  stopping: AbortSignal;
+  /** Operations called from inside, with the rights of a caller. */
+  calls: RestCalls;
+
+  // Tasks that wa2ai does for programs.
+  servedTasks: ServedTasks;
+  taskFeed: TaskFeed;
+  taskHooks: TaskHooks;
+  /** Starts durable tasks, each once. */
+  taskStarter: TaskStarter;
+  hookStarter: HookStarter;
+  taskFollower: TaskFollower;
+
+  webhookDeliveries: WebhookDeliveries;
+  /** Sends one event outside the queue; see sendEvent. */
+  sendEvent(
+    event: EventToSend & { url: string; secret?: string },
+    signal: AbortSignal,
+  ): ReturnType<typeof sendEvent>;
+
+  // What the NPC did and felt.
+  emotions: NpcEmotions;
+  memories: NpcMemories;
+  transactions: NpcTransactions;
+  shortTasks: ShortTasks;
 }

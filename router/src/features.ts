@@ -1,4 +1,5 @@
-import type { App, Feature } from './feature.ts';
+import type { TaskFunctions } from './core/ports/durable-tasks.ts';
+import type { App, Feature, Service } from './feature.ts';
 import { a2a } from './features/a2a/feature.ts';
 import { access } from './features/access/feature.ts';
 import { accounts } from './features/accounts/feature.ts';
@@ -8,6 +9,7 @@ import { deadLetters } from './features/dead-letters/feature.ts';
 import { drafts } from './features/drafts/feature.ts';
 import { hosting } from './features/hosting/feature.ts';
 import { live } from './features/live/feature.ts';
+import { mcp } from './features/mcp/feature.ts';
 import { nodes } from './features/nodes/feature.ts';
 import { npc } from './features/npc/feature.ts';
 import { pages } from './features/pages/feature.ts';
@@ -18,9 +20,10 @@ import { stats } from './features/stats/feature.ts';
 import { tasks } from './features/tasks/feature.ts';
 import { webhooks } from './features/webhooks/feature.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
+import type { Face } from './infra/operations/face.ts';
 
 /** The features of the service, in the order in which the paths of their operations are matched. */
-const features: readonly Feature[] = [
+export const features: readonly Feature[] = [
   routes,
   accounts,
   nodes,
@@ -38,6 +41,7 @@ const features: readonly Feature[] = [
   npc,
   audit,
   settings,
+  mcp,
   pages,
 ];
 
@@ -49,4 +53,22 @@ export function operationsOf(app: App): Endpoint[] {
 /** All pages, and protocols that are endpoints without being operations. */
 export function pagesOf(app: App): Endpoint[] {
   return features.flatMap((feature) => feature.pages?.(app) ?? []);
+}
+
+/** All faces. */
+export function facesOf(service: Service): Face[] {
+  return features.flatMap((feature) => feature.faces?.(service) ?? []);
+}
+
+/** All durable functions. @param serviceOf called when one runs */
+export function durableFunctionsOf(serviceOf: () => Service): Partial<TaskFunctions> {
+  const all = Object.assign({}, ...features.map(({ durable }) => durable)) as Required<
+    NonNullable<Feature['durable']>
+  >;
+  return Object.fromEntries(
+    Object.entries(all).map(([name, run]) => [
+      name,
+      (...given: unknown[]) => (run as (...all: unknown[]) => unknown)(serviceOf(), ...given),
+    ]),
+  );
 }

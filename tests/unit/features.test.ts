@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import type { TaskFunctions } from '../../router/src/core/ports/durable-tasks.ts';
+import { durableFunctionsOf } from '../../router/src/features.ts';
 import { pathMatches, startHttpApi } from '../support/http-api.ts';
 
 it('lists features in an order in which no operation hides a later one', async () => {
@@ -12,4 +14,16 @@ it('lists features in an order in which no operation hides a later one', async (
   );
   expect(api.endpoints.length).toBeGreaterThan(100);
   expect(hidden).toEqual([]);
+});
+
+it('has a function for every kind of durable task', () => {
+  const kinds: Record<keyof TaskFunctions, true> = {
+    'delete-account': true,
+    'follow-task': true,
+    'npc-task': true,
+    'push-updates': true,
+    'serve-task': true,
+  };
+  const functions = durableFunctionsOf(() => expect.fail('no function runs'));
+  expect(Object.keys(functions).sort()).toEqual(Object.keys(kinds).sort());
 });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
-import { MessageWatch } from '../core/messages/message-watch.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
 import { explainPolicies } from '../core/policies/explain-policies.ts';
 import type { Logger } from '../core/ports/logger.ts';
@@ -9,8 +8,9 @@ import { type ExplainDeps, explainRoute } from '../core/routing/explain-route.ts
 import { policyOfChat } from '../core/routing/policy-of-chat.ts';
 import { previewRoutes } from '../core/routing/preview-routes.ts';
 import { answerLater } from '../core/turns/answer-later.ts';
-import type { App } from '../feature.ts';
-import { a2aFace } from '../features/a2a/a2a-face.ts';
+import type { Kernel, Service } from '../feature.ts';
+import { HookStarter } from '../features/a2a/push-updates.ts';
+import { PostgresTaskHooks } from '../features/a2a/task-hooks.ts';
 import { PostgresLoginAttempts } from '../features/access/login-attempts.ts';
 import { Argon2Passwords } from '../features/access/passwords.ts';
 import { PostgresConsoleUsers } from '../features/access/postgres-console-users.ts';
@@ -18,14 +18,17 @@ import { SignIn } from '../features/access/sign-in.ts';
 import { PostgresAccountProxies } from '../features/accounts/postgres-account-proxies.ts';
 import { PostgresAccountStore } from '../features/accounts/postgres-account-store.ts';
 import { PostgresChatStore } from '../features/chats/postgres-chat-store.ts';
+import { PostgresDeadLetters } from '../features/dead-letters/dead-letters.ts';
 import { PostgresDrafts } from '../features/drafts/postgres-drafts.ts';
-import { mcpFace } from '../features/mcp/mcp-face.ts';
-import { consoleFace } from '../features/pages/console-face.ts';
+import { npcServices } from '../features/npc/feature.ts';
 import { runScenario } from '../features/playground/run-scenario.ts';
 import { PostgresPlaygroundScenarios } from '../features/playground/scenario-store.ts';
 import { PostgresRouteHistory } from '../features/routes/postgres-route-history.ts';
-import { askAboutTask, cancelTask } from '../features/tasks/follow-task.ts';
-import { operationsOf, pagesOf } from '../features.ts';
+import { taskServices } from '../features/tasks/feature.ts';
+import { TaskFollower } from '../features/tasks/follow-task.ts';
+import { TaskStarter } from '../features/tasks/serve-task.ts';
+import { webhookServices } from '../features/webhooks/feature.ts';
+import { durableFunctionsOf, facesOf, features, operationsOf, pagesOf } from '../features.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { inspectAgent } from '../infra/agents/inspect-agent.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
@@ -48,15 +51,13 @@ import { createHttpApp } from '../infra/operations/server.ts';
 import { UserPresence } from '../infra/operations/user-presence.ts';
 import { PlaygroundChanges } from '../providers/playground/playground-changes.ts';
 import { writeMessage } from '../providers/playground/write-message.ts';
-import type { A2aParts } from './a2a.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts } from './database.ts';
 import type { DeliveryParts } from './delivery.ts';
 import type { HostedAgentsParts } from './hosting.ts';
-import type { NpcParts } from './npc.ts';
-import type { TaskParts } from './tasks.ts';
+import type { Part } from './part.ts';
+import { createTasks, createWork } from './tasks.ts';
 import type { TurnParts } from './turns.ts';
-import type { WebhookParts } from './webhooks.ts';
 
 /** Longest time that `POST /api/routes/preview` evaluates messages. */
 const PREVIEW_LIMIT_MS = 5_000;
@@ -68,17 +69,21 @@ export async function openApi(
     ClusterParts &
     TurnParts &
     HostedAgentsParts &
-    DeliveryParts &
-    NpcParts &
-    A2aParts &
-    TaskParts &
-    WebhookParts & { logRing: LogRing; listener: HttpListener },
+    DeliveryParts & { logRing: LogRing; listener: HttpListener },
   log: Logger,
-): Promise<{ stop(): Promise<void> }> {
-  const { postgres, nodeId, storage, bus, keys, sessions, accounts, replay, tasks } = parts;
-  const { routes, matcher, agents, transport, messageLog, metrics, replyTokens, mintId } = parts;
-  const { feed, npcSettings, faceSettings } = parts;
-  const httpLog = log.child({ mod: 'http' });
+): Promise<{ work: Part<undefined>; stop(): Promise<void> }> {
+  const { postgres, nodeId, storage, bus, keys, sessions, accounts } = parts;
+  const { routes, matcher, agents, transport, messageLog, replyTokens, mintId } = parts;
+  const logOf = (part: string) => log.child({ mod: part });
+  const httpLog = logOf('http');
+  const kernel: Kernel = { ...parts, config, logOf, clock: systemClock, random: Math.random };
+  const tasks = createTasks(
+    kernel,
+    durableFunctionsOf(() => service),
+  );
+  const tasksLog = logOf('tasks');
+  const served = taskServices(kernel);
+  const taskHooks = new PostgresTaskHooks(postgres);
   const auditLog = new PostgresAuditLog(postgres);
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
   const keyWatch = new KeyWatch({ keys, sessions, clock: systemClock, log: httpLog });
@@ -122,58 +127,42 @@ export async function openApi(
     webFiles: new HttpWebFiles({ transport: parts.publicTransport, clock: systemClock }),
     voice: parts.voiceEncoder,
   });
-  const taskDeps = { remoteTasks: parts.remoteTasks, routes, agents, clock: systemClock };
   const stopping = new AbortController();
   let adding: Promise<unknown> | undefined;
   const limiter = new PostgresRateLimiter(postgres);
   const calls = new RestCalls(() => operations);
-  const app: App = {
-    config,
+  const service: Service = {
+    ...kernel,
+    ...served,
+    ...npcServices(kernel),
+    ...webhookServices(kernel),
+    stopping: stopping.signal,
+    tasks,
+    taskHooks,
+    taskStarter: new TaskStarter({ servedTasks: served.servedTasks, tasks, log: tasksLog }),
+    hookStarter: new HookStarter({ hooks: taskHooks, tasks, log: tasksLog }),
+    taskFollower: new TaskFollower({ remoteTasks: parts.remoteTasks, tasks, log: tasksLog }),
     log: httpLog,
-    logOf: (part) => log.child({ mod: part }),
-    keys,
     ...{ users, sessions, presence, passwords, signIn },
     auditLog,
-    faceSettings,
-    routes,
     routeHistory: new PostgresRouteHistory(postgres),
     agentKinds,
     aliasesOf: aliases,
     routeProbe: new RouteProbe({ clock: systemClock, transport }),
     inspectAgent: (url) => inspectAgent({ kinds: agentKinds, transport, clock: systemClock }, url),
-    messageLog,
     accountStore: new PostgresAccountStore(postgres),
     stats: parts.stats,
     chatStore,
     drafts: new PostgresDrafts(postgres),
-    deliver: parts.deliver,
-    workers: parts.workers,
     policyOfChat: (chat, text) =>
       policyOfChat(explainDeps, { ...chat, message: { text }, receivedAtMs: systemClock.now() }),
-    accounts,
     nodes: { nodeId, view: () => accounts.view },
-    metrics,
     conversation,
-    npcSettings,
-    putNpcSettings: parts.putNpcSettings,
-    hasWalletKey: config.npcWalletKey !== undefined,
     egressRefusalOf: (url) => transport.refusalOf(url),
     liveEvents: { liveFeed: parts.liveFeed, clock: systemClock },
-    webhooks: parts.webhooks,
-    webhookDeliveries: parts.webhookDeliveries,
-    sendTestEvent: (event, signal) =>
-      parts.sendEvent({ ...event, event: 'test', at: new Date(systemClock.now()), facts: {} }, signal),
-    chain: parts.chain,
-    chainEvents: parts.chainEvents,
-    transactions: parts.transactions,
-    trades: parts.trades,
     hostedAgents: parts.hostedAgents,
     keyWatch,
     nodeLog: { ring: parts.logRing, nodeId, clock: systemClock },
-    remoteTasks: parts.remoteTasks,
-    askAboutTask: (taskId, signal) => askAboutTask(taskDeps, taskId, signal),
-    cancelTask: (taskId, signal) => cancelTask(taskDeps, taskId, signal),
-    clock: systemClock,
     playground: parts.playground,
     playgroundChanges,
     scenarios: new PostgresPlaygroundScenarios(postgres),
@@ -201,7 +190,6 @@ export async function openApi(
         chat,
         writing,
       ),
-    random: Math.random,
     explain: (input) => explainRoute(explainDeps, input),
     previewRoutes: (tables, messages) =>
       previewRoutes(
@@ -210,7 +198,6 @@ export async function openApi(
         messages,
         PREVIEW_LIMIT_MS,
       ),
-    sendMessage: parts.sendMessage,
     refuseUnknownNumber: parts.refuseUnknownNumber,
     loadLinked: (token, signal) => parts.media.loadLinked(token, signal),
     receivePush: (token) => parts.taskPushes.receive(token),
@@ -232,35 +219,14 @@ export async function openApi(
         answer,
       ),
     storage,
-    deadLetters: replay.deadLetters,
+    deadLetters: new PostgresDeadLetters(postgres),
     proxies: new PostgresAccountProxies(postgres),
-    npcTasks: parts.npcTasks,
-    npcFeed: feed,
-    tasks,
-    shortTasks: parts.shortTasks,
-    mintTaskId: parts.mintTaskId,
     ...{ limiter, recorder, calls },
     // A new id: an account of this name may have been deleted before.
     deleteAccount: (accountId) =>
       tasks.start('delete-account', `delete-account:${accountId}:${randomUUID()}`, { accountId }),
   };
-  const operations = operationsOf(app);
-  // What the faces of served tasks have in common.
-  const served = {
-    faceSettings,
-    config,
-    servedTasks: parts.servedTasks,
-    feed: parts.taskFeed,
-    keyWatch,
-    starter: parts.taskStarter,
-    accounts,
-    aliasesOf: aliases,
-    accountId: config.accountId,
-    recorder,
-    clock: systemClock,
-    log: httpLog,
-    stopping: stopping.signal,
-  };
+  const operations = operationsOf(service);
   const http = createHttpApp({
     local: parts.listener.local,
     config,
@@ -268,33 +234,14 @@ export async function openApi(
     limiter,
     recorder,
     log: httpLog,
-    // One line per face. Express looks for the endpoint of a request from the first to the last.
-    endpoints: [...pagesOf(app), ...operations],
-    faces: [
-      consoleFace(),
-      ...a2aFace({
-        ...served,
-        hooks: parts.taskHooks,
-        hookStarter: parts.hookStarter,
-        refusalOf: (url) => parts.publicTransport.refusalOf(url),
-        pushKey: parts.pushKey,
-        routes,
-        environment: config.environment,
-        needsKey: config.apiKey !== undefined,
-      }),
-      mcpFace({
-        ...served,
-        rest: calls,
-        cancelRelay: bus,
-        messageLog,
-        watch: new MessageWatch({ messageLog, clock: systemClock, log: httpLog }),
-      }),
-    ],
+    // Express looks for the endpoint of a request from the first to the last.
+    endpoints: [...pagesOf(service), ...operations],
+    faces: facesOf(service),
   });
   parts.listener.serve(http);
   const stop = async () => {
     stopping.abort();
-    feed.stop();
+    service.npcFeed.stop();
     parts.liveFeed.stop();
     parts.logRing.stop();
     keyWatch.stop();
@@ -303,5 +250,5 @@ export async function openApi(
     await previewMatcher.close();
     await recorder.stop();
   };
-  return { stop };
+  return { work: createWork(service, tasks, features), stop };
 }

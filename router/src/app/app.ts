@@ -3,7 +3,6 @@ import type { Config } from '../config/config.ts';
 import { PostgresAccountProxies } from '../features/accounts/postgres-account-proxies.ts';
 import { listenHttp } from '../infra/operations/http-listener.ts';
 import { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
-import { createA2a } from './a2a.ts';
 import { createAccounts } from './accounts.ts';
 import type { Beginning } from './beginning.ts';
 import { createCluster } from './cluster.ts';
@@ -11,13 +10,9 @@ import { openStorage } from './database.ts';
 import { createDelivery } from './delivery.ts';
 import { FaultPoints } from './fault-points.ts';
 import { createHostedAgents, createHosting } from './hosting.ts';
-import { createNpc } from './npc.ts';
-import { followChain } from './npc-chain.ts';
 import type { Part } from './part.ts';
 import { createClientVersions } from './provider.ts';
-import { createTasks } from './tasks.ts';
 import { createTurns } from './turns.ts';
-import { createWebhooks } from './webhooks.ts';
 
 /** The running service. */
 export interface App {
@@ -68,20 +63,13 @@ export async function createApp(
     );
     const answering = { ...database, ...cluster, ...hosting, ...turns };
     const common = { ...answering, ...createHostedAgents(answering, log) };
-    const delivering = { ...common, ...createDelivery(common) };
-    const parts = {
-      ...delivering,
-      ...createNpc(config, delivering, log),
-      ...createA2a(delivering, log),
-    };
+    const parts = { ...common, ...createDelivery(common) };
     const clientVersions = createClientVersions(config, { ...database, proxies }, log);
-    const tasks = createTasks(parts, log);
-    const webhooks = createWebhooks(parts, log);
     const listener = await listenHttp({ config, log: log.child({ mod: 'http' }) });
     stops.push(() => listener.close());
     parts.refuseOwnAddress(listener.address);
     const { url } = listener;
-    let api: { stop(): Promise<void> } | undefined;
+    let api: Awaited<ReturnType<typeof import('./api.ts').openApi>> | undefined;
     stops.push(async () => api?.stop());
     const { untilSettled, showPages } = await started(
       createAccounts({ ...parts, ...clientVersions.parts, proxies, config, faults, url, log }),
@@ -89,11 +77,9 @@ export async function createApp(
     // Loading and building the API takes as long as connecting: people wait for their answers, requests wait until it is there.
     await untilSettled();
     const { openApi } = await import('./api.ts');
-    api = await openApi(config, { ...parts, ...tasks.parts, ...webhooks.parts, logRing, listener }, log);
+    api = await openApi(config, { ...parts, logRing, listener }, log);
     await started(clientVersions);
-    await started(tasks);
-    await started(followChain(parts, log));
-    await started(webhooks);
+    await started(api.work);
     log.info({ url, console: `${url}/console/`, nodeId: database.nodeId }, 'wa2ai is ready');
     // Below the line, which waits for others.
     log.flush();

@@ -1,6 +1,9 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createTasks } from '../../../router/src/app/tasks.ts';
+import { createTasks, createWork } from '../../../router/src/app/tasks.ts';
 import { StartedTasks } from '../../../router/src/core/tasks/started-tasks.ts';
+import type { Kernel, Service } from '../../../router/src/feature.ts';
+import { tasks as tasksFeature } from '../../../router/src/features/tasks/feature.ts';
+import { TaskFollower } from '../../../router/src/features/tasks/follow-task.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
@@ -37,26 +40,20 @@ function setup() {
     startedBy: async (messageId: string) => messageId,
   };
   const startedTasks = new StartedTasks();
-  const part = createTasks(
-    {
-      databaseUrl: 'postgres://127.0.0.1:1/none',
-      postgres: {},
-      nodeId: 'n1',
-      deliver: () => undefined,
-      bus: {
-        publish: () => undefined,
-        on: () => undefined,
-        onBack: () => undefined,
-      },
-      placement,
-      accounts: {},
-      workers: {},
-      remoteTasks,
-      startedTasks,
-      shortTasks: { add: () => undefined, stop: async () => undefined },
-    } as unknown as Parameters<typeof createTasks>[0],
-    quietLog,
-  );
+  const given = {
+    databaseUrl: 'postgres://127.0.0.1:1/none',
+    postgres: {},
+    nodeId: 'n1',
+    bus: {},
+    logOf: () => quietLog,
+    clock: systemClock,
+    placement,
+    startedTasks,
+    taskStarter: { sweep: async () => undefined },
+  };
+  const tasks = createTasks(given as unknown as Kernel, {});
+  const taskFollower = new TaskFollower({ remoteTasks, tasks, log: quietLog });
+  const part = createWork({ ...given, taskFollower } as unknown as Service, tasks, [tasksFeature]);
   const start = async () => {
     await part.start();
     onTestFinished(() => part.stop());

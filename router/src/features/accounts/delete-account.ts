@@ -49,7 +49,7 @@ export async function deleteAccount(
  * The rows of an account that is being deleted.
  * @throws {StorageUnavailableError} from both methods; nothing was changed
  */
-export interface AccountDeletion {
+interface AccountDeletion {
   /**
    * Marks the account as being deleted and ends its lease: its node disconnects it, no node takes it again, and its id
    * cannot be added until the last row is deleted. Idempotent; an unknown account changes nothing.

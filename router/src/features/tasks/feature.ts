@@ -1,7 +1,60 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature, Kernel, Service } from '../../feature.ts';
+import { askAboutTask, cancelTask, followTask } from './follow-task.ts';
+import { PostgresServedTasks } from './postgres-served-tasks.ts';
+import { serveTask } from './serve-task.ts';
+import { TaskFeed } from './task-feed.ts';
 import { tasksApi } from './tasks-api.ts';
 
+/** Tasks of agents that outlive their turns, and tasks that wa2ai does for programs. */
 export const tasks: Feature = {
   name: 'tasks',
   operations: tasksApi,
+  durable: {
+    'follow-task': (service, steps, input) => {
+      const {
+        remoteTasks,
+        routes,
+        agents,
+        mintId,
+        deliver,
+        clock,
+        random,
+        exchangeRecorder: recorder,
+      } = service;
+      const deps = { ...service.shaping, remoteTasks, routes, agents, mintId, deliver, clock, random };
+      return followTask(
+        { ...deps, ...(recorder && { recorder }), log: service.logOf('tasks') },
+        steps,
+        input,
+      );
+    },
+    'serve-task': (service, steps, input) => {
+      const { servedTasks, questions, sendMessage, messageLog, routes, agents, circuits, clock } = service;
+      const stores = { servedTasks, questions, messageLog, routes, feed: service.taskFeed };
+      const talk = { sendMessage, agents, circuits, policy: service.failureDefaults, clock };
+      return serveTask({ ...stores, ...talk, log: service.logOf('a2a') }, steps, input);
+    },
+  },
+  resume: async ({ taskFollower, taskStarter }, waitedMs) => {
+    await taskFollower.sweep();
+    await taskStarter.sweep(waitedMs);
+  },
+  start: ({ startedTasks, taskFollower }) => {
+    startedTasks.listen((messageId) => void taskFollower.follow(messageId));
+    return async () => undefined;
+  },
 };
+
+/** The tasks for programs with their changes, and what people ask about tasks of agents. */
+export function taskServices(
+  kernel: Kernel,
+): Pick<Service, 'servedTasks' | 'taskFeed' | 'askAboutTask' | 'cancelTask'> {
+  const { postgres, bus, clock } = kernel;
+  const servedTasks = new PostgresServedTasks(postgres);
+  return {
+    servedTasks,
+    taskFeed: new TaskFeed({ servedTasks, bus, clock, log: kernel.logOf('a2a') }),
+    askAboutTask: (taskId, signal) => askAboutTask(kernel, taskId, signal),
+    cancelTask: (taskId, signal) => cancelTask(kernel, taskId, signal),
+  };
+}

@@ -1,7 +1,43 @@
-import type { Feature } from '../../feature.ts';
+import type { Feature, Kernel, Service } from '../../feature.ts';
+import { sendEvent } from './send-event.ts';
+import { PostgresWebhookDeliveries } from './webhook-deliveries.ts';
+import { WebhookDispatcher } from './webhook-dispatcher.ts';
+import { PostgresWebhooks } from './webhooks.ts';
 import { webhooksApi } from './webhooks-api.ts';
 
+/** Events sent to other programs. This node sends those that are due, like every other node. */
 export const webhooks: Feature = {
   name: 'webhooks',
   operations: webhooksApi,
+  start: (service) => {
+    const dispatcher = new WebhookDispatcher({
+      deliveries: service.webhookDeliveries,
+      send: service.sendEvent,
+      observe: service.metrics.observeWebhookAttempt,
+      clock: service.clock,
+      random: service.random,
+      log: service.logOf('webhooks'),
+    });
+    service.bus.on('webhooks-changed', () => dispatcher.wake());
+    service.bus.on('webhook-event', () => dispatcher.wake());
+    service.bus.onBack(() => dispatcher.wake());
+    dispatcher.start();
+    return () => dispatcher.stop();
+  },
 };
+
+/** The webhooks, their events, and how one is sent. */
+export function webhookServices({
+  postgres,
+  transport,
+  clock,
+}: Kernel): Pick<Service, 'webhooks' | 'webhookDeliveries' | 'sendEvent' | 'sendTestEvent'> {
+  const send: Service['sendEvent'] = (event, signal) => sendEvent({ transport, clock }, event, signal);
+  return {
+    webhooks: new PostgresWebhooks(postgres),
+    webhookDeliveries: new PostgresWebhookDeliveries(postgres),
+    sendEvent: send,
+    sendTestEvent: (event, signal) =>
+      send({ ...event, event: 'test', at: new Date(clock.now()), facts: {} }, signal),
+  };
+}
