@@ -143,8 +143,6 @@ export default defineConfig({
           include: ['tests/integration/**/*.test.ts'],
           environment: 'node',
           expect,
-          isolate: false,
-          setupFiles: ['tests/support/fast-libsignal.ts'],
           globalSetup: ['tests/support/database-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
