@@ -24,10 +24,10 @@ async function main(): Promise<void> {
     await beginning.untilServerStarts;
     const { useFastVerification } = await import('./providers/baileys/signal/verify-signature.ts');
     useFastVerification(config.whatsappWsUrl === undefined);
-    const { useFastAgreement } = await import('./providers/baileys/signal/key-agreement.ts');
-    useFastAgreement();
     const { checkBaileys } = await import('./providers/baileys/connection/check-surface.ts');
     checkBaileys();
+    const { useFastAgreement } = await import('./providers/baileys/signal/key-agreement.ts');
+    useFastAgreement();
     // Not imported before the check: a missing export of Baileys would be a SyntaxError without a sentence.
     const { createApp } = await import('./app/app.ts');
     const app = await createApp(config, beginning);

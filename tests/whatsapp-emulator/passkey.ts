@@ -199,7 +199,8 @@ export class PhonePasskeyCeremony {
   }
 
   get #publicKey(): Buffer {
-    return Buffer.from(this.#own.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
+    // DER ends with the 32 bytes. As JWK, Node 20 can wait for ever: refs/baileys-workarounds.md.
+    return this.#own.publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
   }
 
   #begun() {

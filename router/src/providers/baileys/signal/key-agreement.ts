@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, createPublicKey, diffieHellman } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { UnsupportedBaileysError } from '../../../core/errors.ts';
 
@@ -33,31 +33,17 @@ export function fastAgreement(libsignal: Agreement): Agreement {
 }
 
 /**
- * A new key pair in the form of libsignal: 33 bytes, the first 5, and 32. libsignal has it written as DER, which takes four
- * times as long: 0.3 to 0.6 s for the 812 keys of a new account, in which the process does nothing else.
- */
-export function fastKeyPair(): { pubKey: Buffer; privKey: Buffer } {
-  const { x = '', d = '' } = generateKeyPairSync('x25519').privateKey.export({ format: 'jwk' });
-  return {
-    pubKey: Buffer.concat([Buffer.from([KEY_TYPE]), Buffer.from(x, 'base64url')]),
-    privKey: Buffer.from(d, 'base64url'),
-  };
-}
-
-/**
- * Replaces the key agreement and the generation of keys of libsignal for this process. To be called before Baileys is
- * loaded, which takes its own reference. Workaround: refs/baileys-workarounds.md. Idempotent.
+ * Replaces the key agreement of libsignal for this process. Workaround: refs/baileys-workarounds.md. Idempotent.
  * @throws {UnsupportedBaileysError} libsignal has no such function
  */
 export function useFastAgreement(): void {
   const curve = createRequire(import.meta.url)('libsignal/src/curve.js');
-  for (const name of ['calculateAgreement', 'generateKeyPair']) {
-    if (typeof curve[name] === 'function') continue;
-    throw new UnsupportedBaileysError(`libsignal's curve.js has no ${name}`);
+  const { calculateAgreement } = curve;
+  if (typeof calculateAgreement !== 'function') {
+    throw new UnsupportedBaileysError("libsignal's curve.js has no calculateAgreement");
   }
-  curve.generateKeyPair = fastKeyPair;
-  if (curve.calculateAgreement === replacement) return;
-  replacement = fastAgreement(curve.calculateAgreement);
+  if (calculateAgreement === replacement) return;
+  replacement = fastAgreement(calculateAgreement);
   curve.calculateAgreement = replacement;
 }
 
