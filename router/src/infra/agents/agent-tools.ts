@@ -197,6 +197,21 @@ export function inspectionText(
   ].join('\n');
 }
 
+/**
+ * The only name of a list, which no option need repeat.
+ * @param problem why there is no list
+ * @param missing `--model is missing: the name of the model`
+ * @throws {ToolkitError} there is no list
+ * @throws {ToolUsageError} the list has none or several names
+ */
+export function onlyName(names: readonly string[], problem: string | undefined, missing: string): string {
+  if (problem !== undefined) throw new ToolkitError(`The agent did not answer: ${problem}.`);
+  const [only, ...others] = names;
+  if (only !== undefined && others.length === 0) return only;
+  const listed = names.length === 0 ? 'the server lists none' : `the server has ${names.join(', ')}`;
+  throw new ToolUsageError(`${missing}; ${listed.slice(0, 500)}`);
+}
+
 /** Writes messages as one person of a test. */
 export interface TestPerson {
   says(text: string): IncomingMessage;

@@ -5,10 +5,9 @@ import {
   agentTools,
   messageTool,
   newTestPerson,
+  onlyName,
   type ToolInput,
-  ToolkitError,
   type ToolOption,
-  ToolUsageError,
   type Verdict,
 } from '../agent-tools.ts';
 import { type AdkProbe, adkVersion, probeAdkServer } from './adk-probe.ts';
@@ -100,11 +99,7 @@ export const adkTools: AgentTools = agentTools<AdkProbe>({
 async function appOf(input: ToolInput, known?: AdkProbe): Promise<string> {
   if (input.options.app !== undefined) return input.options.app;
   const { apps, problem } = known ?? (await probe(input));
-  if (problem !== undefined) throw new ToolkitError(`The agent did not answer: ${problem}.`);
-  const [only, ...others] = apps;
-  if (only !== undefined && others.length === 0) return only;
-  const names = apps.length === 0 ? 'the server lists none' : `the server has ${apps.join(', ')}`;
-  throw new ToolUsageError(`--app is missing: the name of the agent; ${names}`);
+  return onlyName(apps, problem, '--app is missing: the name of the agent');
 }
 
 function probe({ url, transport, timeoutMs }: ToolInput): Promise<AdkProbe> {

@@ -4,10 +4,9 @@ import {
   agentTools,
   messageTool,
   newTestPerson,
+  onlyName,
   type ToolInput,
-  ToolkitError,
   type ToolOption,
-  ToolUsageError,
   type Verdict,
 } from '../agent-tools.ts';
 import { OpenAiAgentClient } from './openai-agent-client.ts';
@@ -94,11 +93,7 @@ export const openAiTools: AgentTools = agentTools<OpenAiProbe>({
 async function modelOf(input: ToolInput, known?: OpenAiProbe): Promise<string> {
   if (input.options.model !== undefined) return input.options.model;
   const { models, problem } = known ?? (await probe(input));
-  if (problem !== undefined) throw new ToolkitError(`The server did not answer: ${problem}.`);
-  const [only, ...others] = models;
-  if (only !== undefined && others.length === 0) return only;
-  const names = models.length === 0 ? 'the server lists none' : `the server has ${models.join(', ')}`;
-  throw new ToolUsageError(`--model is missing: the name of the model; ${names.slice(0, 500)}`);
+  return onlyName(models, problem, '--model is missing: the name of the model');
 }
 
 function keyOf({ options }: ToolInput): string | undefined {
