@@ -71,7 +71,7 @@ export class TestBed {
   /**
    * A bed like that of `startPaired` for the tests of the file that calls this, outside tests and hooks. Its agents are new.
    * Its service, emulator and database may be those of an earlier file of this worker, without routes and with the usual
-   * settings: a test looks only at people, chats and log lines of its own. After a test that failed, the next file gets a
+   * settings: a test looks only at the people, chats and log lines that it made. After a test that failed, the next file gets a
    * new bed. A restart of the service keeps its settings.
    */
   static shared(): TestBed {
