@@ -27,6 +27,8 @@ export interface EngineSubject {
 
 const LABELS = { 'wa2ai.test': 'engine-suite' };
 
+const NETWORKS = ['wa2ai-suite-a', 'wa2ai-suite-b', 'wa2ai-suite-13', 'wa2ai-suite-103'];
+
 /** What the agent host needs of a container engine; run on each engine and on the double. */
 export function containerEngineSuite(name: string, openSubject: () => EngineSubject): void {
   describe(`ContainerEngine of ${name}`, () => {
@@ -37,7 +39,7 @@ export function containerEngineSuite(name: string, openSubject: () => EngineSubj
     });
     afterEach(async () => {
       for (const { id } of await subject.engine.list(LABELS)) await subject.engine.remove(id);
-      for (const network of ['wa2ai-suite-a', 'wa2ai-suite-b']) await subject.engine.removeNetwork(network);
+      for (const network of NETWORKS) await subject.engine.removeNetwork(network);
       for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
     });
 
@@ -206,6 +208,14 @@ export function containerEngineSuite(name: string, openSubject: () => EngineSubj
       await specOf();
       const state = await started(await specOf());
       expect(state.state).toBe('running');
+    });
+
+    it('gives networks whose first choice of addresses is the same different ones', async () => {
+      const networks = ['wa2ai-suite-13', 'wa2ai-suite-103'];
+      const specs = await Promise.all(
+        networks.map((network) => specOf({ network, name: `${network}-container` })),
+      );
+      for (const spec of specs) expect((await started(spec)).state).toBe('running');
     });
 
     it('finds a path in a container before its start', async () => {

@@ -428,9 +428,9 @@ export class DockerEngine implements ContainerEngine {
         });
         return;
       } catch (error) {
-        const failure = failureOf(error);
-        if (/already (?:exists|used)/i.test(failure.said)) return;
-        if (attempt >= SUBNET_ATTEMPTS || !isSubnetTaken(failure)) throw error;
+        // Another caller made it. The engines' words do not tell this: podman says "already used" of names and of subnets.
+        if (await this.#hasNetwork(docker, name)) return;
+        if (attempt >= SUBNET_ATTEMPTS || !isSubnetTaken(failureOf(error))) throw error;
       }
     }
   }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
 import { type HostedAgent, isImageName } from '../../core/hosting/agent-spec.ts';
 import {
   AgentStartError,
@@ -28,9 +27,6 @@ const DATA_DIR = '/data';
 const TOKEN_FILE = '/run/wa2ai/agent-token';
 /** Part of the hash of a spec: another number re-creates every container. */
 const SPEC_VERSION = 3;
-/** Further attempts to create a container whose network the engine does not know, and the first wait; it grows by as much. */
-const NETWORK_ATTEMPTS = 5;
-const NETWORK_WAIT_MS = 100;
 /** A pull during which nothing happens for this long has failed. */
 const PULL_STALL_MS = 120_000;
 
@@ -121,7 +117,11 @@ export class DockerRuntime implements AgentRuntime {
       await engine.ensureNetwork(name, { labels });
       return await this.#createOrReplace(container);
     };
-    const { id, warnings } = await this.#withNetwork(create);
+    const { id, warnings } = await create().catch(async (error: unknown) => {
+      // The network was there and is gone: by `docker network prune`, or a removal that took longer than its request.
+      if (error instanceof EngineRefusedError) return await create();
+      throw error;
+    });
     if (!(await engine.hasPath(id, `${DATA_DIR}/workspace`))) {
       await engine.remove(id);
       throw new AgentUnusableError(
@@ -130,23 +130,6 @@ export class DockerRuntime implements AgentRuntime {
       );
     }
     return { warnings };
-  }
-
-  /**
-   * Creates again when the engine does not know the network that was just there: it was removed meanwhile (`docker network prune`),
-   * or podman, which reads its networks again only when the time of their folder has changed, has not seen it yet.
-   */
-  async #withNetwork<T>(create: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await create();
-      } catch (error) {
-        const isUnknown =
-          error instanceof EngineRefusedError && error.message.toLowerCase().includes('network');
-        if (!isUnknown || attempt > NETWORK_ATTEMPTS) throw error;
-        await setTimeout(attempt * NETWORK_WAIT_MS);
-      }
-    }
   }
 
   async start(agentId: string): Promise<AgentInstance> {
