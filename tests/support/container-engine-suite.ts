@@ -211,6 +211,7 @@ export function containerEngineSuite(name: string, openSubject: () => EngineSubj
     });
 
     it('gives networks whose first choice of addresses is the same different ones', async () => {
+      // The hashes of these two names give the same addresses.
       const networks = ['wa2ai-suite-13', 'wa2ai-suite-103'];
       const specs = await Promise.all(
         networks.map((network) => specOf({ network, name: `${network}-container` })),
