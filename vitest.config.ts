@@ -55,7 +55,6 @@ class SlowFilesFirst extends BaseSequencer {
       return index < 0 ? SLOW_FILES.length : index;
     };
     const sorted = await super.sort(files);
-    // the contracts last: their files are short
     return sorted.sort((a, b) => b.project.name.localeCompare(a.project.name) || rank(a) - rank(b));
   }
 }
@@ -107,43 +106,16 @@ export default defineConfig({
         },
       },
       {
-        test: {
-          name: 'contracts',
-          include: ['tests/contracts/**/*.test.ts'],
-          environment: 'node',
-          expect,
-          globalSetup: ['tests/support/database-setup.ts'],
-          // Loading the modules again for each file took a third of the processor time of these tests.
-          isolate: false,
-          testTimeout: 90_000,
-          hookTimeout: 90_000,
-          maxWorkers,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        // What each feature promises, at its door: operations, stores on PostgreSQL, protocols.
-        test: {
-          name: 'features',
-          include: ['tests/features/**/*.test.ts'],
-          environment: 'node',
-          expect,
-          globalSetup: ['tests/support/database-setup.ts'],
-          setupFiles: ['tests/support/restore-globals.ts'],
-          isolate: false,
-          testTimeout: 90_000,
-          hookTimeout: 90_000,
-          maxWorkers,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
+        // On PostgreSQL: what each feature promises at its door, the contracts of ports, and further integration tests. One
+        // project, because only its files share workers, and loading the modules takes longer than most of them.
         test: {
           name: 'integration',
-          include: ['tests/integration/**/*.test.ts'],
+          include: ['tests/{features,contracts,integration}/**/*.test.ts'],
           environment: 'node',
           expect,
           globalSetup: ['tests/support/database-setup.ts'],
+          setupFiles: ['tests/support/fast-libsignal.ts', 'tests/support/restore-globals.ts'],
+          isolate: false,
           testTimeout: 90_000,
           hookTimeout: 90_000,
           maxWorkers,

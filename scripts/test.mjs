@@ -10,7 +10,7 @@ import { prepare } from './build.mjs';
 import { ensureDeps } from './ensure-deps.mjs';
 import { readIfThere, root, runNode, say, tool } from './steps.mjs';
 
-const PROJECTS = ['unit', 'repository', 'simulation', 'integration', 'e2e', 'features', 'contracts'];
+const PROJECTS = ['unit', 'repository', 'simulation', 'integration', 'e2e'];
 const SLOWEST = 10;
 
 await prepare();

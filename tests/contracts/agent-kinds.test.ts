@@ -10,8 +10,7 @@ import {
 import type { IncomingMessage } from '../../router/src/core/models.ts';
 import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
-import type { AgentTools, ToolInput } from '../../router/src/infra/agents/agent-tools.ts';
-import type { Inspection } from '../../router/src/infra/agents/agent-tools.ts';
+import type { AgentTools, Inspection, ToolInput } from '../../router/src/infra/agents/agent-tools.ts';
 import { kindNamed, routeConfigField } from '../../router/src/infra/agents/route-config.ts';
 import { RouteProbe } from '../../router/src/infra/agents/route-probe.ts';
 import { maskedConfig } from '../../router/src/infra/agents/route-secrets.ts';

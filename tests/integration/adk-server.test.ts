@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -17,7 +17,6 @@ beforeAll(async () => {
   server = await startAdkServer();
 }, 360_000);
 afterAll(() => server?.stop());
-afterEach(() => vi.restoreAllMocks());
 
 let people = 0;
 

@@ -13,7 +13,7 @@ import {
   proto,
   type WAMessage,
 } from '@whiskeysockets/baileys';
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { TestClient } from '../support/signal-test-client.ts';
 import type { LinkCodeFinish, LinkCodeHello } from '../whatsapp-emulator/actors.ts';
 import { checkDeviceIdentity, parsePairingQr } from '../whatsapp-emulator/adv-identity.ts';
@@ -43,12 +43,9 @@ const UNREADABLE = proto.WebMessageInfo.StubType.CIPHERTEXT;
 let client: TestClient;
 let maria: Person;
 
-// libsignal prints sessions, private keys included
-beforeAll(() => {
-  for (const method of ['info', 'warn', 'error'] as const) vi.spyOn(console, method).mockReturnValue();
-});
-
 beforeEach(async () => {
+  // libsignal prints sessions, private keys included
+  for (const method of ['info', 'warn', 'error'] as const) vi.spyOn(console, method).mockReturnValue();
   client = new TestClient();
   await client.uploadKeys(8);
   maria = createPerson(client, { phone: '34600111111', name: 'Maria' });

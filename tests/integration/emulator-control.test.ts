@@ -22,7 +22,6 @@ afterEach(async () => {
   client = undefined;
   await control.stop();
   await emulator.stop();
-  vi.restoreAllMocks();
 });
 
 async function post(path: string, body: unknown, expected = 200): Promise<Record<string, string>> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { simulate } from './simulate.ts';
 
 /** More of them, and others: npm run test:simulation. */
-const RUNS = 80;
+const RUNS = 40;
 
 describe('several nodes under faults', () => {
   it(`keep every promise in ${RUNS} simulations`, async () => {

@@ -1,6 +1,6 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import {
@@ -22,6 +22,11 @@ declare module 'vitest' {
 export const TEMPLATE_NAME = 'wa2ai_template';
 
 const FOLDER_PREFIX = 'wa2ai-test-run-';
+
+/** Linux keeps its files in memory. */
+const MEMORY_FOLDER = '/dev/shm';
+/** Several times what the databases of a whole run take. */
+const ROOM_BYTES = 4e9;
 
 interface Run {
   users: number;
@@ -56,7 +61,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function start(): Promise<StartedRun> {
   await removeLeftBehind();
-  const folder = await mkdtemp(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  const parent = (await hasRoom(MEMORY_FOLDER)) ? MEMORY_FOLDER : tmpdir();
+  const folder = await mkdtemp(join(parent, `${FOLDER_PREFIX}${process.pid}-`));
   const postgres = await startEmbeddedPostgres({
     dataDir: folder,
     log: quietLog,
@@ -66,6 +72,15 @@ async function start(): Promise<StartedRun> {
   const adminUrl = await superuserUrl(folder, postgres.url);
   await makeTemplate(adminUrl);
   return { folder, postgres, adminUrl };
+}
+
+async function hasRoom(folder: string): Promise<boolean> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize > ROOM_BYTES;
+  } catch {
+    return false;
+  }
 }
 
 async function makeTemplate(adminUrl: string): Promise<void> {
@@ -80,10 +95,8 @@ async function makeTemplate(adminUrl: string): Promise<void> {
 
 /** Stops the server that a killed test run left running, after taking it over as wa2ai would. */
 async function removeLeftBehind(): Promise<void> {
-  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(FOLDER_PREFIX));
-  for (const name of names) {
-    if (isAlive(Number(name.slice(FOLDER_PREFIX.length).split('-')[0]))) continue;
-    const folder = join(tmpdir(), name);
+  for (const folder of [...(await runsIn(tmpdir())), ...(await runsIn(MEMORY_FOLDER))]) {
+    if (isAlive(Number(basename(folder).slice(FOLDER_PREFIX.length).split('-')[0]))) continue;
     try {
       const postgres = await startEmbeddedPostgres({ dataDir: folder, log: quietLog });
       await postgres.stop();
@@ -92,6 +105,12 @@ async function removeLeftBehind(): Promise<void> {
       // another user's folder, or partly removed: not this run's to repair
     }
   }
+}
+
+/** The folders of test runs in a folder, which may be missing. */
+async function runsIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => name.startsWith(FOLDER_PREFIX)).map((name) => join(folder, name));
 }
 
 function isAlive(pid: number): boolean {

@@ -12,7 +12,7 @@ const worker = globalThis as typeof globalThis & { wa2aiFound?: Found };
 worker.wa2aiFound ??= { timers: presentTimers(), storages: watchStorages() };
 const { timers, storages } = worker.wa2aiFound;
 
-/** Files of unit tests share their worker: no clock, no spy and no storage of a test is left to the next. */
+/** Files share their worker: no clock, no spy and no storage of a test is left to the next. */
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

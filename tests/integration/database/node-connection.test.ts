@@ -122,7 +122,6 @@ describe('messages between nodes', () => {
       node.publish(`${steps} first`);
       await expect.poll(() => received.at(-1)).toBe(`${steps} second`);
     }
-    vi.restoreAllMocks();
     await node.close();
   });
 
