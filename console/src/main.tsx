@@ -1,6 +1,7 @@
 import './style.css';
 import { render } from 'preact';
 import { startLiveEvents } from './api/live.ts';
+import { loadLanguage } from './app/language.ts';
 import { guardUnsaved } from './app/location.ts';
 import { Shell } from './app/shell.tsx';
 import { applyTheme } from './app/theme.ts';
@@ -8,4 +9,5 @@ import { applyTheme } from './app/theme.ts';
 applyTheme();
 guardUnsaved();
 startLiveEvents();
-render(<Shell />, document.getElementById('app') as HTMLElement);
+const show = () => render(<Shell />, document.getElementById('app') as HTMLElement);
+loadLanguage().then(show, show);

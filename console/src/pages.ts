@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import type { Scope } from './app/caller.tsx';
 import type { IconName } from './components/icon.tsx';
+import type { Language } from './translation/en.ts';
 
 /** What a page gets: the parts of the address behind its own path, and its query. */
 export interface PageProps {
@@ -12,7 +13,8 @@ export interface PageProps {
 export interface Page {
   /** First part of the address; empty: the start page. */
   path: string;
-  title: { en: string; es: string };
+  /** Of its title in the texts. */
+  name: keyof Language['pages'];
   icon: IconName;
   group: 'work' | 'connect' | 'system';
   /** What one must be allowed to do to open it. Absent: everybody may. */
@@ -24,14 +26,14 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   {
     path: '',
-    title: { en: 'Start', es: 'Inicio' },
+    name: 'start',
     icon: 'home',
     group: 'work',
     load: async () => (await import('./pages/start/start-page.tsx')).StartPage,
   },
   {
     path: 'chats',
-    title: { en: 'Chats', es: 'Chats' },
+    name: 'chats',
     icon: 'chat',
     group: 'work',
     scope: 'messages:read',
@@ -39,14 +41,14 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'playground',
-    title: { en: 'Playground', es: 'Área de pruebas' },
+    name: 'playground',
     icon: 'play',
     group: 'work',
     load: async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage,
   },
   {
     path: 'dead-letters',
-    title: { en: 'Dead letters', es: 'Mensajes fallidos' },
+    name: 'dead-letters',
     icon: 'letter',
     group: 'work',
     scope: 'messages:read',
@@ -54,7 +56,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'accounts',
-    title: { en: 'Accounts', es: 'Cuentas' },
+    name: 'accounts',
     icon: 'phone',
     group: 'connect',
     scope: 'accounts:read',
@@ -62,7 +64,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'routes',
-    title: { en: 'Routes', es: 'Rutas' },
+    name: 'routes',
     icon: 'route',
     group: 'connect',
     scope: 'routes:read',
@@ -70,7 +72,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'agents',
-    title: { en: 'Agents', es: 'Agentes' },
+    name: 'agents',
     icon: 'agent',
     group: 'connect',
     scope: 'messages:read',
@@ -78,7 +80,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'webhooks',
-    title: { en: 'Webhooks', es: 'Webhooks' },
+    name: 'webhooks',
     icon: 'hook',
     group: 'connect',
     scope: 'webhooks:manage',
@@ -86,7 +88,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'keys',
-    title: { en: 'Keys', es: 'Claves' },
+    name: 'keys',
     icon: 'key',
     group: 'system',
     scope: 'admin',
@@ -94,14 +96,14 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'users',
-    title: { en: 'Users', es: 'Usuarios' },
+    name: 'users',
     icon: 'user',
     group: 'system',
     load: async () => (await import('./pages/users/users-page.tsx')).UsersPage,
   },
   {
     path: 'audit',
-    title: { en: 'Audit log', es: 'Auditoría' },
+    name: 'audit',
     icon: 'list',
     group: 'system',
     scope: 'admin',
@@ -109,7 +111,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'settings',
-    title: { en: 'Settings', es: 'Ajustes' },
+    name: 'settings',
     icon: 'gear',
     group: 'system',
     scope: 'admin',
@@ -117,7 +119,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: 'api',
-    title: { en: 'API reference', es: 'Referencia de la API' },
+    name: 'api',
     icon: 'code',
     group: 'system',
     load: async () => (await import('./pages/api/api-page.tsx')).ApiPage,

@@ -24,7 +24,7 @@ export interface OpenConsole {
 /** Options of `openConsole`. */
 export interface ConsoleOptions {
   theme?: 'light' | 'dark';
-  language?: 'en-US' | 'es-ES';
+  language?: 'en-US' | 'es-ES' | 'pt-BR';
   widthPx?: number;
 }
 

@@ -50,15 +50,18 @@ describe('the console', () => {
     }
   });
 
-  it('fits a phone of 390 px, in Spanish', async () => {
-    const { page, goTo } = await open({ widthPx: 390, language: 'es-ES' });
+  it.each([
+    ['es-ES', 'Menú', 'Cuentas'],
+    ['pt-BR', 'Menu', 'Contas'],
+  ] as const)('fits a phone of 390 px, in %s', async (language, menu, accounts) => {
+    const { page, goTo } = await open({ widthPx: 390, language });
     for (const path of PAGES) {
       await goTo(path);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(390);
     }
-    await page.getByRole('button', { name: 'Menú' }).click();
-    await page.getByRole('link', { name: 'Cuentas' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Cuentas' }).waitFor();
+    await page.getByRole('button', { name: menu }).click();
+    await page.getByRole('link', { name: accounts }).click();
+    await page.getByRole('heading', { level: 1, name: accounts }).waitFor();
   });
 
   it('adds an account, which a second browser sees, and deletes it', async () => {

@@ -1,29 +1,39 @@
 import { useEffect, useState } from 'preact/hooks';
+import { en, type Language } from '../translation/en.ts';
+import { LANGUAGES, type LanguageCode } from '../translation/languages.ts';
 import { Stored, useStored } from './stored.ts';
 
-export const LANGUAGES = ['en', 'es'] as const;
-export type Language = (typeof LANGUAGES)[number];
+const CODES = Object.keys(LANGUAGES) as LanguageCode[];
 
 /** The language of the console: chosen, else that of the browser. */
-export const language = new Stored<Language>(
+export const language = new Stored<LanguageCode>(
   'language',
-  LANGUAGES,
-  navigator.language.startsWith('es') ? 'es' : 'en',
+  CODES,
+  CODES.find((code) => navigator.language.startsWith(code)) ?? 'en',
 );
 
-/** The same shape with texts of another language. */
-type Translated<Texts> = {
-  [Key in keyof Texts]: Texts[Key] extends string
-    ? string
-    : Texts[Key] extends (...args: infer Args) => string
-      ? (...args: Args) => string
-      : Translated<Texts[Key]>;
-};
+const loaded: Partial<Record<LanguageCode, Language>> = { en };
 
-/** A hook that returns the texts of a page or component in the chosen language. A missing text is a type error. */
-export function texts<const Texts extends object>(en: Texts, es: Translated<Texts>): () => Translated<Texts> {
-  const all: Record<Language, Translated<Texts>> = { en: en as Translated<Texts>, es };
-  return () => all[useStored(language)];
+/** Loads the texts of the language; without them the console is in English. Call it before anything is shown. */
+export async function loadLanguage(code: LanguageCode = language.value): Promise<void> {
+  loaded[code] ??= await LANGUAGES[code].load();
+}
+
+/** Changes the language of the console as soon as its texts are loaded. */
+export async function chooseLanguage(code: LanguageCode): Promise<void> {
+  await loadLanguage(code);
+  language.set(code);
+}
+
+/** The texts in the language of the console. */
+export function textsNow(): Language {
+  return loaded[language.value] ?? en;
+}
+
+/** A hook that returns the texts of a page or component in the chosen language. */
+export function useTexts<Part extends keyof Language>(part: Part): Language[Part] {
+  useStored(language);
+  return textsNow()[part];
 }
 
 /**
@@ -33,16 +43,16 @@ export function texts<const Texts extends object>(en: Texts, es: Translated<Text
  */
 export function useSpanish<Module>(load: () => Promise<Module>): Module | undefined {
   const isSpanish = useStored(language) === 'es';
-  const [loaded, setLoaded] = useState<Module>();
+  const [module, setModule] = useState<Module>();
   useEffect(() => {
     let isGone = false;
     const show = (texts: Module) => {
-      if (!isGone) setLoaded(texts);
+      if (!isGone) setModule(texts);
     };
     if (isSpanish) load().then(show, () => undefined);
     return () => {
       isGone = true;
     };
   }, [isSpanish, load]);
-  return isSpanish ? loaded : undefined;
+  return isSpanish ? module : undefined;
 }

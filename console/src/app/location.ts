@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { language } from './language.ts';
+import { textsNow } from './language.ts';
 
 /** Where the console is: `#/chats/12?search=hello` has the parts `chats` and `12`. */
 export interface Place {
@@ -64,11 +64,7 @@ export function useUnsaved(isUnsaved: () => boolean): void {
 /** Whether forms can be left: nothing is unsaved, or the person wants to lose it. */
 export function mayLeave(forms: Forms): boolean {
   if (![...forms].some((form) => form())) return true;
-  return confirm(
-    language.value === 'es'
-      ? 'Hay cambios sin guardar en esta página. ¿Salir sin guardarlos?'
-      : 'This page has changes that are not saved. Leave without saving them?',
-  );
+  return confirm(textsNow().unsaved);
 }
 
 /** Begins to ask before a page with unsaved changes is left. Call it before anything else listens to changes of the address. */

@@ -11,52 +11,12 @@ import { PageFrame } from '../components/page.tsx';
 import { EmptyState, ErrorState, Loading } from '../components/states.tsx';
 import { Toasts } from '../components/toast.tsx';
 import { PAGES, type Page, type PageProps } from '../pages.ts';
+import { LANGUAGES } from '../translation/languages.ts';
 import { CallerProvider, useCaller, useMay } from './caller.tsx';
-import { LANGUAGES, language, texts } from './language.ts';
+import { chooseLanguage, language, useTexts } from './language.ts';
 import { hrefOf, type Place, usePlace } from './location.ts';
 import { useStored } from './stored.ts';
 import { THEMES, theme } from './theme.ts';
-
-const useText = texts(
-  {
-    skip: 'Skip to the content',
-    pages: 'Pages',
-    menu: 'Menu',
-    notFound: 'There is no such page',
-    notAllowed: 'Your role does not allow this page',
-    toStart: 'Go to the start page',
-    language: 'Language',
-    theme: 'Colours',
-    themes: { system: 'As the device', light: 'Light', dark: 'Dark' },
-    logOut: 'Log out',
-    away: 'wa2ai does not answer. The console tries again by itself; what it shows may be old.',
-    pageAway: 'This page could not be loaded. It opens by itself as soon as wa2ai answers.',
-    pageGone: 'This page could not be loaded. wa2ai may have been updated: load the console again.',
-    waiting: 'wait for approval',
-    live: 'Live',
-    polling: 'Every 5 s',
-    groups: { work: 'Work', connect: 'Connect', system: 'System' },
-  },
-  {
-    skip: 'Ir al contenido',
-    pages: 'Páginas',
-    menu: 'Menú',
-    notFound: 'Esa página no existe',
-    notAllowed: 'Su rol no permite esta página',
-    toStart: 'Ir al inicio',
-    language: 'Idioma',
-    theme: 'Colores',
-    themes: { system: 'Como el dispositivo', light: 'Claro', dark: 'Oscuro' },
-    logOut: 'Cerrar sesión',
-    away: 'wa2ai no responde. La consola lo intenta de nuevo sola; lo que muestra puede ser antiguo.',
-    pageAway: 'Esta página no se pudo cargar. Se abrirá sola en cuanto wa2ai responda.',
-    pageGone: 'Esta página no se pudo cargar. Quizá wa2ai se ha actualizado: cargue la consola de nuevo.',
-    waiting: 'esperan aprobación',
-    live: 'En vivo',
-    polling: 'Cada 5 s',
-    groups: { work: 'Trabajo', connect: 'Conexión', system: 'Sistema' },
-  },
-);
 
 /** More chats are shown as `99+`. */
 const MAX_COUNT = 99;
@@ -74,7 +34,8 @@ export function Shell() {
 
 function Frame() {
   const place = usePlace();
-  const text = useText();
+  const text = useTexts('shell');
+  const titles = useTexts('pages');
   const chosen = useStored(language);
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [isAway, setAway] = useState(false);
@@ -84,8 +45,8 @@ function Frame() {
   useEffect(() => setMenuOpen(false), [path]);
   useEffect(() => {
     document.documentElement.lang = chosen;
-    document.title = `${page?.title[chosen] ?? text.notFound} · wa2ai`;
-  }, [chosen, page, text]);
+    document.title = `${page ? titles[page.name] : text.notFound} · wa2ai`;
+  }, [chosen, page, text, titles]);
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>('h1')?.focus()}>
@@ -142,7 +103,7 @@ function Frame() {
 }
 
 function Group({ title, pages, open }: { title: string; pages: readonly Page[]; open: Page | undefined }) {
-  const chosen = useStored(language);
+  const titles = useTexts('pages');
   const may = useMay();
   const allowed = pages.filter(({ scope }) => may(scope));
   if (allowed.length === 0) return null;
@@ -154,7 +115,7 @@ function Group({ title, pages, open }: { title: string; pages: readonly Page[]; 
           <li key={each.path}>
             <a href={hrefOf(`/${each.path}`)} aria-current={each === open ? 'page' : undefined}>
               <Icon name={each.icon} />
-              {each.title[chosen]}
+              {titles[each.name]}
               {each.path === 'chats' && <WaitingCount />}
             </a>
           </li>
@@ -166,7 +127,7 @@ function Group({ title, pages, open }: { title: string; pages: readonly Page[]; 
 
 /** How many chats wait for the owner: drafts and strangers. */
 function WaitingCount() {
-  const text = useText();
+  const text = useTexts('shell');
   const { data } = useQuery('GET /api/chats', { query: { waiting: 'true', limit: MAX_COUNT + 1 } }, [
     'draft',
     'chat',
@@ -183,7 +144,7 @@ function WaitingCount() {
 }
 
 function Foot() {
-  const text = useText();
+  const text = useTexts('shell');
   const chosen = useStored(language);
   const colours = useStored(theme);
   const [isLive, setLive] = useState(false);
@@ -210,11 +171,11 @@ function Foot() {
       <select
         aria-label={text.language}
         value={chosen}
-        onInput={({ currentTarget }) => language.set(currentTarget.value as typeof chosen)}
+        onInput={({ currentTarget }) => chooseLanguage(currentTarget.value as typeof chosen)}
       >
-        {LANGUAGES.map((each) => (
-          <option key={each} value={each}>
-            {each === 'en' ? 'English' : 'Español'}
+        {Object.entries(LANGUAGES).map(([each, { name }]) => (
+          <option key={each} value={each} lang={each}>
+            {name}
           </option>
         ))}
       </select>
@@ -225,7 +186,7 @@ function Foot() {
 
 /** The code of a page was not loaded. Browsers remember that, so only loading the console again helps. */
 function NotLoaded() {
-  const text = useText();
+  const text = useTexts('shell');
   const [wasAway, setWasAway] = useState(false);
   useEffect(() => {
     let isFirst = true;
@@ -258,7 +219,7 @@ function Opened({ page, place }: { page: Page; place: Place }) {
     );
   }, [page]);
   const { Component, isFailed } = state;
-  const text = useText();
+  const text = useTexts('shell');
   const caller = useCaller();
   const isAllowed = useMay()(page.scope);
   useEffect(() => {

@@ -1,10 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { texts } from '../app/language.ts';
+import { useTexts } from '../app/language.ts';
 import { type Forms, FormsOfDialog, mayLeave } from '../app/location.ts';
 import { Button } from './button.tsx';
-
-const useText = texts({ close: 'Close', cancel: 'Cancel' }, { close: 'Cerrar', cancel: 'Cancelar' });
 
 /** A modal dialog. It is open while it is in the page; Escape and its button close it, after a question while a form in it is not saved. */
 export function Dialog(props: {
@@ -15,7 +13,7 @@ export function Dialog(props: {
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  const text = useText();
+  const text = useTexts('dialog');
   const forms = useRef<Forms>(new Set());
   const close = () => {
     if (mayLeave(forms.current)) props.onClose();
@@ -59,7 +57,7 @@ export function ConfirmDialog(props: {
   confirm: () => Promise<unknown>;
   onClose: () => void;
 }) {
-  const text = useText();
+  const text = useTexts('dialog');
   const [isBusy, setBusy] = useState(false);
   const confirm = async () => {
     setBusy(true);

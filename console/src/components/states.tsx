@@ -1,13 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { Problem } from '../api/problem.ts';
 import type { Query } from '../api/use-query.ts';
-import { texts } from '../app/language.ts';
+import { useTexts } from '../app/language.ts';
 import { Icon, type IconName } from './icon.tsx';
-
-const useText = texts(
-  { loading: 'Loading', failed: 'This cannot be shown', again: 'Try again' },
-  { loading: 'Cargando', failed: 'No se puede mostrar', again: 'Reintentar' },
-);
 
 /** What a list shows when it is empty: why, and what to do next. */
 export function EmptyState(props: { icon: IconName; title: string; children?: ComponentChildren }) {
@@ -22,7 +17,7 @@ export function EmptyState(props: { icon: IconName; title: string; children?: Co
 
 /** A failed request: its sentence, and a button that repeats it. */
 export function ErrorState({ problem, retry }: { problem: Problem; retry?: () => void }) {
-  const text = useText();
+  const text = useTexts('states');
   return (
     <div class="notice bad" role="alert">
       <strong>{text.failed}</strong>
@@ -43,7 +38,7 @@ export function ErrorState({ problem, retry }: { problem: Problem; retry?: () =>
 
 /** Grey lines while something loads. */
 export function Loading({ lines = 3 }: { lines?: number }) {
-  const text = useText();
+  const text = useTexts('states');
   return (
     <div class="loading" role="status">
       <span class="hidden">{text.loading}</span>

@@ -1,5 +1,6 @@
-import { type Language, language } from '../app/language.ts';
+import { language } from '../app/language.ts';
 import { useStored } from '../app/stored.ts';
+import type { LanguageCode } from '../translation/languages.ts';
 
 const UNITS: ReadonlyArray<[Intl.RelativeTimeFormatUnit, number]> = [
   ['day', 86_400_000],
@@ -18,7 +19,7 @@ export function Time({ at }: { at: string }) {
   );
 }
 
-function relative(differenceMs: number, chosen: Language): string {
+function relative(differenceMs: number, chosen: LanguageCode): string {
   const format = new Intl.RelativeTimeFormat(chosen, { numeric: 'auto' });
   const [unit, unitMs] = UNITS.find(([, ms]) => Math.abs(differenceMs) >= ms) ?? ['second', 1_000];
   return format.format(Math.round(differenceMs / unitMs), unit);

@@ -1,5 +1,6 @@
-import { type Language, language } from '../app/language.ts';
+import { language } from '../app/language.ts';
 import { useStored } from '../app/stored.ts';
+import type { LanguageCode } from '../translation/languages.ts';
 
 /** Writers of times in the chosen language and the time zone of the browser; from ISO 8601. */
 export function useTimes() {
@@ -24,7 +25,7 @@ export function useTimes() {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Making a format takes long, and a list has many times. */
-function formatOf(chosen: Language, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+function formatOf(chosen: LanguageCode, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${chosen} ${JSON.stringify(options)}`;
   const format = formats.get(key) ?? new Intl.DateTimeFormat(chosen, options);
   formats.set(key, format);

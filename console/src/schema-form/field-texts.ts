@@ -1,26 +1,25 @@
-import { useSpanish } from '../app/language.ts';
-import { labelOf } from './json-schema.ts';
+import { useTexts } from '../app/language.ts';
+import { hintOf, labelOf } from './json-schema.ts';
 
 /** The texts of fields in the language of the console. */
 export interface FieldTexts {
   /** The name of a field in words. */
   label(name: string): string;
-  /** A description of the API for people, with quotation marks around what it marks as code; undefined without one. */
-  hint(description: string | undefined): string | undefined;
+  /**
+   * What a field means, with quotation marks around what is marked as code; undefined without one.
+   * @param path of the field: its form or agent kind, the groups that contain it, its name
+   * @param description of the API, in English
+   */
+  hint(path: readonly string[], description: string | undefined): string | undefined;
 }
 
-const loadSpanish = () => import('./spanish.ts');
-
-/** A hook that returns the texts of fields. The Spanish ones are loaded when the console is in Spanish. */
+/** A hook that returns the texts of fields. */
 export function useFieldTexts(): FieldTexts {
-  const spanish = useSpanish(loadSpanish);
+  const service = useTexts('service');
   return {
-    label: (name) => {
-      const label = labelOf(name);
-      return spanish?.SPANISH_LABELS[label] ?? label;
-    },
-    hint: (description) =>
-      description === undefined ? undefined : quoted(spanish?.SPANISH_HINTS[description] ?? description),
+    label: (name) => service?.labels[name] ?? labelOf(name),
+    hint: (path, description) =>
+      description ? quoted(hintOf(service?.hints, path) ?? description) : undefined,
   };
 }
 

@@ -81,3 +81,13 @@ export function labelOf(name: string): string {
 }
 
 const UNITS: Record<string, string> = { ' ms': ' (ms)', ' mb': ' (MB)', ' url': ' URL', ' id': ' id' };
+
+/** The hint with the longest end of the path as its name, or with the form and the name of the field. */
+export function hintOf(
+  hints: Readonly<Record<string, string>> | undefined,
+  path: readonly string[],
+): string | undefined {
+  const ends = path.map((_, index) => path.slice(index).join('.'));
+  const name = [...ends, `${path[0]}.${path.at(-1)}`].find((end) => hints?.[end] !== undefined);
+  return name === undefined ? undefined : hints?.[name];
+}

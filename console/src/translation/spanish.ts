@@ -1,24 +1,17 @@
-import { SPANISH_CODES } from './spanish-codes.ts';
+import { es } from './es.ts';
 import { SPANISH_MISTAKES } from './spanish-mistakes.ts';
 import { SPANISH_SENTENCES, SPANISH_VALUES } from './spanish-sentences.ts';
-import { SPANISH_SETTINGS } from './spanish-settings.ts';
-import { SPANISH_WORDS } from './spanish-words.ts';
 import { translator } from './translate.ts';
 
 /** A sentence of the service in Spanish; undefined when there is no translation. */
-export const spanishOf = translator({ ...SPANISH_SENTENCES, ...SPANISH_SETTINGS }, SPANISH_VALUES);
+export const spanishOf = translator(SPANISH_SENTENCES, SPANISH_VALUES);
 
 const spanishMistake = translator(SPANISH_MISTAKES, SPANISH_VALUES);
-
-/** A word of a trace in Spanish; undefined when there is no translation. */
-export function spanishWord(word: string): string | undefined {
-  return Object.hasOwn(SPANISH_WORDS, word) ? SPANISH_WORDS[word] : undefined;
-}
 
 /** What an error code or reason means, in Spanish. A reason may name a kind after a colon: `unsupported-kind:image`. */
 export function spanishMeaning(code: string): string | undefined {
   const [name = ''] = code.split(':');
-  return Object.hasOwn(SPANISH_CODES, name) ? SPANISH_CODES[name] : undefined;
+  return Object.hasOwn(es.service?.codes ?? {}, name) ? es.service?.codes[name] : undefined;
 }
 
 /**

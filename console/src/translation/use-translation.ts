@@ -1,4 +1,4 @@
-import { language, useSpanish } from '../app/language.ts';
+import { language, textsNow, useSpanish, useTexts } from '../app/language.ts';
 import { useStored } from '../app/stored.ts';
 
 /** Texts of the service in the language of the console. */
@@ -15,16 +15,28 @@ export interface Translation {
 
 const loadSpanish = () => import('./spanish.ts');
 
-/** A hook that translates texts of the service. The Spanish ones are loaded when the console is in Spanish. */
+/** A hook that translates texts of the service. */
 export function useTranslation(): Translation {
-  const isSpanish = useStored(language) === 'es';
+  const chosen = useStored(language);
+  const service = useTexts('service');
   const spanish = useSpanish(loadSpanish);
   return {
     sentence: (english) => spanish?.spanishOf(english) ?? english,
-    languageOf: (english) => (isSpanish && spanish?.spanishOf(english) === undefined ? 'en' : undefined),
-    word: (english) => spanish?.spanishWord(english) ?? english,
-    meaning: (code) => spanish?.spanishMeaning(code)?.replaceAll('`', ''),
+    languageOf: (english) =>
+      chosen !== 'en' && spanish?.spanishOf(english) === undefined ? 'en' : undefined,
+    word: (english) => own(service?.words, english) ?? english,
+    meaning: (code) => meaningOf(code)?.replaceAll('`', ''),
   };
+}
+
+/** What an error code or reason means; a reason may name a kind after a colon: `unsupported-kind:image`. */
+function meaningOf(code: string): string | undefined {
+  const [name = ''] = code.split(':');
+  return own(textsNow().service?.codes, name);
+}
+
+function own(texts: Readonly<Record<string, string>> = {}, name: string): string | undefined {
+  return Object.hasOwn(texts, name) ? texts[name] : undefined;
 }
 
 /** The message and the details of a problem in the language of the console. */
@@ -33,7 +45,10 @@ export async function problemInWords<Detail extends { field: string; message: st
   message: string,
   details: readonly Detail[] = [],
 ): Promise<{ message: string; details: readonly Detail[] }> {
-  if (language.value !== 'es') return { message, details };
+  if (language.value !== 'es') {
+    const meaning = meaningOf(code)?.replaceAll('`', '');
+    return { message: meaning === undefined ? message : `${meaning} (${message})`, details };
+  }
   try {
     const { spanishProblem } = await import('./spanish.ts');
     return spanishProblem(code, message, details);

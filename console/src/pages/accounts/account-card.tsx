@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Allowed } from '../../app/caller.tsx';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge, Card } from '../../components/page.tsx';
@@ -13,13 +14,12 @@ import { Limits } from './limits.tsx';
 import { Pairing } from './pairing.tsx';
 import { Passkey } from './passkey.tsx';
 import { ProxyForm } from './proxy.tsx';
-import { useText } from './texts.ts';
 
 type Account = Schemas['Account'];
 
 /** One account with everything that can be done with it in its state. */
 export function AccountCard({ account, reload }: { account: Account; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const [asked, setAsked] = useState<'logout' | 'delete'>();
   const path = { id: account.accountId };
   const restart = useAction(async () => {
@@ -98,7 +98,7 @@ function Linking({ account, reload }: { account: Account; reload: () => void }) 
 }
 
 function Facts({ account }: { account: Account }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const facts = [
     [text.number, account.phone && `+${account.phone}${account.name ? ` (${account.name})` : ''}`],
     [text.since, <Time key="since" at={account.since} />],

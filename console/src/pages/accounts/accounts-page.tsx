@@ -3,17 +3,17 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form, TextField } from '../../components/form.tsx';
 import { PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { AccountCard } from './account-card.tsx';
-import { useText } from './texts.ts';
 
 /** The WhatsApp accounts: state, next action, pairing, restart, logout, deletion. */
 export function AccountsPage() {
-  const text = useText();
+  const text = useTexts('accounts');
   const accounts = useQuery('GET /api/accounts', {}, ['account']);
   const [isAdding, setAdding] = useState(false);
   return (
@@ -48,7 +48,7 @@ export function AccountsPage() {
 }
 
 function AddAccount({ onClose, reload }: { onClose: () => void; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const [accountId, setAccountId] = useState('');
   const [proxy, setProxy] = useState('');
   const add = useAction(async () => {

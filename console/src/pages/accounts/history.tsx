@@ -2,19 +2,19 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Badge } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
 import { moodOf } from './account-moods.ts';
-import { useText } from './texts.ts';
 
 const PAGE = 10;
 
 /** The states that an account changed to; loaded when a person opens it. */
 export function History({ accountId }: { accountId: string }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -25,7 +25,7 @@ export function History({ accountId }: { accountId: string }) {
 }
 
 function Changes({ accountId }: { accountId: string }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const path = { id: accountId };
   const newest = useQuery('GET /api/accounts/{id}/history', { path, query: { limit: PAGE } }, ['account']);
   const [older, setOlder] = useState<{ changes: Array<Schemas['AccountStateChange']>; next?: string }>();

@@ -1,17 +1,16 @@
 import { useId, useState } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
-import { language } from '../../app/language.ts';
+import { language, useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { useStored } from '../../app/stored.ts';
 import { Loaded } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
-import { useText } from './texts.ts';
 
 /** What limits an account: WhatsApp, the governor, and what waits for it. */
 export function Limits({ account }: { account: Schemas['Account'] }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const [isOpen, setOpen] = useState(account.state === 'restricted');
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -22,7 +21,7 @@ export function Limits({ account }: { account: Schemas['Account'] }) {
 }
 
 function Shown({ accountId }: { accountId: string }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const args = { path: { id: accountId } };
   const limits = useQuery('GET /api/accounts/{id}/limits', args, ['account', 'setting', 'delivery']);
   const outgoing = useQuery('GET /api/accounts/{id}', args, ['account', 'setting', 'delivery']).data?.data
@@ -83,7 +82,7 @@ function Shown({ accountId }: { accountId: string }) {
 }
 
 function Used({ label, used, most }: { label: string; used: number; most: number }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const count = useNumbers();
   const id = useId();
   return (

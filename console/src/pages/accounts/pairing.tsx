@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas, urlOf } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
 import { Time } from '../../components/time.tsx';
-import { useText } from './texts.ts';
 
 /** How to link a phone: the QR code or the eight letters, and the change from one to the other. */
 export function Pairing({ account, reload }: { account: Schemas['Account']; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('accounts');
   const [isByCode, setByCode] = useState(false);
   const [phone, setPhone] = useState('');
   const path = { id: account.accountId };

@@ -2,11 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Form, TextArea } from '../../components/form.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
-import { useText } from './texts.ts';
 
 /** The steps of linking an account that WhatsApp asks for a passkey; the current one has its controls. */
 export function Passkey(props: {
@@ -15,7 +15,7 @@ export function Passkey(props: {
   reload: () => void;
 }) {
   const { account, passkey, reload } = props;
-  const text = useText().passkey;
+  const text = useTexts('accounts').passkey;
   const [answer, setAnswer] = useState('');
   const act = useAction(async (body: Schemas['Passkey']) => {
     await call('POST /api/accounts/{id}/passkey', { path: { id: account.accountId }, body });

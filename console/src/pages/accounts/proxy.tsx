@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
-import { useText } from './texts.ts';
 
 /** The proxy of an account: its URL, to change or to remove. */
 export function ProxyForm({ account, reload }: { account: Schemas['Account']; reload: () => void }) {
-  const text = useText().proxy;
+  const text = useTexts('accounts').proxy;
   const stored = account.proxy?.url ?? '';
   // Undefined: nobody has typed.
   const [typed, setTyped] = useState<string>();

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
-import { useText } from './texts.ts';
 
 /** Starts, stops, restarts and deletes a hosted agent. */
 export function AgentActions(props: {
@@ -12,7 +12,7 @@ export function AgentActions(props: {
   onRemoved?: () => void;
 }) {
   const { agent, reload, onRemoved = reload } = props;
-  const text = useText();
+  const text = useTexts('agents');
   const [isAsked, setAsked] = useState(false);
   const path = { id: agent.id };
   const after = (work: Promise<unknown>) => work.finally(reload);

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, urlOf } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
-import { language } from '../../app/language.ts';
+import { language, useTexts } from '../../app/language.ts';
 import { useStored } from '../../app/stored.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -10,12 +10,11 @@ import { Card } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useText } from './texts.ts';
 import { UploadFile } from './upload-file.tsx';
 
 /** The files of an agent: upload, download and delete. */
 export function AgentFiles({ id }: { id: string }) {
-  const text = useText();
+  const text = useTexts('agents');
   const chosen = useStored(language);
   const path = { id };
   const files = useQuery('GET /api/agents/{id}/files', { path });

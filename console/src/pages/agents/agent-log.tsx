@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
-import { useText } from './texts.ts';
 import { MAX_LINES, useLog } from './use-log.ts';
 
 /**
@@ -10,7 +10,7 @@ import { MAX_LINES, useLog } from './use-log.ts';
  * @param agentState the log is read again when it changes: that of an agent that starts has ended before its program writes
  */
 export function AgentLog({ id, agentState }: { id: string; agentState: string }) {
-  const text = useText();
+  const text = useTexts('agents');
   const [isPaused, setPaused] = useState(false);
   const [wanted, setWanted] = useState('');
   const [round, setRound] = useState(0);

@@ -1,5 +1,6 @@
 import './agents.css';
 import { useMay } from '../../app/caller.tsx';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { PageFrame } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -7,13 +8,12 @@ import { Cards } from './cards.tsx';
 import { HostedAgent } from './hosted-agent.tsx';
 import { HostedAgents } from './hosted-agents.tsx';
 import { Tasks } from './tasks.tsx';
-import { useText } from './texts.ts';
 
 const PARTS = ['hosted', 'cards', 'tasks'] as const;
 
 /** Agents: those that wa2ai runs, the cards of those behind routes, and their tasks. */
 export function AgentsPage({ parts: [opened, id] }: PageProps) {
-  const text = useText();
+  const text = useTexts('agents');
   const may = useMay();
   const shown = PARTS.filter((part) => part !== 'hosted' || may('agents:manage'));
   const part = shown.find((each) => each === opened) ?? shown[0];

@@ -1,8 +1,8 @@
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { Badge, Card } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
-import { useText } from './texts.ts';
 
 type Route = Schemas['Route'];
 
@@ -15,7 +15,7 @@ function kindOf({ config }: Route): (typeof KINDS)[number] | undefined {
 
 /** The cards of the agents behind the routes. */
 export function Cards() {
-  const text = useText();
+  const text = useTexts('agents');
   const routes = useQuery('GET /api/routes', {}, ['route']);
   return (
     <Loaded query={routes}>
@@ -38,7 +38,7 @@ export function Cards() {
 }
 
 function AgentCard({ route }: { route: Route }) {
-  const text = useText();
+  const text = useTexts('agents');
   const chat = route.name ?? (route.channelId === '*' ? text.everyChat : route.channelId);
   const answer = useQuery('GET /api/routes/{id}/card', { path: { id: route.id } }, ['route']);
   const name = answer.data?.data.card?.name ?? route.agentEndpoint;
@@ -66,7 +66,7 @@ function AgentCard({ route }: { route: Route }) {
 }
 
 function Facts({ card }: { card: NonNullable<Schemas['RouteCard']['card']> }) {
-  const text = useText();
+  const text = useTexts('agents');
   const { version, provider, interfaces, capabilities, authentication, skills } = card;
   const facts = [
     [text.version, version],

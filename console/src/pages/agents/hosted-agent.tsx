@@ -1,5 +1,6 @@
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf, navigate } from '../../app/location.ts';
 import { Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
@@ -8,11 +9,10 @@ import { AgentActions } from './agent-actions.tsx';
 import { AgentFiles } from './agent-files.tsx';
 import { AgentLog } from './agent-log.tsx';
 import { AgentState, Runs } from './hosted-agents.tsx';
-import { useText } from './texts.ts';
 
 /** One hosted agent: how it runs, its log, its files. */
 export function HostedAgent({ id }: { id: string }) {
-  const text = useText();
+  const text = useTexts('agents');
   const agent = useQuery('GET /api/agents/{id}', { path: { id } }, ({ type, id: changed }) => {
     return type === 'agent' && (changed === undefined || changed === id);
   });
@@ -49,7 +49,7 @@ export function HostedAgent({ id }: { id: string }) {
 }
 
 function Facts({ agent }: { agent: Schemas['HostedAgent'] }) {
-  const text = useText();
+  const text = useTexts('agents');
   const { hosted, problem, routeId } = agent;
   const { memoryMb, cpus, command, env } = hosted;
   const facts = [

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Badge, Card, type Mood } from '../../components/page.tsx';
@@ -8,7 +9,6 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { AgentActions } from './agent-actions.tsx';
-import { useText } from './texts.ts';
 
 type Agent = Schemas['HostedAgent'];
 
@@ -26,7 +26,7 @@ const MOODS: Record<Agent['state'], Mood> = {
 
 /** The state of a hosted agent, and its warning. */
 export function AgentState({ agent: { state, isDeleting } }: { agent: Agent }) {
-  const text = useText();
+  const text = useTexts('agents');
   return (
     <Badge mood={isDeleting ? 'busy' : MOODS[state]}>{isDeleting ? text.deleting : text.states[state]}</Badge>
   );
@@ -34,7 +34,7 @@ export function AgentState({ agent: { state, isDeleting } }: { agent: Agent }) {
 
 /** What runs, and the warning about a process. */
 export function Runs({ agent: { hosted, isolation } }: { agent: Agent }) {
-  const text = useText();
+  const text = useTexts('agents');
   return (
     <span class="badges">
       <code>{hosted.runtime === 'process' ? 'process' : (hosted.image ?? 'docker')}</code>
@@ -49,7 +49,7 @@ export function Runs({ agent: { hosted, isolation } }: { agent: Agent }) {
 
 /** The agents that wa2ai runs, on all nodes. */
 export function HostedAgents() {
-  const text = useText();
+  const text = useTexts('agents');
   const [cursor, setCursor] = useState<string>();
   const agents = useQuery('GET /api/agents', { query: { limit: 100, cursor } }, ['agent']);
   return (

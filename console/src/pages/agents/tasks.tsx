@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -10,7 +11,6 @@ import { Badge, Card } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useText } from './texts.ts';
 
 type Task = Schemas['AgentTask'];
 
@@ -20,7 +20,7 @@ const PAGE = 20;
 
 /** The tasks that agents run for messages. */
 export function Tasks() {
-  const text = useText();
+  const text = useTexts('agents');
   const [state, setState] = useState<'' | Task['state']>('open');
   const [cursor, setCursor] = useState<string>();
   const [asked, setAsked] = useState<Task>();
@@ -105,7 +105,7 @@ export function Tasks() {
 }
 
 function Progress({ task }: { task: Task }) {
-  const text = useText();
+  const text = useTexts('agents');
   if (task.state === 'open') return <LiveProgress task={task} />;
   return (
     <span>
@@ -116,7 +116,7 @@ function Progress({ task }: { task: Task }) {
 
 /** What the agent says now, asked again and again while the page is visible. */
 function LiveProgress({ task }: { task: Task }) {
-  const text = useText();
+  const text = useTexts('agents');
   const answer = useQuery('GET /api/tasks/{id}', { path: { id: task.id } }, ({ type, id }) => {
     return type === 'task' && id === task.id;
   });

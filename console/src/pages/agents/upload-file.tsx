@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form, TextField } from '../../components/form.tsx';
-import { useText } from './texts.ts';
 
 /** Stores a file of this computer in the folder of an agent. */
 export function UploadFile({
@@ -16,7 +16,7 @@ export function UploadFile({
   onStored: () => void;
   onClose: () => void;
 }) {
-  const text = useText();
+  const text = useTexts('agents');
   const [file, setFile] = useState<File>();
   const [path, setPath] = useState('');
   const upload = useAction(async () => {

@@ -2,6 +2,7 @@ import './api.css';
 import { useEffect, useState } from 'preact/hooks';
 import { baseUrl } from '../../api/base-url.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { TextField } from '../../components/form.tsx';
 import { Card, PageFrame } from '../../components/page.tsx';
@@ -9,14 +10,13 @@ import { EmptyState, ErrorState, Loading } from '../../components/states.tsx';
 import type { PageProps } from '../../pages.ts';
 import { type ApiDocument, fits, loadDocument, type Operation } from './document.ts';
 import { OperationView } from './operation-view.tsx';
-import { useText } from './texts.ts';
 
 /** The document does not change while the service runs. */
 let loaded: ApiDocument | undefined;
 
 /** The reference of the REST API, with calls to try. */
 export function ApiPage({ parts: [opened] }: PageProps) {
-  const text = useText();
+  const text = useTexts('api');
   const [document, setDocument] = useState(loaded);
   const [problem, setProblem] = useState<Problem>();
   const [wanted, setWanted] = useState('');

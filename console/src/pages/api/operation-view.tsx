@@ -1,15 +1,15 @@
+import { useTexts } from '../../app/language.ts';
 import { Badge, Card } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Method } from './api-page.tsx';
 import { type Operation, scopesOf } from './document.ts';
 import { type Schema, schemaText } from './schema-text.ts';
-import { useText } from './texts.ts';
 import { TryIt } from './try-it.tsx';
 
 /** One operation: what it needs, takes and answers, and a form that calls it. */
 export function OperationView(props: { operation: Operation; schemas: Record<string, Schema> }) {
   const { operation, schemas } = props;
-  const text = useText();
+  const text = useTexts('api');
   const { method, path, description, parameters = [], requestBody, responses } = operation;
   const scopes = scopesOf(operation);
   const needs = scopes === undefined ? text.everybody : text.anyKey;

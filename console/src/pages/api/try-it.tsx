@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Form, TextArea, TextField } from '../../components/form.tsx';
@@ -8,11 +9,10 @@ import type { Operation } from './document.ts';
 import { Code } from './operation-view.tsx';
 import { type Schema, sampleOf } from './schema-text.ts';
 import { type CallAnswer, type CallInput, curlOf, sendCall } from './send-call.ts';
-import { useText } from './texts.ts';
 
 /** A form that calls an operation with the session of this browser, and shows the answer. */
 export function TryIt({ operation, schemas }: { operation: Operation; schemas: Record<string, Schema> }) {
-  const text = useText();
+  const text = useTexts('api');
   const { method, parameters = [], requestBody } = operation;
   const content = requestBody?.content['application/json'];
   const sample = content && JSON.stringify(content.example ?? sampleOf(content.schema, schemas), null, 2);
@@ -113,7 +113,7 @@ function Answer({
 }: {
   answer: CallAnswer;
 }) {
-  const text = useText();
+  const text = useTexts('api');
   const mood = status >= 200 && status < 300 ? 'good' : status >= 500 ? 'bad' : 'busy';
   return (
     <div class="stack" role="status">

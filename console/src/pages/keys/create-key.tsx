@@ -2,16 +2,16 @@ import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, Form, TextField } from '../../components/form.tsx';
-import { useText } from './texts.ts';
 
 type Scope = Schemas['Key']['scopes'][number];
 
 /** A dialog that creates a key and shows it once. */
 export function CreateKey({ onClose, reload }: { onClose: () => void; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('keys');
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<Scope[]>(['messages:read']);
   const [accounts, setAccounts] = useState<string[]>([]);

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
@@ -9,13 +10,12 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { CreateKey } from './create-key.tsx';
-import { useText } from './texts.ts';
 
 type Key = Schemas['Key'];
 
 /** The keys of the API: create and revoke. */
 export function KeysPage() {
-  const text = useText();
+  const text = useTexts('keys');
   const keys = useQuery('GET /api/keys', {}, ['key']);
   const [isCreating, setCreating] = useState(false);
   const [asked, setAsked] = useState<Key>();

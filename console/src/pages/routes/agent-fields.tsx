@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
+import { useTexts } from '../../app/language.ts';
 import { SelectField, TextField } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
@@ -7,7 +8,6 @@ import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import { isObject, type Json, kindOf, mistakeAt, withField, withKind } from './route-draft.ts';
 import type { DraftProps } from './route-fields.tsx';
 import { SchemaFields } from './schema-field.tsx';
-import { useText } from './texts.ts';
 
 /** The agent kind of a route, its address and its settings. */
 export function AgentFields({
@@ -16,14 +16,14 @@ export function AgentFields({
   mistakes,
   onChange,
 }: DraftProps & { kinds: readonly Schemas['AgentKind'][] }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { hint } = useFieldTexts();
   // What was written for a kind comes back with it.
   const written = useRef(new Map<string, Json>());
   const { config } = draft;
   const name = kindOf(config, kinds);
   const kind = kinds.find((each) => each.name === name);
-  const description = hint(kind?.description);
+  const description = hint([name ?? ''], kind?.description);
   const choose = (next: string) => {
     const settings = config[name ?? ''];
     if (name !== undefined && isObject(settings)) written.current.set(name, settings);

@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
 import { useTranslation } from '../../translation/use-translation.ts';
-import { useText } from './texts.ts';
 
 /** The message is explained this long after the last key. */
 const PAUSE_MS = 250;
 
 /** A box in which a person types a message and sees which route it would take, and why. */
 export function DryRun() {
-  const text = useText();
+  const text = useTexts('routes');
   const [from, setFrom] = useState('+54 9 3777 239922');
   const { word } = useTranslation();
   const [message, setMessage] = useState('');

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, Form, TextArea } from '../../components/form.tsx';
 import { RouteChanges } from './route-changes.tsx';
-import { useText } from './texts.ts';
 
 interface Plan {
   version: number;
@@ -15,7 +15,7 @@ interface Plan {
 
 /** Makes the routes as a file says: shows what would change, then applies it. */
 export function ImportRoutes({ onClose, onApplied }: { onClose: () => void; onApplied: () => void }) {
-  const text = useText();
+  const text = useTexts('routes');
   const [yaml, setYaml] = useState('');
   const [isPruned, setPruned] = useState(false);
   const [plan, setPlan] = useState<Plan>();

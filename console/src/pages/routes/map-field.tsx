@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
 import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import { isObject } from './route-draft.ts';
 import { PlainField, type SchemaFieldProps, SecretField, useCommon } from './schema-inputs.tsx';
-import { useText } from './texts.ts';
 
 /** Names with their texts, such as headers. */
 export function MapField(props: SchemaFieldProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const { label, hint } = useCommon(props);
   const { path, mistakes, schema } = props;
   const [rows, setRows] = useState(() => rowsOf(props.value));

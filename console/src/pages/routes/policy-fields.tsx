@@ -1,13 +1,13 @@
+import { useTexts } from '../../app/language.ts';
 import { Card } from '../../components/page.tsx';
 import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import { withField } from './route-draft.ts';
 import type { DraftProps } from './route-fields.tsx';
 import { SchemaField, SchemaFields } from './schema-field.tsx';
-import { useText } from './texts.ts';
 
 /** The settings that all agent kinds share: how wa2ai converses, and what it does on failure. */
 export function PolicyFields({ schema, draft, mistakes, onChange }: DraftProps & { schema: JsonSchema }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { config } = draft;
   const fields = Object.entries(schema.properties ?? {});
   const isSection = ([, field]: (typeof fields)[number]) => fieldKindOf(field) === 'section';

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
+import { useTexts } from '../../app/language.ts';
 import { TextArea } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
 import { isObject, mistakeAt, type mistakesOf, type RouteDraft } from './route-draft.ts';
 import { parsed } from './schema-inputs.tsx';
-import { useText } from './texts.ts';
 
 /** The config of a route as JSON, with the address of its agent. */
 export function RawConfig(props: {
@@ -11,7 +11,7 @@ export function RawConfig(props: {
   mistakes: ReturnType<typeof mistakesOf>;
   onChange: (change: Partial<RouteDraft>, isJson: boolean) => void;
 }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { agentEndpoint, config } = props.draft;
   const [shown, setShown] = useState(() =>
     JSON.stringify({ ...(agentEndpoint !== '' && { agentEndpoint }), config }, null, 2),

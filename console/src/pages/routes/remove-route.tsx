@@ -1,10 +1,10 @@
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { PreviewView } from './route-preview.tsx';
-import { useText } from './texts.ts';
 
 /** Deletes a route, after it has shown which of the last messages it took. */
 export function RemoveRoute(props: {
@@ -13,7 +13,7 @@ export function RemoveRoute(props: {
   reload: () => void;
   onClose: () => void;
 }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { id } = props.route;
   const preview = useQuery('POST /api/routes/preview', { body: { remove: id } });
   const remove = useAction(async () => {

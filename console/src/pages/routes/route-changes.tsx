@@ -1,12 +1,12 @@
 import type { Schemas } from '../../api/call.ts';
+import { useTexts } from '../../app/language.ts';
 import { Badge } from '../../components/page.tsx';
-import { useText } from './texts.ts';
 
 const MOODS = { created: 'good', changed: 'busy', deleted: 'bad' } as const;
 
 /** What changed of routes, field by field. */
 export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChange'][] }) {
-  const text = useText();
+  const text = useTexts('routes');
   if (changes.length === 0) return <p>{text.nothingChanges}</p>;
   return (
     <ul class="route-changes">

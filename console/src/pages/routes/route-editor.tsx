@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { call, etagOf, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Form } from '../../components/form.tsx';
@@ -16,7 +17,6 @@ import { draftOf, mistakesOf, newDraft, type RouteDraft } from './route-draft.ts
 import { RouteFields } from './route-fields.tsx';
 import { RoutePreview } from './route-preview.tsx';
 import { RouteTest } from './route-test.tsx';
-import { useText } from './texts.ts';
 
 type Route = Schemas['Route'];
 
@@ -28,7 +28,7 @@ export interface SavedRoute {
 
 /** The form of a route: a new one without an id. */
 export function RouteEditor({ id, onSaved }: { id?: string; onSaved: (saved: SavedRoute) => void }) {
-  const text = useText();
+  const text = useTexts('routes');
   const kinds = useQuery('GET /api/agent-kinds');
   const route = useQuery('GET /api/routes/{id}', id === undefined ? null : { path: { id } }, ['route']);
   return (
@@ -79,7 +79,7 @@ function RouteForm(props: {
   reload?: () => void;
 }) {
   const { known, onSaved } = props;
-  const text = useText();
+  const text = useTexts('routes');
   // The route when the form opened; a later change of another person does not overwrite what is written here.
   const [before, setBefore] = useState(props.route);
   const [etag, setEtag] = useState(props.etag);

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { CheckField, SelectField, TextField } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
 import { mistakeAt, type mistakesOf, type RouteDraft } from './route-draft.ts';
-import { useText } from './texts.ts';
 
 /** What parts of the form get. */
 export interface DraftProps {
@@ -14,7 +14,7 @@ export interface DraftProps {
 
 /** Which messages a route takes. */
 export function RouteFields({ draft, mistakes, onChange }: DraftProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const accounts = useQuery('GET /api/accounts', {}, ['account']);
   const [priority, setPriority] = useState(String(draft.priority));
   const errorOf = (field: string) => {

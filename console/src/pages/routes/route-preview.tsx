@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Badge, Card } from '../../components/page.tsx';
@@ -11,12 +12,11 @@ import { addressOf } from '../../conversation/conversation.ts';
 import { Reason } from '../../translation/service-text.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
-import { useText } from './texts.ts';
 
 /** What a route as it is written would have changed for the last messages. */
 export function RoutePreview(props: { draft: RouteDraft; before?: Schemas['Route']; isDisabled: boolean }) {
   const { draft, before } = props;
-  const text = useText();
+  const text = useTexts('routes');
   const [found, setFound] = useState<Schemas['RoutePreview']>();
   const preview = useAction(async () => {
     setFound(undefined);
@@ -45,7 +45,7 @@ export function RoutePreview(props: { draft: RouteDraft; before?: Schemas['Route
 
 /** How many messages would get another route, and which. */
 export function PreviewView({ preview }: { preview: Schemas['RoutePreview'] }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { checked, isComplete, changed, groups, messages } = preview;
   const differing = groups.filter(({ before, after }) => JSON.stringify(before) !== JSON.stringify(after));
   return (
@@ -93,7 +93,7 @@ export function PreviewView({ preview }: { preview: Schemas['RoutePreview'] }) {
 }
 
 function Choice({ choice }: { choice: Schemas['PreviewChoice'] }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { routeId, isNew, name, reason } = choice;
   if (reason !== undefined) {
     return (

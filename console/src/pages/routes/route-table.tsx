@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icon.tsx';
@@ -8,14 +9,13 @@ import { Badge } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { RemoveRoute } from './remove-route.tsx';
 import { inRouteOrder, neighbourOf, orderAfterMove } from './route-order.ts';
-import { useText } from './texts.ts';
 import { type Drag, useDragOrder } from './use-drag-order.ts';
 
 type Route = Schemas['Route'];
 
 /** The routes in the order in which they are checked. A person drags them, or moves them with the keyboard. */
 export function RouteTable({ routes, reload }: { routes: readonly Route[]; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('routes');
   // The order that was asked for, until the service shows it.
   const [wanted, setWanted] = useState<readonly string[]>();
   useEffect(() => setWanted(undefined), [routes]);
@@ -120,7 +120,7 @@ function MoveButtons(props: {
   onStep: (by: -1 | 1) => void;
   onDrag: (event: PointerEvent) => void;
 }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { route, canRaise, canLower, onStep, onDrag } = props;
   const grip = useRef<HTMLButtonElement>(null);
   const hadFocus = useRef(false);
@@ -156,7 +156,7 @@ function MoveButtons(props: {
 }
 
 function RouteActions({ route, reload }: { route: Route; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('routes');
   const [isAsked, setAsked] = useState(false);
   const change = useAction(async () => {
     await call('PATCH /api/routes/{id}', { path: { id: route.id }, body: { enabled: !route.enabled } });

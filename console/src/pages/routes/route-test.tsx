@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
-import { useText } from './texts.ts';
 
 /** Probes the agent of a route as it is written, without running or storing it. */
 export function RouteTest(props: { draft: RouteDraft; before?: Schemas['Route']; isDisabled: boolean }) {
   const { draft, before } = props;
-  const text = useText();
+  const text = useTexts('routes');
   const [found, setFound] = useState<Schemas['RouteProbe']>();
   const test = useAction(async () => {
     setFound(undefined);
@@ -47,7 +47,7 @@ export function RouteTest(props: { draft: RouteDraft; before?: Schemas['Route'];
 }
 
 function ProbeView({ probe }: { probe: Schemas['RouteProbe'] }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { kind, isProbed, findings, about, milliseconds } = probe;
   const isGood = findings.length === 0;
   return (

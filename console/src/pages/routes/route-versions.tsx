@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -10,13 +11,12 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { RouteChanges } from './route-changes.tsx';
-import { useText } from './texts.ts';
 
 type Version = Schemas['RouteVersion'];
 
 /** The versions of the route table: what each changed, and rollback. */
 export function RouteVersions({ before }: { before: string | undefined }) {
-  const text = useText();
+  const text = useTexts('routes');
   const query = before === undefined ? {} : { cursor: before };
   const versions = useQuery('GET /api/routes/history', { query }, ['route']);
   const [shown, setShown] = useState<number>();
@@ -85,7 +85,7 @@ export function RouteVersions({ before }: { before: string | undefined }) {
 }
 
 function Action({ version: { action, restored, created, changed, deleted, routes } }: { version: Version }) {
-  const text = useText();
+  const text = useTexts('routes');
   const names = routes.map(({ name, channelId }) => name ?? channelId).join(', ');
   const count = created + changed + deleted;
   return (
@@ -98,7 +98,7 @@ function Action({ version: { action, restored, created, changed, deleted, routes
 }
 
 function VersionChanges({ version }: { version: number }) {
-  const text = useText();
+  const text = useTexts('routes');
   const found = useQuery('GET /api/routes/history/{version}', { path: { version: String(version) } });
   return (
     <Card title={`${text.version} ${version}`}>
@@ -108,7 +108,7 @@ function VersionChanges({ version }: { version: number }) {
 }
 
 function Restore({ version, onClose }: { version: number; onClose: () => void }) {
-  const text = useText();
+  const text = useTexts('routes');
   const plan = useQuery('POST /api/routes/rollback', { body: { version }, query: { dryRun: 'true' } });
   const restore = useAction(async () => {
     // The table that the person has seen in the plan.

@@ -13,8 +13,8 @@ import { RouteEditor, type SavedRoute } from './route-editor.tsx';
 import { RouteTable } from './route-table.tsx';
 import { RouteVersions } from './route-versions.tsx';
 import './routes.css';
+import { useTexts } from '../../app/language.ts';
 import { ServiceText } from '../../translation/service-text.tsx';
-import { useText } from './texts.ts';
 
 /** Routes: `routes` the table, `routes/new` and `routes/ID` the form, `routes/versions` the history. */
 export function RoutesPage({ parts: [part], query }: PageProps) {
@@ -30,7 +30,7 @@ export function RoutesPage({ parts: [part], query }: PageProps) {
 }
 
 function RouteList({ saved }: { saved?: SavedRoute }) {
-  const text = useText();
+  const text = useTexts('routes');
   const routes = useQuery('GET /api/routes', {}, ['route']);
   const [isImporting, setImporting] = useState(false);
   return (

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useTexts } from '../../app/language.ts';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf } from '../../schema-form/json-schema.ts';
 import { useSectionTitle } from '../../schema-form/section-titles.ts';
@@ -18,7 +19,6 @@ import {
   SecretField,
   SwitchOrTextField,
 } from './schema-inputs.tsx';
-import { useText } from './texts.ts';
 
 /** The field, or the section of fields, for a schema. */
 export function SchemaField(props: SchemaFieldProps) {
@@ -78,7 +78,7 @@ export function SchemaFields(props: Omit<SchemaFieldProps, 'name' | 'isRequired'
 /** A text, the fields of an object, or the default. */
 function TextOrFields(props: SchemaFieldProps) {
   const { path, schema, value, mistakes, onChange } = props;
-  const text = useText();
+  const text = useTexts('routes');
   const { label } = useFieldTexts();
   const fields = schema.anyOf?.find(({ properties }) => properties !== undefined);
   const isFields = isObject(value);
@@ -100,7 +100,7 @@ function TextOrFields(props: SchemaFieldProps) {
 
 function Section(props: SchemaFieldProps) {
   const { path, name, schema, value, mistakes, onChange } = props;
-  const text = useText();
+  const text = useTexts('routes');
   const hasMistake = mistakeAt(mistakes, path) !== undefined;
   const [isOpen, setOpen] = useState(false);
   const titleOf = useSectionTitle();
@@ -118,7 +118,7 @@ function Section(props: SchemaFieldProps) {
         {titleOf(name)}
         {count > 0 && <span class="badge good">{text.set.replace('{count}', String(count))}</span>}
       </summary>
-      {schema.description && <p class="hint">{hint(schema.description)}</p>}
+      {schema.description && <p class="hint">{hint(path.split('.'), schema.description)}</p>}
       {(isOpen || hasMistake) && (
         <SchemaFields path={path} schema={schema} value={value} mistakes={mistakes} onChange={change} />
       )}

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import { MASK, mistakeAt, type mistakesOf } from './route-draft.ts';
-import { useText } from './texts.ts';
 
 /** A value of the config with its schema. */
 export interface SchemaFieldProps {
@@ -22,11 +22,11 @@ export interface SchemaFieldProps {
 
 /** Label, hint and mistake of a field. */
 export function useCommon({ path, name, schema, isRequired, mistakes }: SchemaFieldProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const error = mistakeAt(mistakes, path);
   const texts = useFieldTexts();
   const label = texts.label(name);
-  const hint = texts.hint(schema.description);
+  const hint = texts.hint(path.split('.'), schema.description);
   return {
     label: isRequired ? `${label} (${text.required})` : label,
     ...(hint !== undefined && { hint }),
@@ -46,7 +46,7 @@ export function PlainField(props: SchemaFieldProps) {
 
 /** A stored secret is kept unless a person writes another one or removes it. */
 export function SecretField(props: SchemaFieldProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const { label } = useFieldTexts();
   const common = useCommon(props);
   const [wasStored] = useState(props.value === MASK);
@@ -85,7 +85,7 @@ export function NumberField(props: SchemaFieldProps) {
 
 /** Yes, no, or the default. */
 export function BooleanField(props: SchemaFieldProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const common = useCommon(props);
   const value = props.value === undefined ? '' : String(props.value);
   return (
@@ -104,7 +104,7 @@ export function BooleanField(props: SchemaFieldProps) {
 
 /** One of several values, or the default. */
 export function ChoiceField(props: SchemaFieldProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const common = useCommon(props);
   const choices = (props.schema.enum ?? []).map(String);
   const known = choices.map((value) => ({ value, label: value }));
@@ -148,7 +148,7 @@ export function ChoicesField(props: SchemaFieldProps) {
 
 /** A list of texts. */
 export function LinesField(props: SchemaFieldProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const { hint, ...common } = useCommon(props);
   const [shown, setShown] = useState(Array.isArray(props.value) ? props.value.join('\n') : '');
   const change = (next: string) => {
@@ -169,7 +169,7 @@ export function LinesField(props: SchemaFieldProps) {
 
 /** Yes, no, a text, or the default. */
 export function SwitchOrTextField(props: SchemaFieldProps) {
-  const text = useText();
+  const text = useTexts('routes');
   const { value, onChange } = props;
   return (
     <ChoiceOrText
@@ -199,7 +199,7 @@ export function ChoiceOrText({
   textLabel: string;
   onChoice: (choice: string) => void;
 }) {
-  const text = useText();
+  const text = useTexts('routes');
   const { label } = useFieldTexts();
   const common = useCommon(props);
   const { name, value, onChange } = props;
@@ -222,7 +222,7 @@ export function ChoiceOrText({
 
 /** A list with one text per line, an address, or JSON for what no line can say. */
 export function LinesOrTextField(props: SchemaFieldProps) {
-  const { linesOrJson } = useText();
+  const { linesOrJson } = useTexts('routes');
   return <CodeField {...props} moreHint={linesOrJson} shown={linesOf(props.value)} otherwise={linesOrUrl} />;
 }
 
@@ -240,7 +240,7 @@ function linesOrUrl(text: string): string | string[] {
 
 /** JSON, or a text where the value is no JSON: the service says what it takes. */
 export function JsonField(props: SchemaFieldProps) {
-  const { asJson } = useText();
+  const { asJson } = useTexts('routes');
   return <CodeField {...props} moreHint={asJson} shown={jsonOf(props.value)} otherwise={(text) => text} />;
 }
 

@@ -1,22 +1,22 @@
 import { useState } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { quoted } from '../../schema-form/field-texts.ts';
-import { useTranslation } from '../../translation/use-translation.ts';
-import { useText } from './texts.ts';
 
 /** The variables that this node was started with. */
 export function Environment() {
-  const text = useText();
+  const text = useTexts('settings');
   const settings = useQuery('GET /api/settings');
-  const { sentence, languageOf } = useTranslation();
+  const service = useTexts('service');
+  const meaningOf = ({ name, meaning }: Schemas['Setting']) => service?.settings[name] ?? meaning;
   const [wanted, setWanted] = useState('');
-  const fits = ({ name, meaning }: Schemas['Setting']) =>
-    `${name} ${sentence(meaning)}`.toLowerCase().includes(wanted.toLowerCase());
+  const fits = (setting: Schemas['Setting']) =>
+    `${setting.name} ${meaningOf(setting)}`.toLowerCase().includes(wanted.toLowerCase());
   return (
     <>
       <TextField type="search" label={text.find} value={wanted} onInput={setWanted} />
@@ -30,12 +30,10 @@ export function Environment() {
               columns={[
                 {
                   title: text.name,
-                  cell: ({ name, meaning }) => (
+                  cell: (setting) => (
                     <div>
-                      <code>{name}</code>
-                      <p class="faint meaning" lang={languageOf(meaning)}>
-                        {quoted(sentence(meaning))}
-                      </p>
+                      <code>{setting.name}</code>
+                      <p class="faint meaning">{quoted(meaningOf(setting))}</p>
                     </div>
                   ),
                 },

@@ -1,15 +1,15 @@
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { Badge, Card, type Mood } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useText } from './texts.ts';
 
 const MOODS: Record<'alive' | 'draining' | 'gone', Mood> = { alive: 'good', draining: 'busy', gone: 'bad' };
 
 /** The nodes on this database, and what each does. */
 export function Nodes() {
-  const text = useText();
+  const text = useTexts('settings');
   const nodes = useQuery('GET /api/nodes', {}, ['account']);
   return (
     <Loaded query={nodes}>

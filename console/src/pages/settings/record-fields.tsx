@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { type FieldsProps, SchemaFields } from './schema-fields.tsx';
-import { useText } from './texts.ts';
 import { isRecord, valueAt } from './values.ts';
 
 /** Objects of one schema by name, such as the settings of single accounts. */
 export function RecordFields(props: FieldsProps & { name: string }) {
-  const { name, schema, path, values, change } = props;
-  const text = useText();
+  const { form, name, schema, path, values, change } = props;
+  const text = useTexts('settings');
   const { label, hint } = useFieldTexts();
   const [added, setAdded] = useState<string[]>([]);
   const [wanted, setWanted] = useState('');
@@ -20,7 +20,7 @@ export function RecordFields(props: FieldsProps & { name: string }) {
   return (
     <fieldset class="wide">
       <legend>{label(name)}</legend>
-      <p class="faint">{hint(schema.description)}</p>
+      <p class="faint">{hint([form, ...path], schema.description)}</p>
       {names.map((each) => (
         <fieldset key={each} class="entry">
           <legend>{each}</legend>

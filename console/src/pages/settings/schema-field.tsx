@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { CheckField, SelectField, TextArea, TextField } from '../../components/form.tsx';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import type { FieldsProps } from './schema-fields.tsx';
-import { useText } from './texts.ts';
 import { valueAt } from './values.ts';
 
 interface FieldProps {
@@ -20,10 +20,10 @@ interface FieldProps {
 
 /** One value, edited by its schema. An empty field means the default. */
 export function SchemaField(props: FieldsProps & { name: string; isRequired: boolean }) {
-  const { name, schema, path, values, inUse, details, change, isRequired } = props;
+  const { form, name, schema, path, values, inUse, details, change, isRequired } = props;
   const value = valueAt(values, path);
   const texts = useFieldTexts();
-  const hint = texts.hint(schema.description);
+  const hint = texts.hint([form, ...path], schema.description);
   const at = path.join('.');
   const error = details.find(({ field }) => field === at || field.startsWith(`${at}.`))?.message;
   const field: FieldProps = {
@@ -67,7 +67,7 @@ function Editor({ isRequired, isRoute, ...field }: FieldProps & { isRequired: bo
 
 function Choice(field: FieldProps) {
   const { schema, value, fallback, set } = field;
-  const text = useText();
+  const text = useTexts('settings');
   const words = (each: unknown) => (each === true ? text.yes : each === false ? text.no : wordsOf(each));
   const values = schema.enum ?? [true, false];
   return (
@@ -85,7 +85,7 @@ function Choice(field: FieldProps) {
 
 function SwitchOrText(field: FieldProps) {
   const { label, value, fallback, set } = field;
-  const text = useText();
+  const text = useTexts('settings');
   const words = (each: unknown) => (each === true ? text.yes : each === false ? text.no : wordsOf(each));
   const chosen = typeof value === 'string' ? 'text' : value === undefined ? '' : String(value);
   return (
@@ -134,7 +134,7 @@ function Choices(field: FieldProps) {
 
 function Lines(field: FieldProps) {
   const { value, set } = field;
-  const text = useText();
+  const text = useTexts('settings');
   const [typed, setTyped] = useState<string>();
   const stored = Array.isArray(value) ? value.join('\n') : '';
   const isSame = typed !== undefined && linesOf(typed).join('\n') === stored;
@@ -162,7 +162,7 @@ function linesOf(typed: string): string[] {
 
 function Json(field: FieldProps) {
   const { value, set } = field;
-  const text = useText();
+  const text = useTexts('settings');
   const [typed, setTyped] = useState<string>();
   const isWrong = typed !== undefined && typed.trim() !== '' && parsed(typed) === undefined;
   return (
@@ -191,7 +191,7 @@ function parsed(text: string): unknown {
 
 function RouteChoice(field: FieldProps) {
   const { value, set } = field;
-  const text = useText();
+  const text = useTexts('settings');
   const routes = useQuery('GET /api/routes', { query: { limit: 500 } }, ['route']).data?.data ?? [];
   return (
     <SelectField

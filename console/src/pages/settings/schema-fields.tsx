@@ -6,6 +6,8 @@ import { SchemaField } from './schema-field.tsx';
 import type { Path } from './values.ts';
 
 export interface FieldsProps {
+  /** Name of the form. */
+  form: string;
   schema: JsonSchema;
   path: Path;
   /** Of the whole form. */

@@ -3,6 +3,7 @@ import { callAny, etagOf } from '../../api/call.ts';
 import { onLiveEvent } from '../../api/live.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { useUnsaved } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
@@ -14,7 +15,6 @@ import { useSectionTitle } from '../../schema-form/section-titles.ts';
 import type { FormName } from './forms.ts';
 import { schemaOf } from './schema.ts';
 import { SchemaFields } from './schema-fields.tsx';
-import { useText } from './texts.ts';
 import { isRecord, withoutEmpty, withValue } from './values.ts';
 
 interface Known {
@@ -28,7 +28,7 @@ interface Known {
 
 /** Shows and changes the settings under `/api/settings/NAME` by the schema of its body. */
 export function SettingsForm({ name }: { name: FormName }) {
-  const text = useText();
+  const text = useTexts('settings');
   const titleOf = useSectionTitle();
   const { hint } = useFieldTexts();
   const [known, setKnown] = useState<Known>();
@@ -100,9 +100,10 @@ export function SettingsForm({ name }: { name: FormName }) {
           }
         >
           {key !== undefined && (
-            <p class="faint section-hint">{hint(schema.properties?.[key]?.description)}</p>
+            <p class="faint section-hint">{hint([name, key], schema.properties?.[key]?.description)}</p>
           )}
           <SchemaFields
+            form={name}
             schema={section}
             path={key === undefined ? [] : [key]}
             values={values}

@@ -1,4 +1,5 @@
 import './settings.css';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { PageFrame } from '../../components/page.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -6,14 +7,13 @@ import { Environment } from './environment.tsx';
 import { FORMS, type FormName } from './forms.ts';
 import { Nodes } from './nodes.tsx';
 import { SettingsForm } from './settings-form.tsx';
-import { useText } from './texts.ts';
 
 const TABS = ['environment', ...FORMS, 'nodes'] as const;
 type Tab = (typeof TABS)[number];
 
 /** Every setting: those of the environment to read, those that the API can change to edit. */
 export function SettingsPage({ parts: [part] }: PageProps) {
-  const text = useText();
+  const text = useTexts('settings');
   const open: Tab = TABS.find((each) => each === part) ?? 'environment';
   return (
     <PageFrame title={text.title} lead={text.leads[open]}>

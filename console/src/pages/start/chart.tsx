@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useTexts } from '../../app/language.ts';
 import { useStored } from '../../app/stored.ts';
 import { theme } from '../../app/theme.ts';
 import { Card } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import type { Plot } from './plot.ts';
-import { useText } from './texts.ts';
 
 /** A line of a chart. Absent values are gaps. */
 export interface ChartSeries {
@@ -31,7 +31,7 @@ export interface ChartProps {
 /** A chart with a sentence and a table that say the same. */
 export function Chart(props: ChartProps) {
   const { title, href, times, series, timeText, valueText } = props;
-  const text = useText();
+  const text = useTexts('start');
   const [isOpen, setOpen] = useState(false);
   const [index, setIndex] = useState<number>();
   const isEmpty = series.every(({ values }) => values.every((value) => !value));

@@ -1,17 +1,17 @@
 import type { Schemas } from '../../api/call.ts';
-import { type Language, language } from '../../app/language.ts';
+import { language, useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { useStored } from '../../app/stored.ts';
+import type { LanguageCode } from '../../translation/languages.ts';
 import { Chart, type ChartSeries } from './chart.tsx';
 import { durationText, numberText } from './numbers.ts';
-import { useText } from './texts.ts';
 
 type Stats = Schemas['Stats'];
 type Point = Stats['points'][number];
 
 /** How much, how fast and what failed, over time. */
 export function Charts({ stats }: { stats: Stats }) {
-  const text = useText();
+  const text = useTexts('start');
   const chosen = useStored(language);
   const minutes = stats.stepSeconds / 60;
   const count = (value: number | undefined) => (value === undefined ? '–' : numberText(value, chosen));
@@ -70,7 +70,7 @@ export function Charts({ stats }: { stats: Stats }) {
   );
 }
 
-function timeText(seconds: number, span: Stats['span'], chosen: Language): string {
+function timeText(seconds: number, span: Stats['span'], chosen: LanguageCode): string {
   const isLong = span === '30d';
   return new Date(seconds * 1000).toLocaleString(chosen, {
     hour: '2-digit',

@@ -1,14 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
-import { language } from '../../app/language.ts';
+import { language, useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { useStored } from '../../app/stored.ts';
 import { Button } from '../../components/button.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Charts } from './charts.tsx';
 import { durationText, numberText } from './numbers.ts';
-import { useText } from './texts.ts';
 
 const SPANS = ['1h', '24h', '30d'] as const;
 export type Span = (typeof SPANS)[number];
@@ -21,7 +20,7 @@ export function Health(props: {
   accounts: Array<Schemas['Account']> | undefined;
   routes: number | undefined;
 }) {
-  const text = useText();
+  const text = useTexts('start');
   const [span, setSpan] = useState<Span>('1h');
   const stats = useQuery('GET /api/stats', { query: { span } }, ['account', 'dead-letter']);
   const { reload } = stats;
@@ -61,7 +60,7 @@ function Figures(props: {
   routes: number | undefined;
   stats: Schemas['Stats'];
 }) {
-  const text = useText();
+  const text = useTexts('start');
   const chosen = useStored(language);
   const nodes = useQuery('GET /api/nodes', {}, ['account']).data?.data;
   const { total, now, span } = props.stats;

@@ -2,13 +2,13 @@ import { useQuery } from '../../api/use-query.ts';
 import { PageFrame } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import './start.css';
+import { useTexts } from '../../app/language.ts';
 import { Health } from './health.tsx';
 import { Steps } from './steps.tsx';
-import { useText } from './texts.ts';
 
 /** What to do until the first answered message, then the health of the service. */
 export function StartPage() {
-  const text = useText();
+  const text = useTexts('start');
   const accounts = useQuery('GET /api/accounts', {}, ['account']);
   const routes = useQuery('GET /api/routes', { query: { limit: 500 } }, ['route']);
   const answered = useQuery('GET /api/messages', { query: { limit: 1, state: 'answered' } }, ['turn']);

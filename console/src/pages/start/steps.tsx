@@ -1,11 +1,11 @@
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Card } from '../../components/page.tsx';
-import { useText } from './texts.ts';
 
 /** What to do next until the first answered message; nothing after it. */
 export function Steps(props: { isPaired: boolean; hasRoute: boolean; isAnswered: boolean }) {
-  const text = useText();
+  const text = useTexts('start');
   const steps = [
     { path: '/accounts', title: text.pair, hint: text.pairHint, isDone: props.isPaired },
     { path: '/routes', title: text.agent, hint: text.agentHint, isDone: props.hasRoute },

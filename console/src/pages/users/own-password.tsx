@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Form, TextField } from '../../components/form.tsx';
 import { Card } from '../../components/page.tsx';
-import { useText } from './texts.ts';
 
 /** Changes the password of the person who is signed in. */
 export function OwnPassword({ name }: { name: string }) {
-  const text = useText();
+  const text = useTexts('users');
   const [currentPassword, setCurrent] = useState('');
   const [newPassword, setNew] = useState('');
   const change = useAction(async () => {

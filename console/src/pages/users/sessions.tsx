@@ -3,6 +3,7 @@ import { baseUrl } from '../../api/base-url.ts';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge, Card } from '../../components/page.tsx';
@@ -10,13 +11,12 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { browserName } from './browser-name.ts';
-import { useText } from './texts.ts';
 
 type Session = Schemas['Session'];
 
 /** Browsers that are signed in: one's own, for an owner all. */
 export function Sessions() {
-  const text = useText();
+  const text = useTexts('users');
   const sessions = useQuery('GET /api/sessions');
   const [asked, setAsked] = useState<Session>();
   const end = useAction(async ({ id, isCurrent }: Session) => {

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import { baseUrl } from '../../api/base-url.ts';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form, SelectField, TextField } from '../../components/form.tsx';
-import { useText } from './texts.ts';
 import type { User } from './users-page.tsx';
 
 type Role = User['role'];
@@ -23,7 +23,7 @@ interface Props {
 
 /** A dialog that adds a user, or changes the role and the password of one. */
 export function UserForm({ user, isOwn = false, isFirst = false, onClose, reload }: Props) {
-  const text = useText();
+  const text = useTexts('users');
   const [name, setName] = useState(user?.name ?? '');
   const [role, setRole] = useState<Role>(user?.role ?? (isFirst ? 'owner' : 'operator'));
   const [password, setPassword] = useState('');

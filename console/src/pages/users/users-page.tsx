@@ -3,6 +3,7 @@ import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { useCaller, useMay } from '../../app/caller.tsx';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
@@ -11,14 +12,13 @@ import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { OwnPassword } from './own-password.tsx';
 import { Sessions } from './sessions.tsx';
-import { useText } from './texts.ts';
 import { UserForm } from './user-form.tsx';
 
 export type User = Schemas['User'];
 
 /** Who signs in: users and their roles, sessions, and one's own password. */
 export function UsersPage() {
-  const text = useText();
+  const text = useTexts('users');
   const caller = useCaller();
   const isAdmin = useMay()('admin');
   return (
@@ -37,7 +37,7 @@ export function UsersPage() {
 }
 
 function People({ own }: { own: string | undefined }) {
-  const text = useText();
+  const text = useTexts('users');
   const users = useQuery('GET /api/users');
   const [open, setOpen] = useState<{ what: 'add' } | { what: 'edit' | 'remove'; user: User }>();
   const close = () => setOpen(undefined);

@@ -1,16 +1,16 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { toast } from '../../components/toast.tsx';
-import { useText } from './texts.ts';
 import { WebhookForm } from './webhook-form.tsx';
 import type { Webhook } from './webhooks-page.tsx';
 
 /** What can be done with a webhook. */
 export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('webhooks');
   const [open, setOpen] = useState<'edit' | 'remove'>();
   const path = { id: webhook.id };
   const change = useAction(async () => {

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, Form, TextField } from '../../components/form.tsx';
-import { useText } from './texts.ts';
 import type { Webhook } from './webhooks-page.tsx';
 
 type Event = Webhook['events'][number];
@@ -12,7 +12,7 @@ type Event = Webhook['events'][number];
 /** A dialog that adds a webhook and shows its secret once, or changes one. */
 export function WebhookForm(props: { webhook?: Webhook; onClose: () => void; reload: () => void }) {
   const { webhook, onClose, reload } = props;
-  const text = useText();
+  const text = useTexts('webhooks');
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [events, setEvents] = useState<Event[]>(webhook?.events ?? ['message']);
   const [accountId, setAccountId] = useState(webhook?.accountId ?? '');

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField } from '../../components/form.tsx';
@@ -9,7 +10,6 @@ import { Badge, Card, type Mood, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useText } from './texts.ts';
 import { WebhookActions } from './webhook-actions.tsx';
 import { Events, type Webhook, WebhookState } from './webhooks-page.tsx';
 
@@ -22,7 +22,7 @@ const MOODS: Record<Delivery['state'], Mood> = { pending: 'busy', delivered: 'go
 
 /** One webhook, and what became of its events. */
 export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () => void }) {
-  const text = useText();
+  const text = useTexts('webhooks');
   const [state, setState] = useState('');
   const [cursor, setCursor] = useState<string>();
   const path = { id: webhook.id };
@@ -122,7 +122,7 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
 }
 
 function Result({ delivery, webhook }: { delivery: Delivery; webhook: Webhook }) {
-  const text = useText();
+  const text = useTexts('webhooks');
   const { state, status, error, dueAt, waitsFor } = delivery;
   return (
     <div>

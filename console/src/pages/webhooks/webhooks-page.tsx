@@ -2,6 +2,7 @@ import './webhooks.css';
 import { useState } from 'preact/hooks';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
+import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
@@ -9,7 +10,6 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
-import { useText } from './texts.ts';
 import { WebhookActions } from './webhook-actions.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { WebhookLog } from './webhook-log.tsx';
@@ -18,7 +18,7 @@ export type Webhook = Schemas['Webhook'];
 
 /** Webhooks: add, edit, test, and the delivery log of each. */
 export function WebhooksPage({ parts: [opened] }: PageProps) {
-  const text = useText();
+  const text = useTexts('webhooks');
   const webhooks = useQuery('GET /api/webhooks', {}, ['webhook']);
   const [isAdding, setAdding] = useState(false);
   const shown = webhooks.data?.data.find(({ id }) => id === opened);
@@ -88,7 +88,7 @@ export function Events({ events }: { events: Webhook['events'] }) {
 
 /** Whether events are sent, and whether they arrive. */
 export function WebhookState({ webhook }: { webhook: Webhook }) {
-  const text = useText();
+  const text = useTexts('webhooks');
   const { isEnabled, failures, disabledReason, pausedUntil, waiting } = webhook;
   const queue = (
     <>
