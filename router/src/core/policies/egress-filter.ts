@@ -62,6 +62,9 @@ function replacing(pattern: RegExp, hints: readonly string[]): Rule['apply'] {
 const JOINED = /[\w-]+(?:\.[\w-]+)*/g;
 const TOKEN_START =
   /^(?:sk|pk|rk|AKIA|ASIA|gh[opusr]_|github_pat_|glpat-|xox|AIza|eyJ|hf_|npm_|dop_v1_|SG$|ya29$)/;
+/** Where one of these begins. Most texts have no such place, and so no token. */
+const TOKEN_HINT =
+  /(?<![\w-])(?:sk|pk|rk|AKIA|ASIA|gh[opusr]_|github_pat_|glpat-|xox|AIza|eyJ|hf_|npm_|dop_v1_|SG\.|ya29\.)/;
 const TOKEN =
   /^(?:(?:sk|pk)-[\w-]{20,200}|(?:sk|rk)_(?:live|test)_\w{16,200}|(?:AKIA|ASIA)[0-9A-Z]{16}|gh[opusr]_\w{30,255}|github_pat_\w{30,255}|glpat-[\w-]{20,100}|xox[abeoprs]-[\w-]{10,200}|AIza[\w-]{35}|hf_\w{30,100}|npm_\w{36}|dop_v1_[a-f\d]{64})$/;
 /** What ordinary words begin with too, such as `sk-learn` and `xoxo-`. */
@@ -70,6 +73,7 @@ const MAX_TOKEN_CHARS = 300;
 
 /** The tokens that services give out, which show by their first letters what they are. */
 function withoutTokens(text: string): { text: string; count: number } {
+  if (!TOKEN_HINT.test(text)) return { text, count: 0 };
   let count = 0;
   const rest = text.replace(JOINED, (joined) => {
     const words = joined.split('.');
