@@ -2,15 +2,18 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { TestBed } from '../support/test-bed.ts';
+import { until } from '../support/until.ts';
 
 const bed = TestBed.shared();
 const servers: Server[] = [];
+const abiAgents: Array<Awaited<ReturnType<typeof startAbiMockAgent>>> = [];
 
 afterAll(async () => {
   for (const server of servers) server.closeAllConnections();
+  for (const agent of abiAgents) await agent.close();
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
@@ -46,17 +49,39 @@ async function inRun(failure: object) {
   return { agent, person, ended: () => bed.untilTurnEnded(id) };
 }
 
+/** A call of an agent that refuses each, on an ABI route that forbids another attempt after one that may have run. */
+async function refusedCall(failure: object) {
+  const agent = await startAbiMockAgent();
+  abiAgents.push(agent);
+  agent.change({ fail: 503 });
+  const person = bed.person();
+  const abi = { functions: ['function add(uint256 a, uint256 b) returns (uint256 sum)'] };
+  const config = { abi, failure: { uncertain: 'dead-letter', ...failure } };
+  const body = { channelId: person.phone, agentEndpoint: agent.url, environment: 'lab', config };
+  expect((await bed.service.api('POST', '/api/routes', body)).status).toBe(201);
+  return { agent, person, id: await person.say('/add 2 40', { to: bed.phone }) };
+}
+
+/** What the one crash of this file interrupts. */
+let repeated: Awaited<ReturnType<typeof inRun>>;
+let given: Awaited<ReturnType<typeof inRun>>;
+let refused: Awaited<ReturnType<typeof refusedCall>>;
+
+beforeAll(async () => {
+  repeated = await inRun({});
+  given = await inRun({ uncertain: 'dead-letter' });
+  const hour = 3_600_000;
+  refused = await refusedCall({ attempts: 3, backoffMs: hour, maxBackoffMs: hour });
+  const postgres = bed.database.open();
+  const pausing = sql`SELECT FROM message WHERE wa_message_id = ${refused.id} AND attempts = cleared_attempts
+    AND attempts > 0`;
+  await until('the pause between two attempts', async () => (await postgres.query(pausing))[0]);
+  await bed.service.end('SIGKILL');
+  refused.agent.change({ fail: undefined });
+  await bed.restartService();
+});
+
 describe('a run that a crash of wa2ai interrupted, at an agent without sessions', () => {
-  let repeated: Awaited<ReturnType<typeof inRun>>;
-  let given: Awaited<ReturnType<typeof inRun>>;
-
-  beforeAll(async () => {
-    repeated = await inRun({});
-    given = await inRun({ uncertain: 'dead-letter' });
-    await bed.service.end('SIGKILL');
-    await bed.restartService();
-  });
-
   it('is sent again by default, and attempts counts both requests', async () => {
     const { agent, person, ended } = repeated;
     const row = await ended();
@@ -83,18 +108,6 @@ describe('a run that a crash of wa2ai interrupted, at an agent without sessions'
 });
 
 describe('a refused call on an ABI route that forbids another attempt after one that may have run', () => {
-  async function refusedCall(failure: object) {
-    const agent = await startAbiMockAgent();
-    onTestFinished(() => agent.close());
-    agent.change({ fail: 503 });
-    const person = bed.person();
-    const abi = { functions: ['function add(uint256 a, uint256 b) returns (uint256 sum)'] };
-    const config = { abi, failure: { uncertain: 'dead-letter', ...failure } };
-    const body = { channelId: person.phone, agentEndpoint: agent.url, environment: 'lab', config };
-    expect((await bed.service.api('POST', '/api/routes', body)).status).toBe(201);
-    return { agent, person, id: await person.say('/add 2 40', { to: bed.phone }) };
-  }
-
   it('becomes a dead letter whose replay calls the function', async () => {
     const { agent, person, id } = await refusedCall({ attempts: 3, backoffMs: 10 });
     const row = await bed.untilTurnEnded(id);
@@ -106,18 +119,7 @@ describe('a refused call on an ABI route that forbids another attempt after one 
   });
 
   it('is repeated after a crash of wa2ai between two attempts', async () => {
-    const hour = 3_600_000;
-    const { agent, person, id } = await refusedCall({ attempts: 3, backoffMs: hour, maxBackoffMs: hour });
-    const postgres = bed.database.open();
-    await expect
-      .poll(() =>
-        postgres.query(sql`SELECT FROM message WHERE wa_message_id = ${id} AND attempts = cleared_attempts
-          AND attempts > 0`),
-      )
-      .toHaveLength(1);
-    await bed.service.end('SIGKILL');
-    agent.change({ fail: undefined });
-    await bed.restartService();
+    const { agent, person, id } = refused;
     expect((await person.nextReply()).text).toBe('42');
     expect(await bed.untilTurnEnded(id)).toMatchObject({
       state: 'answered',

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
@@ -50,15 +50,44 @@ describe('an edit that the phone encrypted', () => {
     },
   );
 
-  it('is answered when it comes after the answer, also after a kill -9 between them', async () => {
-    const bo = bed.person({ via: 'lid' });
-    const id = await bo.say('nine?', { to: bed.phone });
-    expect((await bo.nextReply()).text).toBe('Echo: nine?');
-    await bed.service.end('SIGKILL');
-    const edit = await bo.edit(id, 'ten?', { to: bed.phone, encrypted: { author: 'lid', editor: 'lid' } });
-    await bed.restartService();
-    expect((await bo.nextReply()).text).toBe('Echo: ten?');
-    expect(await bed.untilTurnEnded(edit)).toMatchObject({ text: 'ten?', editOf: id, state: 'answered' });
+  describe('after a kill -9 since the message', () => {
+    let bo: Person;
+    let id: string;
+    let edit: string;
+    const notes: string[] = [];
+
+    beforeAll(async () => {
+      bo = bed.person({ via: 'lid' });
+      id = await bo.say('nine?', { to: bed.phone });
+      expect((await bo.nextReply()).text).toBe('Echo: nine?');
+      for (const secretIn of ['message', 'outside', undefined] as const) {
+        const note = await bed.phone.say('note tomorow', { to: bed.phone, secretIn });
+        await untilStored(note);
+        notes.push(note);
+      }
+      await bed.service.end('SIGKILL');
+      edit = await bo.edit(id, 'ten?', { to: bed.phone, encrypted: { author: 'lid', editor: 'lid' } });
+      await bed.restartService();
+    });
+
+    it('is answered when it comes after the answer', async () => {
+      expect((await bo.nextReply()).text).toBe('Echo: ten?');
+      expect(await bed.untilTurnEnded(edit)).toMatchObject({ text: 'ten?', editOf: id, state: 'answered' });
+    });
+
+    it('counts in the chat of the owner with themselves when the secret is in the message, beside it or both', async () => {
+      for (const note of notes) {
+        const secret = bed.phone.secretOf(note);
+        const content = encryptedEdit(
+          { id: note, secret, author: bed.phone.lid },
+          bed.phone.lid,
+          'note tomorrow',
+        );
+        const editId = await bed.phone.say(content, { to: bed.phone });
+        await untilStored(editId);
+        expect(await bed.message(editId)).toMatchObject({ editOf: note });
+      }
+    });
   });
 
   it.each(['lid', 'pn'] as const)(
@@ -97,24 +126,6 @@ describe('an edit that the phone encrypted', () => {
       );
     },
   );
-
-  it('counts in the chat of the owner with themselves when the secret is in the message, beside it or both, also after a kill -9', async () => {
-    const ids: string[] = [];
-    for (const secretIn of ['message', 'outside', undefined] as const) {
-      const id = await bed.phone.say('note tomorow', { to: bed.phone, secretIn });
-      await untilStored(id);
-      ids.push(id);
-    }
-    await bed.service.end('SIGKILL');
-    await bed.restartService();
-    for (const id of ids) {
-      const secret = bed.phone.secretOf(id);
-      const edit = encryptedEdit({ id, secret, author: bed.phone.lid }, bed.phone.lid, 'note tomorrow');
-      const editId = await bed.phone.say(edit, { to: bed.phone });
-      await untilStored(editId);
-      expect(await bed.message(editId)).toMatchObject({ editOf: id });
-    }
-  });
 
   it('is an event of webhooks with the new text and the id of the message, and a forged one has no text', async () => {
     const receiver = await WebhookReceiver.start();

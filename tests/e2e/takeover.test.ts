@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { until } from '../support/until.ts';
+import type { Person } from '../whatsapp-emulator/person.ts';
 
 const bed = TestBed.shared();
 
@@ -28,25 +29,40 @@ async function draftsOf(phone: string): Promise<Array<{ id: string; replies: Arr
 
 const CONTEXT = 'Earlier messages in this chat, for information:';
 
+const PAUSED = { state: 'ignored', reason: 'chat-paused' };
+
+/** To whom the owner wrote by hand, and whose answers are drafts, both before a crash. */
+let ana: Person;
+let eva: Person;
+
+beforeAll(async () => {
+  ana = bed.person({ name: 'Ana' });
+  await ana.say('hello', { to: bed.phone });
+  expect((await ana.nextReply()).text).toBe('Echo: hello');
+  await bed.phone.say('Maria here. We open at nine.', { to: ana });
+  await untilPaused(ana.phone, true);
+  const quiet = await ana.say('thanks, Maria', { to: bed.phone });
+  expect(await bed.untilTurnEnded(quiet)).toMatchObject(PAUSED);
+
+  eva = bed.person();
+  await eva.say('hello', { to: bed.phone });
+  await eva.nextReply();
+  const { id } = await chatOf(eva.phone);
+  const paused = await bed.service.api('POST', `/api/chats/${id}/pause`, { mode: 'approve' });
+  expect(paused).toMatchObject({ status: 200, body: { data: { pause: { mode: 'approve' } } } });
+  for (const text of ['one', 'two', 'three']) {
+    const asked = await eva.say(text, { to: bed.phone });
+    expect(await bed.untilTurnEnded(asked)).toMatchObject({ state: 'answered', reason: 'draft' });
+  }
+
+  await bed.service.end('SIGKILL');
+  await bed.restartService();
+});
+
 describe('the owner writes by hand', () => {
   it('and the bot is quiet, also after a crash, then returns with the context', async () => {
-    const ana = bed.person({ name: 'Ana' });
-    await ana.say('hello', { to: bed.phone });
-    expect((await ana.nextReply()).text).toBe('Echo: hello');
-    await bed.phone.say('Maria here. We open at nine.', { to: ana });
-    await untilPaused(ana.phone, true);
-    const quiet = [await ana.say('thanks, Maria', { to: bed.phone })];
-    expect(await bed.untilTurnEnded(quiet[0] ?? '')).toMatchObject({
-      state: 'ignored',
-      reason: 'chat-paused',
-    });
-    await bed.service.end('SIGKILL');
-    await bed.restartService();
-    quiet.push(await ana.say('and on Sunday?', { to: bed.phone }));
-    expect(await bed.untilTurnEnded(quiet[1] ?? '')).toMatchObject({
-      state: 'ignored',
-      reason: 'chat-paused',
-    });
+    const quiet = await ana.say('and on Sunday?', { to: bed.phone });
+    expect(await bed.untilTurnEnded(quiet)).toMatchObject(PAUSED);
 
     await bed.phone.say('#resume', { to: ana });
     await untilPaused(ana.phone, false);
@@ -111,18 +127,7 @@ describe('the owner writes by hand', () => {
 });
 
 it('the owner accepts, edits and drops answers before they are sent, also after a crash', async () => {
-  const eva = bed.person();
-  await eva.say('hello', { to: bed.phone });
-  await eva.nextReply();
   const { id } = await chatOf(eva.phone);
-  const paused = await bed.service.api('POST', `/api/chats/${id}/pause`, { mode: 'approve' });
-  expect(paused).toMatchObject({ status: 200, body: { data: { pause: { mode: 'approve' } } } });
-  for (const text of ['one', 'two', 'three']) {
-    const asked = await eva.say(text, { to: bed.phone });
-    expect(await bed.untilTurnEnded(asked)).toMatchObject({ state: 'answered', reason: 'draft' });
-  }
-  await bed.service.end('SIGKILL');
-  await bed.restartService();
   const drafts = await draftsOf(eva.phone);
   expect(drafts.map(({ replies }) => replies.map(({ text }) => text))).toEqual([
     ['Echo: one'],

@@ -103,10 +103,14 @@ export function checkDeviceIdentity(
   return undefined;
 }
 
-// Baileys' Curve.verify accepts wrong signatures; libsignal's own result is correct.
+// Baileys' Curve.verify accepts wrong signatures. libsignal's own gives false for them, and that of the service throws.
 function isSignedBy(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const key = Buffer.concat([Buffer.from([5]), publicKey]);
-  return signature.length === 64 && verifySignature(key, message, Buffer.from(signature));
+  try {
+    return signature.length === 64 && verifySignature(key, message, Buffer.from(signature));
+  } catch {
+    return false;
+  }
 }
 
 function thirtyTwoBytes(part: string, base64: string | undefined): Buffer {
