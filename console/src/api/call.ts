@@ -82,8 +82,8 @@ export async function callAny(operation: string, args: Args = {}): Promise<unkno
   // A wrong password is not a session that has ended.
   if (response.status === 401 && answer?.code !== 'LOGIN_FAILED') location.assign(baseUrl);
   const code = answer?.code ?? `HTTP_${response.status}`;
-  const english = answer?.error ?? `The service answered ${response.status}.`;
-  const { message, details } = await problemInWords(code, english, answer?.details);
+  const error = answer?.error ?? `The service answered ${response.status}.`;
+  const { message, details } = problemInWords({ ...answer, code, error });
   throw new Problem(response.status, code, message, details);
 }
 

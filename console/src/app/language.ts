@@ -1,4 +1,3 @@
-import { useEffect, useState } from 'preact/hooks';
 import { en, type Language } from '../translation/en.ts';
 import { LANGUAGES, type LanguageCode } from '../translation/languages.ts';
 import { Stored, useStored } from './stored.ts';
@@ -34,25 +33,4 @@ export function textsNow(): Language {
 export function useTexts<Part extends keyof Language>(part: Part): Language[Part] {
   useStored(language);
   return textsNow()[part];
-}
-
-/**
- * A hook that returns a module of Spanish texts, which is loaded when the console is in Spanish; undefined in English, until it is
- * there, and when it cannot be loaded: the texts stay in English.
- * @param load imports it, always the same
- */
-export function useSpanish<Module>(load: () => Promise<Module>): Module | undefined {
-  const isSpanish = useStored(language) === 'es';
-  const [module, setModule] = useState<Module>();
-  useEffect(() => {
-    let isGone = false;
-    const show = (texts: Module) => {
-      if (!isGone) setModule(texts);
-    };
-    if (isSpanish) load().then(show, () => undefined);
-    return () => {
-      isGone = true;
-    };
-  }, [isSpanish, load]);
-  return isSpanish ? module : undefined;
 }

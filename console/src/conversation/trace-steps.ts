@@ -1,3 +1,5 @@
+import type { Phrase } from '../translation/en.ts';
+
 /** One line of the trace of a turn. */
 export interface TraceStep {
   title: string;
@@ -5,6 +7,7 @@ export interface TraceStep {
   isWord?: true;
   outcome?: string;
   sentence?: string;
+  phrase?: Phrase;
   /** Requests to the agent. */
   attempts: Array<Record<string, string | number | boolean>>;
   /** What else the step says, such as the call of an ABI agent, as JSON. */
@@ -15,6 +18,7 @@ const SHOWN = new Set([
   'step',
   'outcome',
   'sentence',
+  'phrase',
   'attempts',
   'routeId',
   'name',
@@ -43,6 +47,7 @@ export function traceSteps(trace: unknown): TraceStep[] {
       ...((word(entry.step) ?? word(entry.policy)) !== undefined && { isWord: true }),
       ...(word(entry.outcome) !== undefined && { outcome: word(entry.outcome) }),
       ...(word(entry.sentence) !== undefined && { sentence: word(entry.sentence) }),
+      ...(isPhrase(entry.phrase) && { phrase: entry.phrase }),
       attempts,
       ...(Object.keys(more).length > 0 && { more: JSON.stringify(more, null, 2) }),
     };
@@ -65,6 +70,10 @@ export function suggestedLimitMs(trace: unknown, agentMs: number | undefined): n
   const longest = Math.max(...ended.map((attempt) => Number(attempt.agentMs)), agentMs ?? 0);
   if (ended.length === 0 || !Number.isFinite(longest)) return undefined;
   return Math.min(Math.ceil((longest * 2) / 10_000) * 10_000, 3_600_000);
+}
+
+function isPhrase(value: unknown): value is Phrase {
+  return isRecord(value) && typeof value.code === 'string';
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -99,7 +99,7 @@ export function Steps({ steps }: { steps: readonly TraceStep[] }) {
           {step.outcome && <span class="badge">{word(step.outcome)}</span>}
           {step.sentence && (
             <p>
-              <ServiceText text={step.sentence} code={step.outcome} />
+              <ServiceText text={step.sentence} phrase={step.phrase} code={step.outcome} />
             </p>
           )}
           {step.attempts.length > 0 && <Attempts attempts={step.attempts} />}
@@ -161,7 +161,7 @@ function Request({ chat, turn }: { chat: Chat; turn: Received }) {
       {error && <p role="alert">{t('failedAction', { error })}</p>}
       {found && (
         <p>
-          <ServiceText text={found.sentence} />
+          <ServiceText text={found.sentence} phrase={found.phrase} />
         </p>
       )}
       {found?.call !== undefined && <Json text={JSON.stringify(found.call, null, 2)} />}

@@ -1,3 +1,5 @@
+import type { PhraseCode } from '../../../router/src/core/phrases.ts';
+
 /** The texts of the console in English, by page or part. */
 export const en = {
   pages: {
@@ -1001,6 +1003,7 @@ export const en = {
     curlHint: 'A program sends a key instead of a session.',
     unknown: 'There is no such operation',
   },
+  request: 'The request',
   unsaved: 'This page has changes that are not saved. Leave without saving them?',
 };
 
@@ -1015,6 +1018,8 @@ type Translated<Texts> = {
 
 /** What the service says in another language. A test compares the names with those of the service. */
 interface ServiceTexts {
+  /** Sentences of the service, by their code. */
+  phrases: Readonly<Record<PhraseCode, string>>;
   /** What error codes and reasons mean. */
   codes: Readonly<Record<string, string>>;
   /** Words of a trace: steps and policies, what they came to, and the names of what an attempt says. */
@@ -1025,6 +1030,12 @@ interface ServiceTexts {
   labels: Readonly<Record<string, string>>;
   /** What fields and agent kinds mean, by the end of the path of the field. */
   hints: Readonly<Record<string, string>>;
+}
+
+/** A sentence of the service by its code, as the API has it beside the sentence. */
+export interface Phrase {
+  code: string;
+  values?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A language of the console. In English the service says its texts itself. */

@@ -1,14 +1,26 @@
+import { useTexts } from '../app/language.ts';
+import type { Phrase } from './en.ts';
 import { useTranslation } from './use-translation.ts';
 
 /** A sentence of the service. Without a translation, what its code means stands before the English sentence. */
-export function ServiceText({ text, code }: { text: string; code?: string }) {
-  const { sentence, languageOf, meaning } = useTranslation();
-  const lang = languageOf(text);
-  const means = lang === undefined || code === undefined ? undefined : meaning(code);
+export function ServiceText({
+  text,
+  phrase,
+  code,
+}: {
+  text: string;
+  phrase?: Phrase | undefined;
+  code?: string | undefined;
+}) {
+  const { sentence, meaning } = useTranslation();
+  const isEnglish = useTexts('service') === undefined;
+  const translated = sentence(phrase);
+  if (isEnglish || translated !== undefined) return <span>{translated ?? text}</span>;
+  const means = code === undefined ? undefined : meaning(code);
   return (
     <>
       {means !== undefined && `${means} `}
-      <span lang={lang}>{sentence(text)}</span>
+      <span lang="en">{text}</span>
     </>
   );
 }

@@ -1,58 +1,67 @@
-import { language, textsNow, useSpanish, useTexts } from '../app/language.ts';
-import { useStored } from '../app/stored.ts';
+import { textsNow, useTexts } from '../app/language.ts';
+import type { Phrase } from './en.ts';
 
 /** Texts of the service in the language of the console. */
 export interface Translation {
-  /** A sentence of the service; in English when it has no translation. */
-  sentence(english: string): string;
-  /** The language of such a sentence, when it is not that of the console. */
-  languageOf(english: string): 'en' | undefined;
+  /** A sentence of the service; undefined where it has no translation: in English, and for what another system said. */
+  sentence(phrase: Phrase | undefined): string | undefined;
   /** A step of a trace, or what it came to. */
   word(english: string): string;
   /** What an error code or reason means; undefined in English, where the code says it. */
   meaning(code: string): string | undefined;
 }
 
-const loadSpanish = () => import('./spanish.ts');
-
 /** A hook that translates texts of the service. */
 export function useTranslation(): Translation {
-  const chosen = useStored(language);
   const service = useTexts('service');
-  const spanish = useSpanish(loadSpanish);
-  return {
-    sentence: (english) => spanish?.spanishOf(english) ?? english,
-    languageOf: (english) =>
-      chosen !== 'en' && spanish?.spanishOf(english) === undefined ? 'en' : undefined,
-    word: (english) => own(service?.words, english) ?? english,
-    meaning: (code) => meaningOf(code)?.replaceAll('`', ''),
-  };
+  return { sentence: sentenceOf, word: (english) => own(service?.words, english) ?? english, meaning };
 }
 
-/** What an error code or reason means; a reason may name a kind after a colon: `unsupported-kind:image`. */
-function meaningOf(code: string): string | undefined {
+function sentenceOf(phrase: Phrase | undefined): string | undefined {
+  const form = phrase && own(textsNow().service?.phrases, phrase.code);
+  return form?.replace(/\{(\w+)\}/g, (_, name: string) => textOf(phrase?.values?.[name]));
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join(' ');
+  return typeof value === 'object' && value !== null
+    ? (sentenceOf(value as Phrase) ?? '')
+    : String(value ?? '');
+}
+
+/** A reason may name a kind after a colon: `unsupported-kind:image`. */
+function meaning(code: string): string | undefined {
   const [name = ''] = code.split(':');
-  return own(textsNow().service?.codes, name);
+  return own(textsNow().service?.codes, name)?.replaceAll('`', '');
 }
 
-function own(texts: Readonly<Record<string, string>> = {}, name: string): string | undefined {
-  return Object.hasOwn(texts, name) ? texts[name] : undefined;
+function own(texts: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return texts && Object.hasOwn(texts, name) ? texts[name] : undefined;
 }
 
-/** The message and the details of a problem in the language of the console. */
-export async function problemInWords<Detail extends { field: string; message: string }>(
-  code: string,
-  message: string,
-  details: readonly Detail[] = [],
-): Promise<{ message: string; details: readonly Detail[] }> {
-  if (language.value !== 'es') {
-    const meaning = meaningOf(code)?.replaceAll('`', '');
-    return { message: meaning === undefined ? message : `${meaning} (${message})`, details };
-  }
-  try {
-    const { spanishProblem } = await import('./spanish.ts');
-    return spanishProblem(code, message, details);
-  } catch {
-    return { message, details };
-  }
+/** What the API says about an error. */
+export interface ProblemBody {
+  code: string;
+  error: string;
+  phrase?: Phrase;
+  details?: ReadonlyArray<{ field: string; message: string; phrase?: Phrase }>;
+}
+
+/**
+ * The message and the details of a problem in the language of the console: its sentence, else what is wrong with each field,
+ * else what its code means with the English sentence as a detail.
+ */
+export function problemInWords({ code, error, phrase, details = [] }: ProblemBody): {
+  message: string;
+  details: ReadonlyArray<{ field: string; message: string }>;
+} {
+  const { service, request } = textsNow();
+  if (!service) return { message: error, details };
+  const translated = details.map((each) => ({ ...each, message: sentenceOf(each.phrase) ?? each.message }));
+  const isOfFields = details.length > 0 && error.endsWith(`${details.at(-1)?.message}.`);
+  const ofFields = () => translated.map((each) => `${each.field || request} ${each.message}.`).join(' ');
+  const means = meaning(code);
+  const message =
+    sentenceOf(phrase) ?? (isOfFields ? ofFields() : means === undefined ? error : `${means} (${error})`);
+  return { message, details: translated };
 }

@@ -1,3 +1,5 @@
+import { PHRASES } from './phrases.ts';
+
 /** The proxy of an account, read from its URL. */
 export interface ProxyAddress {
   scheme: 'http' | 'https' | 'socks5';
@@ -15,28 +17,27 @@ const HOST = /^(?:[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])$/i;
 
 /** Reads the URL of a proxy. A refusal is the end of a sentence about the URL, without any part of it. */
 export function readProxyUrl(text: string): ProxyAddress | { refusal: string } {
-  if (!URL.canParse(text))
-    return { refusal: 'is not a URL, such as http://user:password@proxy.example:3128' };
+  if (!URL.canParse(text)) return { refusal: PHRASES['field.proxy-not-url'] };
   const { protocol, username, password, hostname, port, pathname, search, hash } = new URL(text);
   const scheme = protocol.slice(0, -1);
   if (scheme !== 'http' && scheme !== 'https' && scheme !== 'socks5') {
-    return { refusal: 'must begin with http://, https:// or socks5://' };
+    return { refusal: PHRASES['field.proxy-scheme'] };
   }
-  if (!HOST.test(hostname)) return { refusal: 'must name a host' };
+  if (!HOST.test(hostname)) return { refusal: PHRASES['field.proxy-host'] };
   if (!['', '/'].includes(pathname) || search !== '' || hash !== '') {
-    return { refusal: 'must end after the host and port' };
+    return { refusal: PHRASES['field.proxy-end'] };
   }
   const address = {
     scheme,
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? PORTS[scheme] : Number(port),
   } as const;
-  if (address.port === 0) return { refusal: 'must have a port above 0' };
+  if (address.port === 0) return { refusal: PHRASES['field.proxy-port'] };
   if (username === '' && password === '') return address;
   const login = decodedLogin(username, password);
   if (typeof login === 'string') return { refusal: login };
   if (scheme !== 'socks5' && login.user.includes(':')) {
-    return { refusal: 'has a colon in the user name, which HTTP proxies cannot read' };
+    return { refusal: PHRASES['field.proxy-colon'] };
   }
   return { ...address, login };
 }
@@ -54,12 +55,12 @@ function decodedLogin(username: string, secret: string): { user: string; passwor
   try {
     login = { user: decodeURIComponent(username), password: decodeURIComponent(secret) };
   } catch {
-    return 'has a % in user name or password that is not written as %25';
+    return PHRASES['field.proxy-percent'];
   }
-  if (login.user === '') return 'has a password without a user name';
-  if (/\p{Cc}/u.test(login.user + login.password)) return 'has a control character in user name or password';
+  if (login.user === '') return PHRASES['field.proxy-password-alone'];
+  if (/\p{Cc}/u.test(login.user + login.password)) return PHRASES['field.proxy-control-character'];
   if (Object.values(login).some((text) => Buffer.byteLength(text) > MAX_LOGIN_BYTES)) {
-    return `has a user name or password of more than ${MAX_LOGIN_BYTES} bytes`;
+    return PHRASES['field.proxy-login-bytes'];
   }
   return login;
 }

@@ -1,3 +1,5 @@
+import type { Phrase, Said } from './phrases.ts';
+
 /**
  * What to do after an error: `retry` retry later · `dead` no retry helps · `uncertain` it may have happened: never
  * retried without a check.
@@ -15,12 +17,19 @@ export class Wa2aiError extends Error {
   readonly code: ErrorCode;
   readonly disposition: Disposition;
   #detail: Record<string, unknown> | undefined;
+  readonly #phrase: Phrase | undefined;
 
-  constructor(code: ErrorCode, disposition: Disposition, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(code: ErrorCode, disposition: Disposition, said: string | Said, options?: { cause?: unknown }) {
+    super(typeof said === 'string' ? said : said.sentence, options);
+    this.#phrase = typeof said === 'string' ? undefined : said.phrase;
     this.name = new.target.name;
     this.code = code;
     this.disposition = disposition;
+  }
+
+  /** Its sentence, with a phrase when it was made with one. */
+  get said(): Said {
+    return { sentence: this.message, ...(this.#phrase && { phrase: this.#phrase }) };
   }
 
   /** What the message log shows besides the sentence. It may contain message text, so no serializer of errors sees it. */
@@ -37,8 +46,8 @@ export class Wa2aiError extends Error {
 /** Makes the base class of an error that has only its code, disposition and sentence. */
 export function errorOf(code: ErrorCode, disposition: Disposition) {
   return class extends Wa2aiError {
-    constructor(message: string, options?: { cause?: unknown }) {
-      super(code, disposition, message, options);
+    constructor(said: string | Said, options?: { cause?: unknown }) {
+      super(code, disposition, said, options);
     }
   };
 }
@@ -272,8 +281,8 @@ export class AgentUncertainError extends Wa2aiError {
 
 /** The agent answered with something that no retry changes (4xx, not the protocol, too large, its own failure). */
 export class AgentProtocolError extends Wa2aiError {
-  constructor(message: string, options?: { cause?: unknown; code?: ErrorCode }) {
-    super(options?.code ?? 'AGENT_PROTOCOL', 'dead', message, options);
+  constructor(said: string | Said, options?: { cause?: unknown; code?: ErrorCode }) {
+    super(options?.code ?? 'AGENT_PROTOCOL', 'dead', said, options);
   }
 }
 

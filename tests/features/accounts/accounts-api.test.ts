@@ -133,6 +133,7 @@ it.each([
   expect(answer.body).toEqual({
     success: false,
     error: 'There is no WhatsApp account with this id.',
+    phrase: { code: 'problem.no-account' },
     code: 'NOT_FOUND',
     docs: `${'../'.repeat(path.split('/').length - 2)}docs/troubleshooting.md#not_found`,
   });

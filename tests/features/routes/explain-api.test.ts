@@ -91,16 +91,20 @@ describe('POST /api/routes/explain', () => {
     await added({ channelId: '*' });
     const policiesOf = async (body: object) => (await explain(body)).body.data.policies;
     const group = { channelId: '120363043211234567@g.us', from: '15551234567', text: 'hi' };
-    const notReached = 'Not evaluated: an earlier policy ended the turn.';
+    const notReached = {
+      sentence: 'Not evaluated: an earlier policy ended the turn.',
+      phrase: { code: 'policy.not-reached' },
+    };
     expect(await policiesOf(group)).toEqual([
       {
         policy: 'group',
         outcome: 'ends',
         reason: 'group-not-addressed',
         sentence: 'The message neither mentions the account nor replies to one of its messages.',
+        phrase: { code: 'group.not-addressed' },
       },
-      { policy: 'pause', outcome: 'not-reached', sentence: notReached },
-      { policy: 'quota', outcome: 'not-reached', sentence: notReached },
+      { policy: 'pause', outcome: 'not-reached', ...notReached },
+      { policy: 'quota', outcome: 'not-reached', ...notReached },
     ]);
     const outcomes = async (body: object) =>
       (await policiesOf(body)).map(({ outcome }: { outcome: string }) => outcome);
@@ -153,7 +157,7 @@ it('gives a file without a type the type of any file', async () => {
       aliasesOf: async () => [],
       explain: async (input) => {
         given.push(input);
-        return { kind: 'invalid', field: 'from', sentence: 'from must be a person.' };
+        return { kind: 'invalid', field: 'from', mistake: { sentence: 'must be a person' } };
       },
     }),
   );

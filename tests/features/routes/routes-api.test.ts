@@ -112,6 +112,7 @@ describe('POST /api/routes', () => {
       {
         field: 'config.when.hours',
         message: 'must be two different times such as 09:00-18:00; 22:00-06:00 ends on the next day',
+        phrase: { code: 'field.hours' },
       },
     ]);
   });
@@ -130,7 +131,11 @@ describe('POST /api/routes', () => {
     const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, accountId: 'other' });
     expect(status).toBe(400);
     expect(body.details).toEqual([
-      { field: 'accountId', message: 'is not a WhatsApp account of this service' },
+      {
+        field: 'accountId',
+        message: 'is not a WhatsApp account of this service',
+        phrase: { code: 'field.not-account' },
+      },
     ]);
   });
 });
@@ -184,6 +189,7 @@ describe('/api/routes/:id', () => {
       expect(answer.body).toEqual({
         success: false,
         error: 'There is no route with this id or channelId.',
+        phrase: { code: 'problem.no-route-or-channel' },
         code: 'NOT_FOUND',
         docs: '../../docs/troubleshooting.md#not_found',
       });
@@ -500,12 +506,18 @@ describe('a route to a shell', () => {
     const config = { shell: { allow: [person] } };
     const without = await api.call('POST', '/api/routes', { channelId: person, config });
     expect(without.status).toBe(400);
-    expect(without.body.details).toEqual([{ field: 'agentEndpoint', message: 'is missing' }]);
+    expect(without.body.details).toEqual([
+      { field: 'agentEndpoint', message: 'is missing', phrase: { code: 'field.missing' } },
+    ]);
     expect((await api.call('POST', '/api/routes', { ...contractRoute, config })).status).toBe(201);
   });
 
   it('is refused for everybody, also by a change', async () => {
-    const problem = { field: 'channelId', message: 'must name one chat: a shell is never open to everybody' };
+    const problem = {
+      field: 'channelId',
+      message: 'must name one chat: a shell is never open to everybody',
+      phrase: { code: 'field.one-chat', values: { kind: 'shell' } },
+    };
     const all = await api.call('POST', '/api/routes', { ...withImage, channelId: '*' });
     expect([all.status, all.body.details]).toEqual([400, [problem]]);
     const { id } = await added(withImage);

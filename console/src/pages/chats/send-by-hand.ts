@@ -25,9 +25,12 @@ export async function sendByHand(chat: Chat, key: string, text: string, file?: F
       : JSON.stringify({ accountId: chat.accountId, to: chat.channelId, text, byHand: true }),
   });
   if (response.ok) return;
-  const { code = `HTTP_${response.status}`, error = `The service answered ${response.status}.` } =
-    await response.json().catch(() => ({}));
-  const { message } = await problemInWords(code, error);
+  const {
+    code = `HTTP_${response.status}`,
+    error = `The service answered ${response.status}.`,
+    phrase,
+  } = await response.json().catch(() => ({}));
+  const { message } = problemInWords({ code, error, phrase });
   throw new Problem(response.status, code, message);
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
+import type { Phrase } from '../../translation/en.ts';
 import { ServiceText } from '../../translation/service-text.tsx';
 import { ACCOUNT_TAG, type PlayChat } from './people.ts';
 import { useText } from './texts.ts';
@@ -18,9 +19,9 @@ export function WhoAnswers(props: {
 }) {
   const { chat, as, text, isMention, quotesUs } = props;
   const t = useText();
-  const [sentence, setSentence] = useState<string>();
+  const [said, setSaid] = useState<{ sentence: string; phrase?: Phrase }>();
   useEffect(() => {
-    if (text.trim() === '') return setSentence(undefined);
+    if (text.trim() === '') return setSaid(undefined);
     const gone = new AbortController();
     const timer = setTimeout(() => {
       const from = chat.people.find(({ name }) => name === as)?.phone;
@@ -32,8 +33,8 @@ export function WhoAnswers(props: {
         ...(isGroup && { isMentioned: isMention, quotesUs }),
       };
       call('POST /api/routes/explain', { body, signal: gone.signal }).then(
-        ({ data }) => setSentence(data.sentence),
-        () => setSentence(undefined),
+        ({ data }) => setSaid(data),
+        () => setSaid(undefined),
       );
     }, PAUSE_MS);
     return () => {
@@ -41,10 +42,10 @@ export function WhoAnswers(props: {
       gone.abort();
     };
   }, [chat, as, text, isMention, quotesUs]);
-  if (sentence === undefined) return null;
+  if (said === undefined) return null;
   return (
     <p class="hint" role="status">
-      {t('whoAnswers')}: <ServiceText text={sentence} />
+      {t('whoAnswers')}: <ServiceText text={said.sentence} phrase={said.phrase} />
     </p>
   );
 }

@@ -38,25 +38,27 @@ export function DryRun() {
             <>
               <p>
                 <Badge mood={result.decision === 'route' ? 'good' : 'busy'}>{word(result.decision)}</Badge>{' '}
-                <ServiceText text={result.sentence} />
+                <ServiceText text={result.sentence} phrase={result.phrase} />
               </p>
               <ol>
-                {result.trace.map(({ routeId, name, channelId, outcome, sentence, conditions = [] }) => (
-                  <li key={routeId}>
-                    <Badge mood={outcome === 'chosen' ? 'good' : 'quiet'}>{word(outcome)}</Badge>{' '}
-                    <strong>{name ?? channelId}</strong> <ServiceText text={sentence} />
-                    {conditions.length > 0 && (
-                      <ul>
-                        {conditions.map((each) => (
-                          <li key={each.condition}>
-                            {each.holds ? '✓' : '✗'} <code>{each.condition}</code>{' '}
-                            <ServiceText text={each.sentence} />
-                          </li>
-                        ))}
-                      </ul>
-                    )}
-                  </li>
-                ))}
+                {result.trace.map(
+                  ({ routeId, name, channelId, outcome, sentence, phrase, conditions = [] }) => (
+                    <li key={routeId}>
+                      <Badge mood={outcome === 'chosen' ? 'good' : 'quiet'}>{word(outcome)}</Badge>{' '}
+                      <strong>{name ?? channelId}</strong> <ServiceText text={sentence} phrase={phrase} />
+                      {conditions.length > 0 && (
+                        <ul>
+                          {conditions.map((each) => (
+                            <li key={each.condition}>
+                              {each.holds ? '✓' : '✗'} <code>{each.condition}</code>{' '}
+                              <ServiceText text={each.sentence} phrase={each.phrase} />
+                            </li>
+                          ))}
+                        </ul>
+                      )}
+                    </li>
+                  ),
+                )}
               </ol>
             </>
           )}

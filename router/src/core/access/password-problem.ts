@@ -1,3 +1,5 @@
+import { type Said, say } from '../phrases.ts';
+
 export const MIN_PASSWORD_CHARS = 12;
 /** Longer texts only cost time. */
 const MAX_PASSWORD_CHARS = 256;
@@ -9,13 +11,13 @@ export function normalPassword(password: string): string {
 }
 
 /** Why this text is no password for the user, as the end of a sentence that begins with the field; undefined: it is one. */
-export function passwordProblem(password: string, name: string): string | undefined {
+export function passwordProblem(password: string, name: string): Said | undefined {
   const characters = [...normalPassword(password)];
-  if (characters.length < MIN_PASSWORD_CHARS) return `must have at least ${MIN_PASSWORD_CHARS} characters`;
-  if (characters.length > MAX_PASSWORD_CHARS) return `must have at most ${MAX_PASSWORD_CHARS} characters`;
+  if (characters.length < MIN_PASSWORD_CHARS) return say('field.min-chars', { min: MIN_PASSWORD_CHARS });
+  if (characters.length > MAX_PASSWORD_CHARS) return say('field.max-chars', { max: MAX_PASSWORD_CHARS });
   if (new Set(characters).size < MIN_DIFFERENT_CHARS) {
-    return `must have at least ${MIN_DIFFERENT_CHARS} different characters`;
+    return say('field.different-chars', { min: MIN_DIFFERENT_CHARS });
   }
   const rest = characters.join('').toLowerCase().replaceAll(name.toLowerCase(), '');
-  return rest.length < MIN_PASSWORD_CHARS / 2 ? 'must not consist of the name' : undefined;
+  return rest.length < MIN_PASSWORD_CHARS / 2 ? say('field.not-name') : undefined;
 }

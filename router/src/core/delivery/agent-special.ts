@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ReplyFile } from '../models.ts';
+import { PHRASES } from '../phrases.ts';
 import type { SpecialMessage } from './special-message.ts';
 
 /** The media type of a file that is a location, contacts or a poll, in the place that each protocol has for files. */
@@ -9,7 +10,7 @@ const text = (maxChars: number) =>
   z
     .string()
     .max(maxChars)
-    .refine((value) => value.trim() !== '', 'must not be blank');
+    .refine((value) => value.trim() !== '', PHRASES['field.not-blank']);
 
 const location = z.strictObject({
   latitude: z.number().min(-90).max(90),
@@ -31,12 +32,12 @@ const poll = z
       .array(text(100))
       .min(2)
       .max(12)
-      .refine((options) => new Set(options).size === options.length, 'must differ from each other'),
+      .refine((options) => new Set(options).size === options.length, PHRASES['field.different']),
     selectable: z.int().min(0).max(12).default(1),
   })
   .refine(({ selectable, options }) => selectable <= options.length, {
     path: ['selectable'],
-    error: 'must not be above the number of options',
+    error: PHRASES['field.options-max'],
   });
 
 /** What such a file contains: the fields of `POST /api/messages`. */

@@ -1,5 +1,6 @@
 import type { GroupId, Lid, PhoneNumber } from '../ids.ts';
 import type { MediaInfo, MediaKind, MessageKind, NoTranscript } from '../models.ts';
+import type { Said } from '../phrases.ts';
 import type { MessageCard } from './message-card.ts';
 import type { IgnoredReason } from './message-reason.ts';
 
@@ -47,10 +48,9 @@ export type OwnerEffect =
   | { kind: 'resume' };
 
 /** A step of a message's trace: what was decided and why, without message text. */
-export interface TraceStep {
+export interface TraceStep extends Said {
   step: string;
   outcome: string;
-  sentence: string;
 }
 
 /** A message from WhatsApp, translated, ready to be stored. Phone and LID are bare digits (no `@...`, no device). */

@@ -1,5 +1,6 @@
 import { canonicalChannelId, writtenForms } from '../chat-id.ts';
 import type { TurnReason } from '../messages/message-reason.ts';
+import { type Said, say } from '../phrases.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
 import type { Conversation } from './settings.ts';
@@ -18,25 +19,25 @@ export function decideAccess(
   { people, list, askText }: Conversation['access'],
 ): Decision {
   if (people === 'everyone') return CONTINUE;
-  const step = (outcome: string, sentence: string) => ({ step: 'access', outcome, sentence });
+  const step = (outcome: string, sentence: Said) => ({ step: 'access', outcome, ...sentence });
   const writer = [canonicalChannelId(message.from), message.fromLid].filter((id) => id !== undefined);
   const addresses = writtenForms([...channelIds, ...writer]);
   if (list.some((listed) => addresses.includes(canonicalChannelId(listed) ?? ''))) {
-    return { kind: 'continue', step: step('listed', 'The list of access.list has the person or the group.') };
+    return { kind: 'continue', step: step('listed', say('access.listed')) };
   }
-  const end = (reason: TurnReason, sentence: string) => ({
+  const end = (reason: TurnReason, sentence: Said) => ({
     kind: 'end' as const,
     reason,
     step: step('stopped', sentence),
   });
   if (people === 'listed') {
-    return end('access-not-listed', 'The list of access.list has neither the person nor the group.');
+    return end('access-not-listed', say('access.not-listed'));
   }
   if (access === 'approved') {
-    return { kind: 'continue', step: step('approved', 'The owner approved the chat.') };
+    return { kind: 'continue', step: step('approved', say('access.approved')) };
   }
-  if (access === 'refused') return end('access-refused', 'The owner refused the chat.');
-  const waiting = end(ACCESS_PENDING, 'The message waits until the owner approves the chat.');
+  if (access === 'refused') return end('access-refused', say('access.refused'));
+  const waiting = end(ACCESS_PENDING, say('access.waits'));
   if (access === 'pending') return waiting;
   return { ...waiting, asksOwner: true, ...(askText !== undefined && { say: askText }) };
 }

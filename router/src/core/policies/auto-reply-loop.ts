@@ -1,4 +1,5 @@
 import { isRetryable } from '../errors.ts';
+import { say } from '../phrases.ts';
 import type { ChatHistory, EarlierTurn } from '../ports/chat-history.ts';
 import { type ChatPolicy, CONTINUE } from './policy.ts';
 
@@ -49,8 +50,8 @@ export function autoReplyLoopPolicy({ history, autoReplyLoop: settings }: AutoRe
         const now = { ...turn, text: turn.message.text, fromMs: turn.chatState?.loopFromMs };
         const { isLoop, turns } = await findLoop({ history, settings }, now);
         if (!isLoop) return turn.isInLoop ? { kind: 'continue', loop: 'over' } : CONTINUE;
-        const sentence = `The last ${turns} turns look like two programs answering each other.`;
-        const step = { step: 'auto-reply-loop', outcome: 'stopped', sentence };
+        const sentence = say('loop.found', { turns });
+        const step = { step: 'auto-reply-loop', outcome: 'stopped', ...sentence };
         return { kind: 'end', reason: 'auto-reply-loop', step, loop: 'stopped' };
       } catch (error) {
         if (isRetryable(error)) throw error;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../phrases.ts';
 import { regexProblem } from '../routing/regex-problem.ts';
 import { WHEN, whenField } from '../routing/when-fields.ts';
 import { ACCESS, accessField } from './access-fields.ts';
@@ -23,7 +24,7 @@ const hostsField = z
     z
       .string()
       .max(260)
-      .regex(/^[a-z0-9.-]+(?::\d{1,5})?$/, 'must be a host in small letters, such as cdn.example.com'),
+      .regex(/^[a-z0-9.-]+(?::\d{1,5})?$/, PHRASES['field.host']),
   )
   .max(50)
   .optional();
@@ -112,7 +113,7 @@ const noticeText = z.union([
   z
     .string()
     .max(4096)
-    .refine((text) => text.trim() !== '', 'must not be blank'),
+    .refine((text) => text.trim() !== '', PHRASES['field.not-blank']),
 ]);
 
 const NOTICES = {

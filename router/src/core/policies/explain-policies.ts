@@ -1,5 +1,6 @@
 import { parseJid } from '../chat-id.ts';
 import type { IncomingMessage, Route } from '../models.ts';
+import { type Said, say, spoken } from '../phrases.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -10,12 +11,11 @@ import { conversationOf } from './settings.ts';
 import { languageOf, phoneOf } from './texts.ts';
 
 /** What one policy decides about a message; `sentence` is ready to show to an admin. */
-export interface PolicyLine {
+export interface PolicyLine extends Said {
   policy: string;
   outcome: 'continues' | 'ends' | 'not-reached';
   /** The reason that the message would be stored with. */
   reason?: string;
-  sentence: string;
 }
 
 export interface ExplainPoliciesDeps {
@@ -73,8 +73,8 @@ export async function explainPolicies(
   for (const { name, before } of policies) {
     if (!before) continue;
     if (isEnded) {
-      const sentence = 'Not evaluated: an earlier policy ended the turn.';
-      lines.push({ policy: name, outcome: 'not-reached', sentence });
+      const sentence = say('policy.not-reached');
+      lines.push({ policy: name, outcome: 'not-reached', ...sentence });
       continue;
     }
     const decision = await before(view, log);
@@ -83,14 +83,12 @@ export async function explainPolicies(
       policy: name,
       outcome: isEnded ? 'ends' : 'continues',
       ...(decision.kind === 'end' && { reason: decision.reason }),
-      sentence: decision.step?.sentence ?? 'It has nothing against the message.',
+      ...(decision.step ? spoken(decision.step) : say('policy.passes')),
     });
     if (decision.kind === 'end' && decision.reason === 'chat-paused') {
       const until = (await chatStore.get(turn.chatId))?.pause?.until;
-      const sentence = until
-        ? `The chat is paused until ${until.toISOString()}.`
-        : 'The chat is paused until it is resumed.';
-      lines.push({ ...(lines.pop() as PolicyLine), sentence });
+      const sentence = until ? say('chat.paused-until', { until: until.toISOString() }) : say('chat.paused');
+      lines.push({ ...(lines.pop() as PolicyLine), ...sentence });
     }
   }
   return lines;

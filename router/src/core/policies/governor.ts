@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../phrases.ts';
 import type { SendPaceSettings } from './send-pace.ts';
 import { isTimeZone, localTimeOf } from './time-zone.ts';
 
@@ -43,7 +44,7 @@ const BUILT_IN: GovernorSettings = {
   typing: { charsPerSecond: 0, maxMs: 8_000 },
 };
 
-const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 21:00');
+const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, PHRASES['field.time-of-evening']);
 
 const fields = {
   firstContacts: z

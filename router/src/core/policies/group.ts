@@ -1,3 +1,4 @@
+import { type Said, say } from '../phrases.ts';
 import type { TextMatcher } from '../ports/text-matcher.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
@@ -38,24 +39,21 @@ export function decideGroup(
   matched?: string,
 ): Decision {
   if (!message.isGroup || answer === 'always') return CONTINUE;
-  const step = (outcome: string, sentence: string) => ({ step: 'group', outcome, sentence });
+  const step = (outcome: string, sentence: Said) => ({ step: 'group', outcome, ...sentence });
   if (answer === 'never') {
     return {
       kind: 'end',
       reason: 'group-never',
-      step: step('stopped', 'The route answers no messages in groups.'),
+      step: step('stopped', say('group.never')),
     };
   }
   if (matched !== undefined) {
-    return { kind: 'continue', step: step('addressed', 'The text matches a pattern of group.patterns.') };
+    return { kind: 'continue', step: step('addressed', say('group.pattern')) };
   }
   if (toUs) {
-    const sentence =
-      toUs === 'quote'
-        ? 'The message replies to a message of the account.'
-        : 'The message mentions the account.';
+    const sentence = toUs === 'quote' ? say('group.quotes-us') : say('when.mentioned');
     return { kind: 'continue', step: step('addressed', sentence) };
   }
-  const sentence = 'The message neither mentions the account nor replies to one of its messages.';
+  const sentence = say('group.not-addressed');
   return { kind: 'end', reason: NOT_ADDRESSED, step: step('stopped', sentence) };
 }

@@ -1,4 +1,5 @@
 import { isRetryable } from '../errors.ts';
+import { say } from '../phrases.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import { type RouteDeps, routeMessage } from '../routing/route-message.ts';
 import type { PendingTurn } from '../turns/turn.ts';
@@ -46,22 +47,23 @@ export function pacePolicy(deps: PaceDeps): ChatPolicy {
       // The turn may have the words of its voice message.
       const merged = isAlone && line?.edits === turn.edits ? turn : mergedTurn(collected.lines);
       if (collected.isStopped) {
-        const sentence = 'The person wrote /stop before the agent was called.';
-        const step = { step: 'pace', outcome: 'stopped', sentence };
+        const sentence = say('stop.before-call');
+        const step = { step: 'pace', outcome: 'stopped', ...sentence };
         return { kind: 'end', reason: 'stopped-by-person', step, turn: merged };
       }
       const waitMs = waitMsOf(collected, conversation.pace, storedNowMs);
       if (waitMs > 0) {
-        const sentence = `It waits ${waitMs} ms for further messages of the person.`;
-        return { kind: 'wait', untilMs: nowMs + waitMs, step: { step: 'pace', outcome: 'waits', sentence } };
+        const sentence = say('pace.waits', { ms: waitMs });
+        return {
+          kind: 'wait',
+          untilMs: nowMs + waitMs,
+          step: { step: 'pace', outcome: 'waits', ...sentence },
+        };
       }
       const count = collected.lines.length;
       const outcome = count > 1 ? 'merged' : 'single';
-      const sentence =
-        count > 1
-          ? `The person wrote ${count} messages in a row; they are one question.`
-          : 'No further message belongs to this one.';
-      return { kind: 'continue', turn: merged, step: { step: 'pace', outcome, sentence } };
+      const sentence = count > 1 ? say('pace.merged', { count }) : say('pace.single');
+      return { kind: 'continue', turn: merged, step: { step: 'pace', outcome, ...sentence } };
     },
 
     interrupts: async (view) => {

@@ -1,3 +1,4 @@
+import { say } from '../phrases.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
 
@@ -16,11 +17,11 @@ export function decidePause({
   receivedAtMs,
 }: Pick<PendingTurn, 'isPaused' | 'isApproving' | 'receivedAtMs'>): Decision {
   if (isApproving) {
-    const sentence = 'The owner approves answers of this chat before they are sent.';
-    return { kind: 'continue', step: { step: 'pause', outcome: 'approve', sentence } };
+    const sentence = say('draft.waits');
+    return { kind: 'continue', step: { step: 'pause', outcome: 'approve', ...sentence } };
   }
   if (!isPaused) return CONTINUE;
-  const sentence = 'The chat was paused when the message had its turn.';
-  const step = { step: 'pause', outcome: 'stopped', sentence };
+  const sentence = say('chat.was-paused');
+  const step = { step: 'pause', outcome: 'stopped', ...sentence };
   return { kind: 'end', reason: 'chat-paused', step, patch: { contextMs: receivedAtMs } };
 }

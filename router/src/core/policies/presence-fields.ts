@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../phrases.ts';
 
 /** Shown on the person's message; an absent one is not shown. */
 export interface Reactions {
@@ -21,10 +22,7 @@ const MAX_EMOJI_CHARS = 40;
 const graphemes = new Intl.Segmenter();
 
 // Without `abort`, a text that is too long is segmented all the same.
-const emoji = z
-  .string()
-  .max(MAX_EMOJI_CHARS, { abort: true })
-  .refine(isEmoji, 'must be one emoji such as 👀');
+const emoji = z.string().max(MAX_EMOJI_CHARS, { abort: true }).refine(isEmoji, PHRASES['field.emoji']);
 
 export const presenceField = z
   .strictObject({

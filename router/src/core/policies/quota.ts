@@ -1,3 +1,4 @@
+import { say } from '../phrases.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
 import type { Conversation } from './settings.ts';
@@ -29,8 +30,8 @@ export function decideQuota(
   const window = isCurrent ? stored : { startMs: nowMs, count: 0 };
   const patch = (change: object) => ({ quotas: withEntry(state.quotas, sender, { ...window, ...change }) });
   if (window.count < messages) return { kind: 'continue', patch: patch({ count: window.count + 1 }) };
-  const sentence = `The person wrote more than ${messages} messages in ${perMinutes} minutes.`;
-  const step = { step: 'quota', outcome: 'stopped', sentence };
+  const sentence = say('quota.exceeded', { messages, minutes: perMinutes });
+  const step = { step: 'quota', outcome: 'stopped', ...sentence };
   const end = { kind: 'end' as const, reason: 'quota-exceeded' as const, step };
   if (stored?.isSaid) return end;
   const minutes = Math.max(1, Math.ceil((window.startMs + windowMs - nowMs) / 60_000));

@@ -1,4 +1,5 @@
 import type { AgentResponse } from '../models.ts';
+import { type Said, say } from '../phrases.ts';
 import type { Pictures } from '../ports/pictures.ts';
 import type { FormatReply } from '../ports/reply-formatter.ts';
 import type { Speech } from '../ports/speech.ts';
@@ -22,12 +23,11 @@ export interface ReplyShaping {
 }
 
 /** What was done to an agent's answer, for the trace of its message. Absent from the trace: nothing. */
-export interface ReplyStep {
+export interface ReplyStep extends Said {
   step: 'egress-filter' | 'reply' | 'pictures' | 'files' | 'special' | 'voice';
   outcome: 'cut' | 'withheld' | 'split' | 'formatted' | 'loaded' | 'spoken' | 'too-long' | 'failed';
   removed?: Removed[];
   messages?: number;
-  sentence: string;
 }
 
 /** The answer of an agent as it goes to the chat. `isWithheld`: it had a text, of which nothing may leave. */
@@ -54,8 +54,8 @@ export function shapeReply(
   if (removed.length > 0) steps.push(filterStep(removed, text === ''));
   const formatted = response.isPlain || text === '' ? text : format(text, reply.format);
   if (formatted !== text) {
-    const sentence = 'Markdown of the answer was converted for WhatsApp.';
-    steps.push({ step: 'reply', outcome: 'formatted', sentence });
+    const sentence = say('answer.formatted');
+    steps.push({ step: 'reply', outcome: 'formatted', ...sentence });
   }
   const replies = repliesOf({ ...response, response: formatted }, mayBeCaption).flatMap((content) =>
     content.media || content.special ? [content] : split(content, reply.maxChars, steps),
@@ -69,8 +69,8 @@ function split({ text }: ReplyContent, maxChars: number, steps: ReplyStep[]): Re
     const shown = chunk.replace(/^\n+/, '').trimEnd();
     return shown === '' ? [] : [{ text: shown }];
   });
-  const sentence = `The answer has ${text.length} characters and was sent in ${chunks.length} messages.`;
-  steps.push({ step: 'reply', outcome: 'split', messages: chunks.length, sentence });
+  const sentence = say('answer.split', { characters: text.length, messages: chunks.length });
+  steps.push({ step: 'reply', outcome: 'split', messages: chunks.length, ...sentence });
   return chunks;
 }
 
@@ -80,8 +80,6 @@ function filterStep(removed: Removed[], isWithheld: boolean): ReplyStep {
     step: 'egress-filter',
     outcome: isWithheld ? 'withheld' : 'cut',
     removed,
-    sentence: isWithheld
-      ? `Nothing of the answer's text was sent; removed: ${what}.`
-      : `Removed from the answer: ${what}.`,
+    ...say(isWithheld ? 'answer.withheld' : 'answer.filtered', { kinds: what }),
   };
 }

@@ -8,6 +8,7 @@ import {
 } from '../chat-id.ts';
 import type { ToUs } from '../messages/inbound-message.ts';
 import type { Environment, IncomingMessage, MediaInfo, MessageKind, Route } from '../models.ts';
+import { type Said, say, spoken } from '../phrases.ts';
 import type { MessageToDecide, PolicyLine } from '../policies/explain-policies.ts';
 import type { Clock } from '../ports/clock.ts';
 import { choiceOfNamed, evaluateInOrder, type RouteDeps } from './route-message.ts';
@@ -37,13 +38,11 @@ export interface ExplainInput {
   environment?: Environment;
 }
 
-/** The decision about such a message, rule by rule. */
-interface RouteExplanation {
+/** The decision about such a message, rule by rule. Its sentence says which agent answers, or why none does. */
+interface RouteExplanation extends Said {
   decision: 'route' | 'none';
   /** Whether an agent would be asked: a route takes the message, and no policy ends its turn. */
   outcome: 'answer' | 'no-answer';
-  /** Ready to show: which agent answers, or why none does. */
-  sentence: string;
   /** `agentEndpoint` is absent when wa2ai runs the agent. */
   route?: { id: string; name?: string; channelId: string; agentEndpoint?: string };
   reason?: NoRouteReason;
@@ -68,7 +67,7 @@ interface RouteExplanation {
 
 export type ExplainResult =
   | { kind: 'explanation'; explanation: RouteExplanation }
-  | { kind: 'invalid'; field: 'channelId' | 'from'; sentence: string };
+  | { kind: 'invalid'; field: 'channelId' | 'from'; mistake: Said };
 
 export interface ExplainDeps extends RouteDeps {
   clock: Pick<Clock, 'now'>;
@@ -93,9 +92,9 @@ export type MessageToPreview = Pick<
  */
 export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Promise<ExplainResult> {
   const from = addressOf(input.from);
-  if (from === 'invalid' || from?.endsWith('@g.us')) return invalid('from', 'a person');
+  if (from === 'invalid' || from?.endsWith('@g.us')) return invalid('from');
   const chat = addressOf(input.channelId) ?? from;
-  if (!chat || chat === 'invalid') return invalid('channelId', 'a chat');
+  if (!chat || chat === 'invalid') return invalid('channelId');
 
   const { accountId } = input;
   const environment = input.environment ?? deps.environment;
@@ -128,7 +127,7 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
     const { reason } = choice;
     return {
       kind: 'explanation',
-      explanation: { decision: 'none', outcome: 'no-answer', sentence: WHY_NONE[reason], reason, ...common },
+      explanation: { decision: 'none', outcome: 'no-answer', ...WHY_NONE[reason], reason, ...common },
     };
   }
   const { route } = choice;
@@ -152,7 +151,7 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
   const explanation: RouteExplanation = {
     decision: 'route',
     outcome: end || route.damage !== undefined ? 'no-answer' : 'answer',
-    sentence: end ? end.sentence : takenBy(route),
+    ...(end ? spoken(end) : takenBy(route)),
     route: summary(route),
     ...(call && { call }),
     ...common,
@@ -167,20 +166,15 @@ function addressOf(written: string | undefined): string | 'invalid' | undefined 
   return channelId === undefined || channelId === ANY_CHANNEL ? 'invalid' : channelId;
 }
 
-function invalid(field: 'channelId' | 'from', what: string): ExplainResult {
-  const sentence = `${field} must be the address of ${what}: an international number, a JID or a group id.`;
-  return {
-    kind: 'invalid',
-    field,
-    sentence: field === 'from' ? sentence.replace(' or a group id', '') : sentence,
-  };
+function invalid(field: 'channelId' | 'from'): ExplainResult {
+  const mistake = say(field === 'from' ? 'field.address-of-person' : 'field.address-of-chat');
+  return { kind: 'invalid', field, mistake };
 }
 
-function takenBy(route: Route): string {
-  if (route.damage !== undefined) {
-    return `Route ${route.name ? `"${route.name}"` : route.id} takes the message, but its stored config cannot be used: ${route.damage}. Write its config again.`;
-  }
-  return `Route ${route.name ? `"${route.name}"` : route.id} takes the message to ${route.agentEndpoint || 'the agent that wa2ai runs for it'}.`;
+function takenBy({ id, name, damage, agentEndpoint }: Route): Said {
+  const route = name ? `"${name}"` : id;
+  if (damage !== undefined) return say('route.damaged', { route, damage });
+  return say('route.takes', { route, agent: agentEndpoint || say('route.own-agent') });
 }
 
 function summary({ id, name, channelId, agentEndpoint }: Route): RouteExplanation['route'] {
@@ -192,11 +186,11 @@ function summary({ id, name, channelId, agentEndpoint }: Route): RouteExplanatio
   };
 }
 
-const WHY_NONE: Record<NoRouteReason, string> = {
-  'no-route': 'No rule is for this chat, account and environment, and there is no wildcard rule; add one.',
-  disabled: 'Every rule for this chat is disabled.',
-  'when-not-met': 'Rules for this chat exist, and the conditions (`when`) of none hold.',
-  'no-match': 'Rules for this chat exist, and none of their patterns matches the text.',
-  'regex-timeout': 'No rule matched, and the pattern of at least one took too long on this text.',
-  'regex-invalid': 'The pattern of every rule for this chat is broken.',
+const WHY_NONE: Record<NoRouteReason, Said> = {
+  'no-route': say('no-route.no-rule'),
+  disabled: say('no-route.disabled'),
+  'when-not-met': say('no-route.when-not-met'),
+  'no-match': say('no-route.no-match'),
+  'regex-timeout': say('no-route.regex-timeout'),
+  'regex-invalid': say('no-route.regex-invalid'),
 };

@@ -1,5 +1,6 @@
 import { writtenForms } from '../chat-id.ts';
 import type { Environment, Route } from '../models.ts';
+import { say } from '../phrases.ts';
 import type { NamedRoute } from '../playground/named-route.ts';
 import type { ConversationSettings } from '../policies/conversation-fields.ts';
 import type { TranscribeSettings } from '../policies/media-fields.ts';
@@ -64,8 +65,8 @@ export async function routeMessage(
 export function choiceOfNamed({ routeId, route }: NamedRoute): RouteChoice {
   if (!route) return { kind: 'none', reason: 'no-route', trace: [] };
   const { name, channelId, priority } = route;
-  const sentence = 'The chat of the playground names this route.';
-  const entry = { routeId, channelId, priority, outcome: 'chosen' as const, sentence };
+  const sentence = say('rule.named-by-playground');
+  const entry = { routeId, channelId, priority, outcome: 'chosen' as const, ...sentence };
   return { kind: 'route', route, trace: [{ ...entry, ...(name !== undefined && { name }) }] };
 }
 

@@ -1,5 +1,6 @@
 import { ANY_CHANNEL } from '../chat-id.ts';
 import type { Environment, Route } from '../models.ts';
+import { type Said, say } from '../phrases.ts';
 import type { Condition } from './when.ts';
 
 /** The result of a rule's pattern on the text. */
@@ -25,13 +26,12 @@ type RouteOutcome =
   | 'other-account';
 
 /** The outcome of one rule; `sentence` is ready to show to an admin and contains no message text. */
-export interface TraceEntry {
+export interface TraceEntry extends Said {
   routeId: string;
   name?: string;
   channelId: string;
   priority: number;
   outcome: RouteOutcome;
-  sentence: string;
   /** Of its `when`, when it was evaluated. */
   conditions?: Condition[];
 }
@@ -93,7 +93,7 @@ export function chooseRoute(
       channelId,
       priority,
       outcome,
-      sentence: outcome === 'when-not-met' ? whyNot(own) : SENTENCES[outcome],
+      ...(outcome === 'when-not-met' ? whyNot(own) : SENTENCES[outcome]),
       ...(own && { conditions: own }),
     };
   });
@@ -150,22 +150,24 @@ export function allHold(conditions: readonly Condition[]): boolean {
 }
 
 /** Names the conditions that do not hold. */
-function whyNot(conditions: readonly Condition[] = []): string {
-  const failed = conditions.filter(({ holds }) => !holds).map(({ sentence }) => sentence);
-  return [SENTENCES['when-not-met'], ...failed].join(' ');
+function whyNot(conditions: readonly Condition[] = []): Said {
+  const failed = conditions.filter(({ holds }) => !holds);
+  return failed.length === 0
+    ? SENTENCES['when-not-met']
+    : say('rule.when-not-met-why', { conditions: failed });
 }
 
-const SENTENCES: Record<RouteOutcome, string> = {
-  chosen: 'This rule takes the message.',
-  'not-reached': 'Not evaluated: an earlier rule took the message.',
-  'when-not-met': 'Its conditions (`when`) do not hold.',
-  'no-match': 'Its regexFilter does not match the text.',
-  'regex-timeout': 'Its regexFilter took too long on this text and was stopped; write a simpler pattern.',
-  'regex-invalid': 'Its regexFilter is not a valid pattern; correct it.',
-  disabled: 'It is disabled.',
-  'other-environment': 'It belongs to the other environment.',
-  'other-chat': 'It is for another chat.',
-  'other-account': 'It is for another WhatsApp account.',
+const SENTENCES: Record<RouteOutcome, Said> = {
+  chosen: say('rule.takes'),
+  'not-reached': say('rule.not-reached'),
+  'when-not-met': say('rule.when-not-met'),
+  'no-match': say('rule.no-match'),
+  'regex-timeout': say('rule.regex-timeout'),
+  'regex-invalid': say('rule.regex-invalid'),
+  disabled: say('rule.disabled'),
+  'other-environment': say('rule.other-environment'),
+  'other-chat': say('rule.other-chat'),
+  'other-account': say('rule.other-account'),
 };
 
 function compare(a: string, b: string): number {

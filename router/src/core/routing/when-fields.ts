@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../phrases.ts';
 import { isTimeZone } from '../policies/time-zone.ts';
 
 /** In the order of a week, as `localTimeOf` names them. */
@@ -36,7 +37,7 @@ export const tagField = z
   .string()
   .trim()
   .toLowerCase()
-  .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,31}$/u, 'must be one word of at most 32 letters, digits, - and _');
+  .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,31}$/u, PHRASES['field.word']);
 
 /** `09:00-18:00` in minutes since midnight: the start is included, the end is not; the end may be on the next day. */
 export interface Hours {

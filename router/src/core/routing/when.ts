@@ -1,6 +1,7 @@
 import { fnv1a } from '../chat-hash.ts';
 import type { ToUs } from '../messages/inbound-message.ts';
 import type { IncomingMessage } from '../models.ts';
+import { type Said, say } from '../phrases.ts';
 import { localTimeOf } from '../policies/time-zone.ts';
 import { DAYS, hoursOf, WHEN_KINDS, type When, type WhenKind } from './when-fields.ts';
 
@@ -20,10 +21,9 @@ export interface WhenFacts {
 }
 
 /** Whether one condition holds; `sentence` is ready to show to an admin and contains no message text. */
-export interface Condition {
+export interface Condition extends Said {
   condition: Exclude<keyof When, 'timeZone'>;
   holds: boolean;
-  sentence: string;
 }
 
 /**
@@ -42,35 +42,35 @@ export function evaluateWhen(when: When, routeId: string, facts: WhenFacts): Con
       local && {
         condition: 'hours',
         holds: isWithin(local.minute, hours),
-        sentence: `It is ${local.text} in ${zone}; the hours are ${when.hours}.`,
+        ...say('when.hours', { time: local.text, zone, hours: when.hours ?? '' }),
       },
     languages && inLanguage(languages, facts.language),
     kinds && {
       condition: 'kinds',
       holds: kinds.includes(facts.kind),
-      sentence: `The kind of the message is ${facts.kind}; the kinds are ${kinds.join(', ')}.`,
+      ...say('when.kinds', { kind: facts.kind, kinds: kinds.join(', ') }),
     },
-    isOrNot('isGroup', isGroup, facts.isGroup, 'The chat is a group.', 'The chat is no group.'),
+    isOrNot('isGroup', isGroup, facts.isGroup, say('when.group'), say('when.no-group')),
     isOrNot(
       'isMentioned',
       isMentioned,
       toUs === 'mention' || toUs === 'both',
-      'The message mentions the account.',
-      'The message does not mention the account.',
+      say('when.mentioned'),
+      say('when.not-mentioned'),
     ),
     isOrNot(
       'quotesUs',
       quotesUs,
       toUs === 'quote' || toUs === 'both',
-      'The message replies to one of the account.',
-      'The message does not reply to one of the account.',
+      say('when.quotes-us'),
+      say('when.does-not-quote-us'),
     ),
     isOrNot(
       'isFirstContact',
       isFirstContact,
       facts.isFirstContact,
-      'No message of the chat was answered before.',
-      'A message of the chat was answered before.',
+      say('when.first-contact'),
+      say('when.no-first-contact'),
     ),
     tags && withTag(tags, facts.tags),
     percent === undefined ? undefined : inShare(percent, routeId, facts.chatId),
@@ -113,9 +113,9 @@ function onDay(
   return {
     condition: 'days',
     holds: days.includes(counted),
-    sentence: isAfterMidnight
-      ? `The hours began on ${counted} in ${zone}; the days are ${wanted}.`
-      : `It is ${counted} in ${zone}; the days are ${wanted}.`,
+    ...(isAfterMidnight
+      ? say('when.days-of-hours', { day: counted, zone, days: wanted })
+      : say('when.days', { day: counted, zone, days: wanted })),
   };
 }
 
@@ -132,10 +132,9 @@ function inLanguage(languages: readonly string[], language: string | undefined):
   return {
     condition: 'languages',
     holds: language !== undefined && languages.includes(language),
-    sentence:
-      language === undefined
-        ? `The language of the text is not known; the languages are ${wanted}.`
-        : `The text is in ${language}; the languages are ${wanted}.`,
+    ...(language === undefined
+      ? say('when.language-unknown', { languages: wanted })
+      : say('when.language', { language, languages: wanted })),
   };
 }
 
@@ -144,25 +143,22 @@ function withTag(wanted: readonly string[], tags: readonly string[]): Condition 
   return {
     condition: 'tags',
     holds: found.length > 0,
-    sentence:
-      found.length > 0
-        ? `The chat has the tag ${found.join(', ')}.`
-        : `The chat has none of the tags ${wanted.join(', ')}.`,
+    ...(found.length > 0
+      ? say('when.tag', { tag: found.join(', ') })
+      : say('when.no-tag', { tags: wanted.join(', ') })),
   };
 }
 
 function inShare(percent: number, routeId: string, chatId: string | undefined): Condition {
   if (chatId === undefined) {
-    const sentence = `Which chats are in the ${percent} percent is known once they are stored; this one is not.`;
-    return { condition: 'percent', holds: percent === 100, sentence };
+    const sentence = say('when.percent-unknown', { percent });
+    return { condition: 'percent', holds: percent === 100, ...sentence };
   }
   const holds = shareOf(routeId, chatId) < percent;
   return {
     condition: 'percent',
     holds,
-    sentence: holds
-      ? `The chat is in the ${percent} percent of chats of this route.`
-      : `The chat is not in the ${percent} percent of chats of this route.`,
+    ...(holds ? say('when.percent', { percent }) : say('when.not-percent', { percent })),
   };
 }
 
@@ -170,9 +166,9 @@ function isOrNot(
   condition: Condition['condition'],
   wanted: boolean | undefined,
   is: boolean,
-  yes: string,
-  no: string,
+  yes: Said,
+  no: Said,
 ): Condition | undefined {
   if (wanted === undefined) return undefined;
-  return { condition, holds: is === wanted, sentence: is ? yes : no };
+  return { condition, holds: is === wanted, ...(is ? yes : no) };
 }

@@ -1,5 +1,6 @@
 import { Wa2aiError } from '../errors.ts';
 import type { AgentResponse, Route } from '../models.ts';
+import { say } from '../phrases.ts';
 import { commandHelp, commandIn } from '../policies/commands.ts';
 import { type Language, textOf } from '../policies/texts.ts';
 import type { AskRouteDeps } from './ask-route.ts';
@@ -28,8 +29,8 @@ export async function answerCommand(
     text = textOf(running.state.isStopped ? 'stop' : 'stopNone', language);
     if (running.state.isStopped) running.patch({ isStopped: false });
   } else text = commandHelp(conversation, language);
-  const sentence = `wa2ai answered the command /${name} itself.`;
-  running.steps.push({ step: 'command', outcome: name, sentence });
+  const sentence = say('command.answered', { command: name });
+  running.steps.push({ step: 'command', outcome: name, ...sentence });
   return running.ended({
     state: 'answered',
     reason: 'command',

@@ -2,6 +2,7 @@ import { chatHash } from '../chat-hash.ts';
 import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
 import type { SendSlot } from '../delivery/send-slot.ts';
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
+import { say } from '../phrases.ts';
 import { begunTurn, MAX_LINES, mergedTurn } from '../policies/pace.ts';
 import { conversationOf } from '../policies/settings.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
@@ -222,10 +223,9 @@ async function finishTurn(
 async function deadLetterGuilty(deps: AnswerDeps, claim: ChatClaim, turn: PendingTurn): Promise<TurnOutcome> {
   const { turns } = await deps.inbox.waiting(turn.chatId, MAX_LINES);
   const whole = mergedTurn(begunTurn(turns) ?? [turn]);
-  const sentence =
-    'The process of wa2ai ended at least three times while it answered this message: it did not respond any more, ran out of memory or crashed.';
+  const sentence = say('turn.process-ended');
   const result = faultResult(new Wa2aiError('PROCESS_ENDED', 'dead', sentence));
-  const trace = [{ step: 'process', outcome: 'ended', sentence }];
+  const trace = [{ step: 'process', outcome: 'ended', ...sentence }];
   const { isClaimed } = await deps.inbox.finishTurn(
     whole.messageId,
     { ...result, trace },

@@ -12,6 +12,7 @@ import {
 } from '../errors.ts';
 import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
+import { say } from '../phrases.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ExchangeRecorder } from '../ports/exchange-recorder.ts';
 import type { CountOptions } from '../ports/inbox.ts';
@@ -252,8 +253,8 @@ async function attemptOnce(
     const { length } = response.response ?? '';
     if (response.success && length <= MAX_ANSWER_CHARS) return { response };
     const problem = response.success
-      ? `The agent answered with ${length} characters; at most ${MAX_ANSWER_CHARS} are sent.`
-      : 'The agent reported a failure without saying which.';
+      ? say('agent.answer-cut', { characters: length, max: MAX_ANSWER_CHARS })
+      : say('agent.failure-unnamed');
     return { error: new AgentProtocolError(problem) };
   } catch (caught) {
     stopping.throwIfAborted();

@@ -2,6 +2,7 @@ import type { AgentClient, AgentClients } from '../agent-client.ts';
 import { RouteDamagedError, Wa2aiError } from '../errors.ts';
 import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
 import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
+import { type Said, say } from '../phrases.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -73,9 +74,9 @@ type AskedTurn = Pick<
 
 /** What a turn's trace holds after the route choice: the attempts, and how a failure was handled. */
 type AskStep =
-  | { step: 'agent'; routeId: string; attempts: AttemptTrace[]; outcome: string; sentence: string }
-  | { step: 'fallback-route'; routeId: string; outcome: 'called' | FallbackRefusal; sentence: string }
-  | { step: 'fallback-text'; routeId: string; outcome: 'sent'; sentence: string };
+  | ({ step: 'agent'; routeId: string; attempts: AttemptTrace[]; outcome: string } & Said)
+  | ({ step: 'fallback-route'; routeId: string; outcome: 'called' | FallbackRefusal } & Said)
+  | ({ step: 'fallback-text'; routeId: string; outcome: 'sent' } & Said);
 
 type FallbackRefusal = 'missing' | 'disabled' | 'same-route' | 'other-account' | 'other-environment';
 
@@ -86,12 +87,12 @@ export type RouteAnswer = { steps: AskStep[]; attempts: number; agentMs: number 
   | { kind: 'failed'; routeId: string; error: Wa2aiError; sentence: string }
 );
 
-const REFUSALS: Record<FallbackRefusal, string> = {
-  missing: 'The fallback route no longer exists.',
-  disabled: 'The fallback route is disabled.',
-  'same-route': 'The fallback route is this route itself.',
-  'other-account': 'The fallback route belongs to another WhatsApp account.',
-  'other-environment': 'The fallback route is of another environment.',
+const REFUSALS: Record<FallbackRefusal, Said> = {
+  missing: say('fallback.missing'),
+  disabled: say('fallback.disabled'),
+  'same-route': say('fallback.same-route'),
+  'other-account': say('fallback.other-account'),
+  'other-environment': say('fallback.other-environment'),
 };
 
 /**
@@ -118,8 +119,8 @@ export async function askRoute(
   }
   const { error } = first;
   if (policy.fallbackText !== undefined) {
-    const sentence = "The agent failed; the route's fallback text is the reply.";
-    steps.push({ step: 'fallback-text', routeId: route.id, outcome: 'sent', sentence });
+    const sentence = say('agent.fallback-text');
+    steps.push({ step: 'fallback-text', routeId: route.id, outcome: 'sent', ...sentence });
     return { kind: 'fallback-text', routeId: route.id, text: policy.fallbackText, error, ...spent };
   }
   const failed = { kind: 'failed' as const, routeId: route.id, error };
@@ -133,12 +134,12 @@ export async function askRoute(
       step: 'fallback-route',
       routeId: policy.fallbackRouteId,
       outcome: refusal ?? 'missing',
-      sentence,
+      ...sentence,
     });
-    return { ...failed, sentence: `${error.message} ${sentence}`, ...spent };
+    return { ...failed, sentence: `${error.message} ${sentence.sentence}`, ...spent };
   }
-  const sentence = 'The agent failed; the fallback route gets one attempt.';
-  steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', sentence });
+  const sentence = say('agent.fallback-route');
+  steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', ...sentence });
   const once = { ...fallback.config.failure, attempts: 1, patienceMs: 0 };
   const second = await askHere(first.attempts, () =>
     ask(
@@ -255,6 +256,6 @@ function stepOf(route: Route, outcome: AskOutcome): AskStep {
     routeId: route.id,
     attempts: outcome.trace,
     outcome: isAnswer ? 'answered' : outcome.error.code,
-    sentence: isAnswer ? 'The agent answered.' : outcome.error.message,
+    ...(isAnswer ? say('agent.answered') : outcome.error.said),
   };
 }

@@ -3,6 +3,7 @@ import { detectMediaType } from '../delivery/media-type.ts';
 import { type GivenFile, sendableFile } from '../delivery/sendable-file.ts';
 import { FileRefusedError } from '../errors.ts';
 import type { AgentResponse, FileLink, ReplyFile } from '../models.ts';
+import { say } from '../phrases.ts';
 import type { ReplyStep } from '../policies/reply.ts';
 import type { MarkdownPicture, Pictures } from '../ports/pictures.ts';
 import type { WebFiles } from '../ports/web-files.ts';
@@ -45,7 +46,7 @@ export async function withPictures(
         return { raw, file };
       } catch (error) {
         if (!(error instanceof FileRefusedError)) throw error;
-        steps.push({ step: 'pictures', outcome: 'failed', sentence: error.message });
+        steps.push({ step: 'pictures', outcome: 'failed', ...error.said });
         return undefined;
       }
     }),
@@ -58,8 +59,11 @@ export async function withPictures(
     text = without(text, picture.raw);
   }
   if (files.length === 0) return { response, steps };
-  const sentence = `${files.length} ${files.length === 1 ? 'picture' : 'pictures'} of the answer's Markdown became files.`;
-  steps.push({ step: 'pictures', outcome: 'loaded', sentence });
+  const count = files.length;
+  const sentence = say('answer.pictures', {
+    pictures: say(count === 1 ? 'count.picture' : 'count.pictures', { count }),
+  });
+  steps.push({ step: 'pictures', outcome: 'loaded', ...sentence });
   return { response: { ...response, response: text, files: [...files, ...(response.files ?? [])] }, steps };
 }
 
@@ -83,7 +87,7 @@ export async function withLinkedFiles(
       return fileOf(link, await web.load(link.url, { signal, hosts }));
     } catch (error) {
       if (!(error instanceof FileRefusedError)) throw error;
-      steps.push({ step: 'files', outcome: 'failed', sentence: error.message });
+      steps.push({ step: 'files', outcome: 'failed', ...error.said });
       return undefined;
     }
   };
@@ -93,8 +97,11 @@ export async function withLinkedFiles(
     loaded[index] || !isWebAddress(url) ? [] : [fileName ? `${fileName}: ${url}` : url],
   );
   if (files.length > 0) {
-    const sentence = `${files.length} ${files.length === 1 ? 'file' : 'files'} that the answer names by URL became files.`;
-    steps.push({ step: 'files', outcome: 'loaded', sentence });
+    const count = files.length;
+    const sentence = say('answer.files', {
+      files: say(count === 1 ? 'count.file' : 'count.files', { count }),
+    });
+    steps.push({ step: 'files', outcome: 'loaded', ...sentence });
   }
   const text = [response.response ?? '', ...lines].filter((part) => part.trim() !== '').join('\n');
   return {

@@ -2,6 +2,7 @@ import { isSpecial, readSpecial, SPECIAL_TYPE } from '../delivery/agent-special.
 import { textOfSpecial } from '../delivery/special-message.ts';
 import { Wa2aiError } from '../errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
+import { say } from '../phrases.ts';
 import { type ReplyShaping, type ReplyStep, type ShapedReply, shapeReply } from '../policies/reply.ts';
 import type { Conversation } from '../policies/settings.ts';
 import { isVoiceReply, MAX_VOICE_CHARS, type VoiceSettings } from '../policies/voice-fields.ts';
@@ -59,8 +60,10 @@ function separated(
   const specials = read.flatMap((special) =>
     special ? [{ text: textOfSpecial(special), ...(isOfTurn && { special }) }] : [],
   );
-  const sentence = `A file of the type ${SPECIAL_TYPE} is neither a location nor contacts nor a poll, and was not sent.`;
-  const refused = read.includes(undefined) ? [{ step: 'special', outcome: 'failed', sentence } as const] : [];
+  const sentence = say('answer.unknown-special', { type: SPECIAL_TYPE });
+  const refused = read.includes(undefined)
+    ? [{ step: 'special', outcome: 'failed', ...sentence } as const]
+    : [];
   return { files: { ...answer, files }, specials, refused };
 }
 
@@ -79,17 +82,17 @@ async function speak(
   if (!speech || text === '') return [];
   const { maxChars = MAX_VOICE_CHARS } = voice;
   if (text.length > maxChars) {
-    const sentence = `The answer has ${text.length} characters; up to ${maxChars} are spoken.`;
-    return [{ step: 'voice', outcome: 'too-long', sentence }];
+    const sentence = say('voice.too-long', { characters: text.length, max: maxChars });
+    return [{ step: 'voice', outcome: 'too-long', ...sentence }];
   }
   try {
     const { bytes, ...media } = await speech.voiceNoteOf(text, voice, signal);
     const note = { text: '', media: { ...media, sizeBytes: bytes.length }, file: bytes };
-    const step: ReplyStep = { step: 'voice', outcome: 'spoken', sentence: 'The answer was spoken.' };
+    const step: ReplyStep = { step: 'voice', outcome: 'spoken', ...say('voice.spoken') };
     return { ...shaped, replies: [note, ...files], steps: [...shaped.steps, step] };
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof Wa2aiError)) throw error;
-    return [{ step: 'voice', outcome: 'failed', sentence: error.message }];
+    return [{ step: 'voice', outcome: 'failed', ...error.said }];
   }
 }

@@ -1,6 +1,7 @@
 import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import type { AgentResponse, OutgoingMessage } from '../models.ts';
+import { say } from '../phrases.ts';
 import type { Conversation } from '../policies/settings.ts';
 import { growingMessages, paragraphMessages, type StreamShaping, unsentText } from '../policies/stream.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -87,8 +88,8 @@ export abstract class ReplyStream {
   /** For the trace of the message. */
   get steps(): object[] {
     if (!this.hasSentParts) return [];
-    const sentence = `The answer was shown while the agent wrote it, in ${this.count} message(s) until its end.`;
-    return [{ step: 'stream', outcome: this.#options.conversation.reply.stream, sentence }];
+    const sentence = say('stream.shown', { messages: this.count });
+    return [{ step: 'stream', outcome: this.#options.conversation.reply.stream, ...sentence }];
   }
 
   /** See `AttemptOptions.onText`. */

@@ -1,6 +1,7 @@
 import { isRetryable } from '../errors.ts';
 import type { TurnReason } from '../messages/message-reason.ts';
 import type { Route, Session } from '../models.ts';
+import { say } from '../phrases.ts';
 import { ACCESS_PENDING } from '../policies/access.ts';
 import type { TranscribeSettings } from '../policies/media-fields.ts';
 import type { TurnView } from '../policies/policy.ts';
@@ -111,8 +112,8 @@ async function answerOrAsk(
   const asked = await askInTurn(deps, running, { claim, route, turn, isRepeat, quote, control });
   if ('isInterrupted' in asked) return asked;
   if (asked.kind === 'stopped') {
-    const sentence = 'The person wrote /stop while the agent worked.';
-    running.steps.push({ step: 'command', outcome: 'stopped', sentence });
+    const sentence = say('stop.during-call');
+    running.steps.push({ step: 'command', outcome: 'stopped', ...sentence });
     running.patch({ isStopped: true });
     return notAnswered(running, 'stopped-by-person');
   }
@@ -164,8 +165,8 @@ function isLaterSession({ number }: Session, { session: { scope } }: Conversatio
 
 /** The message answers a question to its person: its task gets it, and no route. */
 function questionAnswered(deps: TurnDeps, turn: PendingTurn, questionId: string): TurnResult {
-  const sentence = 'The message answers a question that a program asked the person; its task got it.';
-  const trace = [{ step: 'question', outcome: 'answered', taskId: questionId, sentence }];
+  const sentence = say('question.answered');
+  const trace = [{ step: 'question', outcome: 'answered', taskId: questionId, ...sentence }];
   return { state: 'answered', reason: 'question-answered', trace, replies: notice(deps, turn, ANSWER_TAKEN) };
 }
 

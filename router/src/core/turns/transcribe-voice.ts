@@ -1,6 +1,7 @@
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import type { TraceStep } from '../messages/inbound-message.ts';
 import type { NoTranscript } from '../models.ts';
+import { say } from '../phrases.ts';
 import type { TranscribeSettings } from '../policies/media-fields.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { Logger } from '../ports/logger.ts';
@@ -23,7 +24,7 @@ export interface Transcribed {
 
 const NOBODY_SPEAKS: NoTranscript = {
   outcome: 'empty',
-  sentence: 'The transcript of the voice message is empty.',
+  ...say('transcript.empty'),
 };
 
 /**
@@ -66,7 +67,7 @@ async function resultOf(
     stopping.throwIfAborted();
     if (error instanceof StorageUnavailableError || !(error instanceof Wa2aiError)) throw error;
     log.warn({ err: error, isRetryable: isRetryable(error) }, 'voice message not transcribed');
-    return { outcome: 'failed', sentence: error.message };
+    return { outcome: 'failed', ...error.said };
   }
 }
 
@@ -74,6 +75,6 @@ function transcribed(): TraceStep {
   return {
     step: 'transcribe',
     outcome: 'transcribed',
-    sentence: 'The voice message was turned into text.',
+    ...say('transcript.made'),
   };
 }

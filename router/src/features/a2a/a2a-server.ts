@@ -5,6 +5,7 @@ import { legacyAgentCardRouter } from '@a2a-js/sdk/compat/v0_3/server/express';
 import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server';
 import { restHandler } from '@a2a-js/sdk/server/express';
 import { json as jsonBody, type Request, type RequestHandler, type Response, Router } from 'express';
+import { say } from '../../core/phrases.ts';
 import { refuseOtherThanJson } from '../../infra/operations/guard.ts';
 import { MAX_BODY_BYTES } from '../../infra/operations/mount.ts';
 import { baseUrlOf } from '../../infra/operations/own-address.ts';
@@ -37,7 +38,7 @@ export function a2aServer(deps: A2aHandlerDeps): { calls: RequestHandler; card: 
   calls.post('/', jsonRpc(handler, publicUrl));
   calls.use(rest);
   calls.use(() => {
-    throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
+    throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-path'));
   });
   return { calls, card: cardHandler(deps) };
 }

@@ -1,3 +1,4 @@
+import { say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -20,7 +21,7 @@ export function taskPushesApi({ receivePush }: App): Endpoint[] {
         404: { description: 'No such address.', schema: problemSchema },
       },
       handle: async ({ params: { token = '' } }) => {
-        if (!(await receivePush(token))) throw new HttpProblem(404, 'NOT_FOUND', 'There is no such address.');
+        if (!(await receivePush(token))) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-address'));
         return { status: 204 };
       },
     }),

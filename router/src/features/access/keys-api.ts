@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { ApiKey, KeyLimits } from '../../core/ports/api-key-store.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -14,6 +15,7 @@ import {
 import { newKey, prefixOf } from '../../infra/operations/key-text.ts';
 import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { issueOf } from '../../infra/operations/validate.ts';
 
 const DEFAULT_LIMITS: KeyLimits = { perMinute: 100, perSecond: 10 };
 
@@ -66,8 +68,8 @@ const keyBody = z
     const restriction = RESTRICTIONS.find((each) => restrictions[each] !== undefined);
     const scope = UNRESTRICTABLE.find((each) => scopes.includes(each));
     if (restriction === undefined || scope === undefined) return;
-    const message = `cannot restrict the scope ${scope}: its calls concern every chat, route and account`;
-    context.addIssue({ code: 'custom', path: [restriction], message });
+    const mistake = say('field.unrestricted-scope', { scope });
+    context.addIssue({ code: 'custom', path: [restriction], ...issueOf(mistake) });
   })
   .meta({
     id: 'NewKey',
@@ -208,10 +210,10 @@ function viewOf(key: ApiKey): z.input<typeof keyView> {
 }
 
 function pastExpiry(): HttpProblem {
-  const message = 'must be in the future';
+  const message = PHRASES['field.future'];
   return new HttpProblem(400, 'INVALID_BODY', `expiresAt ${message}.`, [{ field: 'expiresAt', message }]);
 }
 
 function noSuchKey(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no key with this id.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-key'));
 }

@@ -6,6 +6,7 @@ import { passwordProblem } from '../../core/access/password-problem.ts';
 import { ROLES } from '../../core/access/roles.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
 import { userKeyOf } from '../../core/access/user-key.ts';
+import { say } from '../../core/phrases.ts';
 import type { ConsoleSession } from '../../core/ports/console-sessions.ts';
 import type { App } from '../../feature.ts';
 import { CSRF_HEADER, refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
@@ -16,6 +17,7 @@ import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operatio
 import {
   HttpProblem,
   LoginDelayedProblem,
+  mistakeAt,
   problemSchema,
   rateLimitSchema,
 } from '../../infra/operations/problem.ts';
@@ -26,6 +28,7 @@ import {
   endedSessionCookie,
   sessionCookie,
 } from '../../infra/operations/session-cookie.ts';
+import { invalid } from '../../infra/operations/validate.ts';
 import type { PasswordHasher } from './passwords.ts';
 import type { SignInFrom, SignInResult } from './sign-in.ts';
 
@@ -156,8 +159,7 @@ export function sessionApi(app: App): Endpoint[] {
       handle: async (call) => {
         const { body, caller } = call;
         const own = caller.kind === 'session' ? caller.session : undefined;
-        if (!own?.user)
-          throw new HttpProblem(403, 'SCOPE_MISSING', 'Only a user has a password: sign in as one.');
+        if (!own?.user) throw new HttpProblem(403, 'SCOPE_MISSING', say('problem.only-user-password'));
         const { name } = own.user;
         const user = await users.find(name);
         const { address } = connectionOf(requestOf(call));
@@ -165,7 +167,7 @@ export function sessionApi(app: App): Endpoint[] {
           ...{ name, user, password: body.currentPassword, address },
           browser: `session:${own.id}`,
         });
-        if (checked === 'wrong') throw new HttpProblem(401, 'LOGIN_FAILED', 'The current password is wrong.');
+        if (checked === 'wrong') throw new HttpProblem(401, 'LOGIN_FAILED', say('problem.wrong-password'));
         if (checked !== 'correct') throw new LoginDelayedProblem(checked.retryAfterMs);
         const passwordHash = await hashedPassword(passwords, body.newPassword, name, 'newPassword');
         await users.change(name, { passwordHash });
@@ -213,7 +215,7 @@ export function signedIn(
   if (result.kind === 'signed-in') return result;
   if (result.kind === 'delayed') throw new LoginDelayedProblem(result.retryAfterMs);
   if (result.user !== undefined) onRefused(result.user);
-  throw new HttpProblem(401, 'LOGIN_FAILED', 'The key, or the name and password, are wrong.');
+  throw new HttpProblem(401, 'LOGIN_FAILED', say('problem.login-failed'));
 }
 
 /** @throws {HttpProblem} 400: it is no password for this user; 429: too many wait */
@@ -223,10 +225,8 @@ export async function hashedPassword(
   name: string,
   field: string,
 ): Promise<string> {
-  const message = passwordProblem(password, name);
-  if (message !== undefined) {
-    throw new HttpProblem(400, 'INVALID_BODY', `${field} ${message}.`, [{ field, message }]);
-  }
+  const mistake = passwordProblem(password, name);
+  if (mistake !== undefined) throw invalid('body', [mistakeAt(field, mistake)]);
   const hash = await passwords.hash(password);
   if (hash === 'busy') throw new LoginDelayedProblem(2_000);
   return hash;
@@ -369,7 +369,7 @@ export function sessionsApi({ sessions }: App): Endpoint[] {
         const isOwn = user === undefined || (own?.user && userKeyOf(own.user.name) === userKeyOf(user));
         if (!own || !isOwn) admit(caller, ADMIN);
         if (!own && user === undefined) {
-          throw new HttpProblem(400, 'INVALID_QUERY', 'Name the user whose sessions end.');
+          throw new HttpProblem(400, 'INVALID_QUERY', say('problem.name-user'));
         }
         const ended = await sessions.endAllOf(user ?? own?.user?.name, isOwn ? own?.id : undefined);
         return {
@@ -394,7 +394,7 @@ export function sessionsApi({ sessions }: App): Endpoint[] {
       handle: async ({ caller, params }) => {
         const session = (await visible(caller)).find(({ id }) => id === params.id);
         if (!session || !(await sessions.end(session.id))) {
-          throw new HttpProblem(404, 'NOT_FOUND', 'There is no session with this id.');
+          throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-session'));
         }
         const data = sessionViewOf(session, caller);
         return { status: 200, json: { success: true, message: 'Session ended.', data } };

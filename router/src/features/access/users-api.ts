@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../core/access/roles.ts';
 import { userKeyOf } from '../../core/access/user-key.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { ConsoleUser } from '../../core/ports/console-users.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -12,10 +13,7 @@ import { hashedPassword } from './session-api.ts';
 /** What a name may consist of: it is part of a path, and people type it. */
 export const userNameField = z
   .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/,
-    'must begin with a letter or digit and have at most 64 of: letters, digits, . _ @ -',
-  );
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/, PHRASES['field.user-name']);
 
 const roleField = z
   .enum(ROLES)
@@ -90,10 +88,10 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
         const passwordHash = await hashedPassword(passwords, password, name, 'password');
         const created = await users.create({ name, role, passwordHash });
         if (created === 'exists') {
-          throw new HttpProblem(409, 'USER_EXISTS', 'There is a user with this name. Choose another name.');
+          throw new HttpProblem(409, 'USER_EXISTS', say('problem.user-exists'));
         }
         if (created === 'owner-first') {
-          const message = 'must be owner: there is no user yet';
+          const message = PHRASES['field.owner'];
           throw new HttpProblem(400, 'INVALID_BODY', `role ${message}.`, [{ field: 'role', message }]);
         }
         await presence.refresh();
@@ -124,7 +122,7 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
         const { password, ...change } = body;
         const own = caller.kind === 'session' ? caller.session.user?.name : undefined;
         if (password !== undefined && own !== undefined && userKeyOf(own) === userKeyOf(name)) {
-          const message = 'is your own: use PUT /api/session/password, which needs the current one';
+          const message = PHRASES['field.own-password'];
           throw new HttpProblem(400, 'INVALID_BODY', `password ${message}.`, [
             { field: 'password', message },
           ]);
@@ -182,13 +180,9 @@ function viewOf({ name, role, createdAt, disabledAt }: ConsoleUser): z.input<typ
 }
 
 function noSuchUser(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no user with this name.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-user'));
 }
 
 function isLastOwner(): HttpProblem {
-  return new HttpProblem(
-    409,
-    'LAST_OWNER',
-    'This is the last owner who can sign in. Make another user an owner first.',
-  );
+  return new HttpProblem(409, 'LAST_OWNER', say('problem.last-owner'));
 }

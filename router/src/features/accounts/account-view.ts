@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ageDaysOf, type ClientVersion } from '../../core/client-version.ts';
 import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { AccountControl } from '../../core/ports/account-control.ts';
 import { LIMIT_KINDS } from '../../core/ports/account-store.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
@@ -222,7 +223,7 @@ function versionViewOf(shown: ClientVersion): z.input<typeof accountView>['clien
 /** @throws {HttpProblem} 404: undefined is no account */
 export function foundAccount(status: AccountStatus | undefined): AccountStatus {
   if (status) return status;
-  throw new HttpProblem(404, 'NOT_FOUND', 'There is no WhatsApp account with this id.');
+  throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-account'));
 }
 
 /**
@@ -236,6 +237,6 @@ export function refuseUnknownAccount(
   ...knownIds: string[]
 ): void {
   if (knownIds.includes(accountId) || accounts.get(accountId)) return;
-  const message = 'is not a WhatsApp account of this service';
+  const message = PHRASES['field.not-account'];
   throw new HttpProblem(400, 'INVALID_BODY', `accountId ${message}.`, [{ field: 'accountId', message }]);
 }

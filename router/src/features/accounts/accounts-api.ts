@@ -3,6 +3,7 @@ import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { allowedChats, type Caller, mayDo, mayUseAccount } from '../../core/access/caller.ts';
 import { maskedProxyUrl, readProxyUrl } from '../../core/account-proxy.ts';
 import { StorageUnavailableError } from '../../core/errors.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { MessageLog } from '../../core/ports/message-log.ts';
@@ -141,11 +142,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
       },
       handle: async ({ body: { accountId, proxy } }) => {
         if (accountId === PLAYGROUND) {
-          throw new HttpProblem(
-            409,
-            'ACCOUNT_EXISTS',
-            'This id belongs to the playground. Choose another one.',
-          );
+          throw new HttpProblem(409, 'ACCOUNT_EXISTS', say('problem.id-of-playground'));
         }
         if (proxy?.url.includes(MASK)) throw withoutLogin();
         const as = proxy && { proxyUrl: proxy.url };
@@ -154,9 +151,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
           throw new HttpProblem(
             409,
             'ACCOUNT_EXISTS',
-            isThere
-              ? 'There is a WhatsApp account with this id.'
-              : 'The WhatsApp account with this id is still being deleted. Try again later.',
+            isThere ? say('problem.account-exists') : say('problem.account-being-deleted'),
           );
         }
         log.info({ accountId, action: 'create' }, 'account changed by an admin');
@@ -201,7 +196,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
       handle: async ({ params, body: { proxy }, caller }) => {
         const { accountId, provider } = allowed(caller, params.id);
         if (provider) {
-          const message = 'cannot be set for the playground, which has no connection';
+          const message = PHRASES['field.proxy-of-playground'];
           throw invalid('body', [{ field: 'proxy', message }]);
         }
         const url = proxy === null ? undefined : await wholeUrl(accountId, proxy.url);
@@ -249,11 +244,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
       handle: async ({ params, body, caller }: Call<z.output<typeof pairBody>, unknown>) => {
         const { accountId: id, state } = allowed(caller, params.id);
         if (state === 'open') {
-          throw new HttpProblem(
-            409,
-            'ALREADY_LINKED',
-            'The account is linked. Log it out before pairing again.',
-          );
+          throw new HttpProblem(409, 'ALREADY_LINKED', say('problem.already-linked'));
         }
         const by =
           body.phone === undefined
@@ -336,7 +327,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
 
 /** The mask in place of a user name and password that are not stored. */
 function withoutLogin(): HttpProblem {
-  const message = 'must have its user name and password; none are stored for this address';
+  const message = PHRASES['field.proxy-login-missing'];
   return invalid('body', [{ field: 'proxy.url', message }]);
 }
 

@@ -7,6 +7,7 @@ import { chatHash } from '../../core/chat-hash.ts';
 import { ANY_CHANNEL, canonicalRouteChannelId } from '../../core/chat-id.ts';
 import { decideAccess } from '../../core/messages/decide-access.ts';
 import { resumeChat } from '../../core/messages/resume-chat.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { ChatPosition, ChatRow } from '../../core/ports/chat-store.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
 import type { App } from '../../feature.ts';
@@ -39,7 +40,7 @@ const DEFAULT_PAGE = 50;
 /** `1769860800310-17`: the chat after which the page begins. */
 const positionField = z
   .string()
-  .regex(/^\d{1,15}-[1-9]\d{0,18}$/, 'must be `next` of the page before')
+  .regex(/^\d{1,15}-[1-9]\d{0,18}$/, PHRASES['field.next'])
   .transform((text): ChatPosition => {
     const [activeAtMs, id = ''] = text.split('-');
     return { activeAtMs: Number(activeAtMs), id };
@@ -554,5 +555,5 @@ function addressesOf({ channelId, lid }: ChatRow): string[] {
 }
 
 function noSuchChat(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no chat with this id or address.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-chat'));
 }

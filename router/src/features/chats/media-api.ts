@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
+import { say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { isRowId } from '../../infra/operations/fields.ts';
@@ -30,8 +31,8 @@ export function mediaApi(app: App): Endpoint[] {
       },
       handle: async ({ params: { token = '' }, signal }) => {
         const loaded = await app.loadLinked(token, signal);
-        if (loaded === 'unknown') throw new HttpProblem(404, 'NOT_FOUND', 'There is no such link.');
-        if (loaded === 'expired') throw new HttpProblem(410, 'LINK_EXPIRED', 'The link has expired.');
+        if (loaded === 'unknown') throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-link'));
+        if (loaded === 'expired') throw new HttpProblem(410, 'LINK_EXPIRED', say('problem.link-expired'));
         const { file, bytes } = loaded;
         return fileResponse(bytes, file);
       },
@@ -60,7 +61,7 @@ export function mediaApi(app: App): Endpoint[] {
         const row = isRowId(id)
           ? ((await app.messageLog.message(id)) ?? (await app.messageLog.sentMessage(id)))
           : undefined;
-        if (!row) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
+        if (!row) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-message'));
         await refuseOtherChat(caller, row, app.aliasesOf);
         const { accountId, media, hasFile, direction } = row;
         const load = () =>
@@ -69,7 +70,7 @@ export function mediaApi(app: App): Endpoint[] {
             : app.sentFile(id);
         const bytes = media && hasFile ? await load() : undefined;
         if (!media || !bytes) {
-          throw new HttpProblem(404, 'NOT_FOUND', 'The message has no file, or it is not stored any more.');
+          throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-message-file'));
         }
         return fileResponse(bytes, media);
       },

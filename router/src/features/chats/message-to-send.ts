@@ -5,6 +5,7 @@ import type { SendMessageInput } from '../../core/delivery/send-message.ts';
 import type { WantedFile } from '../../core/delivery/sendable-file.ts';
 import { type SpecialMessage, textOfSpecial } from '../../core/delivery/special-message.ts';
 import type { MediaKind } from '../../core/models.ts';
+import { PHRASES, type Said, say } from '../../core/phrases.ts';
 import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../core/ports/message-log.ts';
 import { hasCaption, MAX_CAPTION_CHARS } from '../../core/turns/replies-of.ts';
 import {
@@ -16,6 +17,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { type FormPart, UploadedFile } from '../../infra/operations/form.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
+import { issueOf } from '../../infra/operations/validate.ts';
 
 /** WhatsApp shows about three lines of a quoted text. */
 const MAX_QUOTE_CHARS = 300;
@@ -24,7 +26,7 @@ const shortText = (maxChars: number) =>
   z
     .string()
     .max(maxChars)
-    .refine((text) => text.trim() !== '', 'must not be blank');
+    .refine((text) => text.trim() !== '', PHRASES['field.not-blank']);
 
 const location = z.strictObject({
   latitude: z.number().min(-90).max(90),
@@ -73,11 +75,11 @@ const uploadedFile = z
   });
 
 const file = z.union([z.strictObject({ url: fileUrl }), uploadedFile], {
-  error: 'must be an object with a url, or a file of a form',
+  error: PHRASES['field.url-or-file'],
 });
 const document = z.union(
   [z.strictObject({ url: fileUrl, fileName: shortText(200).optional() }), uploadedFile],
-  { error: 'must be an object with a url and perhaps a fileName, or a file of a form' },
+  { error: PHRASES['field.document'] },
 );
 
 const FILES = ['image', 'video', 'audio', 'voice', 'document', 'sticker'] as const satisfies MediaKind[];
@@ -124,25 +126,27 @@ export const messageToSend = z
     const attached = FILES.find((kind) => body[kind] !== undefined);
     const isCaption = attached !== undefined && body.text !== undefined;
     if (kinds.length !== (isCaption ? 2 : 1)) {
-      context.addIssue(`must contain exactly one of ${KINDS.join(', ')}`);
+      const mistake = say('field.exactly-one-kind', { kinds: KINDS.join(', ') });
+      context.addIssue({ code: 'custom', ...issueOf(mistake) });
     }
-    const refuse = (field: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [field], message });
-    if (isCaption && !hasCaption(attached)) refuse('text', `cannot be shown with ${attached}`);
+    const refuse = (field: string, mistake: Said) =>
+      context.addIssue({ code: 'custom', path: [field], ...issueOf(mistake) });
+    if (isCaption && !hasCaption(attached)) refuse('text', say('field.not-shown-with', { what: attached }));
     if (isCaption && (body.text ?? '').length > MAX_CAPTION_CHARS) {
-      refuse('text', `must have at most ${MAX_CAPTION_CHARS} characters as a caption`);
+      refuse('text', say('field.caption-chars', { max: MAX_CAPTION_CHARS }));
     }
-    if (body.edit !== undefined && (body.text === undefined || attached)) refuse('edit', 'belongs to a text');
+    if (body.edit !== undefined && (body.text === undefined || attached))
+      refuse('edit', say('field.of-text'));
     if (body.quote !== undefined && body.text === undefined && !attached) {
-      refuse('quote', 'belongs to a text or a file');
+      refuse('quote', say('field.of-text-or-file'));
     }
     for (const person of body.mentions ?? []) {
       const tag = tagOf(person);
-      if (!body.text?.includes(tag)) refuse('mentions', `needs ${tag} in the text`);
+      if (!body.text?.includes(tag)) refuse('mentions', say('field.needs-in-text', { what: tag }));
     }
     for (const field of ['quote', 'mentions'] as const) {
       if (body.edit === undefined || body[field] === undefined) continue;
-      refuse(field, 'cannot be changed by an edit');
+      refuse(field, say('field.not-by-edit'));
     }
   })
   .meta({
@@ -200,15 +204,14 @@ export async function readMessageToSend(
   const rowOf = async (field: string, id: string, isSent: boolean): Promise<Row> => {
     const row = (isSent ? undefined : await log.message(id)) ?? (await log.sentMessage(id));
     if (row && isOfChat(row)) return row;
-    const what = isSent ? 'message sent to the chat' : 'message of the chat';
-    throw new HttpProblem(404, 'NOT_FOUND', `The field "${field}" is not the id of a ${what}.`);
+    const what = say(isSent ? 'message.sent' : 'message.of-chat');
+    throw new HttpProblem(404, 'NOT_FOUND', say('problem.field-unknown', { field, what }));
   };
   const mentions = body.mentions?.map((person) => jidOfChannelId(person) ?? person);
   if (body.quote !== undefined) {
     const row = await rowOf('quote', body.quote, false);
     const from = row.direction === 'incoming' ? row.from : undefined;
-    if (!from)
-      throw new HttpProblem(404, 'NOT_FOUND', 'The field "quote" is not the id of a message received.');
+    if (!from) throw new HttpProblem(404, 'NOT_FOUND', say('problem.quote-unknown'));
     const quote = { waMessageId: row.waMessageId, from, text: row.text.slice(0, MAX_QUOTE_CHARS) };
     return { text: body.text ?? '', quote, ...(mentions && { mentions }) };
   }

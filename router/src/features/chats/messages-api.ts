@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { chatHash } from '../../core/chat-hash.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse, isRowId } from '../../infra/operations/fields.ts';
@@ -41,9 +42,7 @@ const listQuery = z.strictObject({
     ),
 });
 
-export const idempotencyKey = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable ASCII characters without spaces');
+export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, PHRASES['field.ascii-id']);
 
 const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
 
@@ -90,7 +89,7 @@ export function messagesApi(app: App): Endpoint[] {
         const message = isRowId(id)
           ? ((await messageLog.message(id)) ?? (await messageLog.sentMessage(id)))
           : undefined;
-        if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message with this id.');
+        if (!message) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-message'));
         await refuseOtherChat(caller, message, aliasesOf);
         return { status: 200, json: { success: true, data: withoutOtherRoutes(caller, message) } };
       },
@@ -117,7 +116,7 @@ export function messagesApi(app: App): Endpoint[] {
       },
       handle: async ({ params: { id = '' }, caller }) => {
         const message = isRowId(id) ? await messageLog.message(id) : undefined;
-        if (!message) throw new HttpProblem(404, 'NOT_FOUND', 'There is no message received with this id.');
+        if (!message) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-received-message'));
         await refuseOtherChat(caller, message, aliasesOf);
         return { status: 200, json: { success: true, data: await messageLog.exchanges(id) } };
       },
@@ -176,11 +175,7 @@ export function messagesApi(app: App): Endpoint[] {
           ...(body.byHand && { byHand: { pauseMs: await pauseMsOf(accountId, body.to) } }),
         });
         if (outcome === 'conflict') {
-          throw new HttpProblem(
-            409,
-            'IDEMPOTENCY_CONFLICT',
-            'This Idempotency-Key was used for another chat or message. Nothing was sent.',
-          );
+          throw new HttpProblem(409, 'IDEMPOTENCY_CONFLICT', say('problem.idempotency-conflict'));
         }
         if (outcome === 'queued') {
           log.info(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { answerFilesField, fileField, fileLinkField, filesOfAnswer } from '../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../core/errors.ts';
 import type { AgentResponse } from '../../core/models.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { ReplyTokenState } from '../../core/ports/reply-tokens.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -23,9 +24,9 @@ const mediaField = z
   .superRefine(({ mimeType, data, url }, context) => {
     const add = (name: string, message: string) =>
       context.addIssue({ code: 'custom', path: [name], message });
-    if (data !== undefined && url !== undefined) add('url', 'cannot be combined with data');
-    if (data === undefined && url === undefined) add('data', 'is missing; send data or url');
-    if (data !== undefined && mimeType === undefined) add('mimeType', 'is missing');
+    if (data !== undefined && url !== undefined) add('url', PHRASES['field.not-with-data']);
+    if (data === undefined && url === undefined) add('data', PHRASES['field.missing-data-or-url']);
+    if (data !== undefined && mimeType === undefined) add('mimeType', PHRASES['field.missing']);
   });
 
 const replyBody = z
@@ -40,15 +41,9 @@ const replyBody = z
   .meta({ id: 'LateReply', examples: [{ text: 'Your table is booked.' }] });
 
 const REFUSALS: Record<Exclude<ReplyTokenState, 'valid'>, () => HttpProblem> = {
-  unknown: () => new HttpProblem(404, 'REPLY_TOKEN_UNKNOWN', 'There is no such reply token.'),
-  used: () =>
-    new HttpProblem(
-      409,
-      'REPLY_TOKEN_USED',
-      'The message of this reply token was answered. Nothing was sent.',
-    ),
-  expired: () =>
-    new HttpProblem(410, 'REPLY_TOKEN_EXPIRED', 'This reply token has expired. Nothing was sent.'),
+  unknown: () => new HttpProblem(404, 'REPLY_TOKEN_UNKNOWN', say('problem.no-reply-token')),
+  used: () => new HttpProblem(409, 'REPLY_TOKEN_USED', say('problem.reply-token-used')),
+  expired: () => new HttpProblem(410, 'REPLY_TOKEN_EXPIRED', say('problem.reply-token-expired')),
 };
 
 /** Late answers of agents: `POST /api/replies/{token}`. The token is the secret, so no key is needed. */
@@ -103,7 +98,7 @@ function filesOf(media: z.output<typeof mediaField> | undefined): Pick<AgentResp
     if (found.files?.every(({ bytes }) => bytes.length > 0) ?? true) return found;
   } catch (error) {
     if (!(error instanceof AgentProtocolError)) throw error;
-    throw invalid('body', [{ field: 'media.data', message: 'must contain at most 10 MB' }]);
+    throw invalid('body', [{ field: 'media.data', message: PHRASES['field.some-megabytes'] }]);
   }
-  throw invalid('body', [{ field: 'media.data', message: 'must contain the bytes of a file' }]);
+  throw invalid('body', [{ field: 'media.data', message: PHRASES['field.bytes'] }]);
 }

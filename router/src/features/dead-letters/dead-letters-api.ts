@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import type { Caller } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-hash.ts';
+import { say } from '../../core/phrases.ts';
 import type { DeadLetterRow } from '../../core/ports/message-log.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -223,13 +224,9 @@ function fieldsOf(deadLetterId: string, letter: DeadLetterRow | undefined) {
 }
 
 function noSuchLetter(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no dead letter with this id.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-dead-letter'));
 }
 
 function replayedBefore(): HttpProblem {
-  return new HttpProblem(
-    409,
-    'ALREADY_REPLAYED',
-    'This dead letter was replayed before, and its message or reply has not failed again.',
-  );
+  return new HttpProblem(409, 'ALREADY_REPLAYED', say('problem.already-replayed'));
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { allowedAccounts, type Caller } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-hash.ts';
+import { say } from '../../core/phrases.ts';
 import type { Draft } from '../../core/ports/drafts.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -163,5 +164,5 @@ export function draftsApi({ drafts, deliver, aliasesOf, config, log }: App): End
 }
 
 function noSuchDraft(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no draft with this id, or it was decided before.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-draft'));
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AGENT_PHASES } from '../../core/hosting/agent-life.ts';
 import { AGENT_ID, AGENT_PROFILES } from '../../core/hosting/agent-spec.ts';
 import type { HostedAgentView } from '../../core/hosting/hosted-agents.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import { timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
 import { UploadedFile } from '../../infra/operations/form.ts';
 import { pageQuery } from '../../infra/operations/paging.ts';
@@ -13,8 +14,8 @@ const MAX_WAIT_SECONDS = 300;
 
 const idField = z
   .string()
-  .regex(AGENT_ID, "must be up to 63 lower-case letters, digits, '.', '_' and '-'")
-  .refine((id) => !id.startsWith('r-'), "must not begin with 'r-', as the agents of routes do");
+  .regex(AGENT_ID, PHRASES['field.id-63'])
+  .refine((id) => !id.startsWith('r-'), PHRASES['field.route-prefix']);
 
 /** @param settings of the agent kind `hosted` */
 export function agentBodyOf(settings: z.ZodType) {

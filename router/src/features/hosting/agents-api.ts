@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Caller } from '../../core/access/caller.ts';
 import type { HostedAgent } from '../../core/hosting/agent-spec.ts';
 import type { AgentExchange, HostedAgentView } from '../../core/hosting/hosted-agents.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type HostedSettings, hostedAgentOf } from '../../infra/agents/hosted/hosted-settings.ts';
 import { kindNamed } from '../../infra/agents/route-config.ts';
@@ -292,7 +293,7 @@ export function agentsApi(app: App): Endpoint[] {
       handle: async ({ params: { id = '' }, query: { path }, caller }) => {
         await allowed(caller, id);
         const bytes = await hostedAgents.readFile(id, path);
-        if (!bytes) throw new HttpProblem(404, 'NOT_FOUND', 'The agent has no such file.');
+        if (!bytes) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-agent-file'));
         const name = path.split('/').at(-1) ?? 'file';
         return {
           status: 200,
@@ -331,7 +332,7 @@ export function agentsApi(app: App): Endpoint[] {
           throw invalid('query', [
             {
               field: 'path',
-              message: 'must be the path of a file in the folder of the agent, without links',
+              message: PHRASES['field.agent-file-path'],
             },
           ]);
         }
@@ -419,10 +420,10 @@ export function agentsApi(app: App): Endpoint[] {
       return hostedAgentOf(id, hosted as HostedSettings);
     }
     const route = await routes.get(routeId);
-    if (!route) throw new HttpProblem(404, 'NOT_FOUND', 'There is no route with this id.');
+    if (!route) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-route'));
     const { agent } = route.config;
     if (agent?.kind !== 'hosted')
-      throw invalid('body', [{ field: 'routeId', message: 'must be a route with config.hosted' }]);
+      throw invalid('body', [{ field: 'routeId', message: PHRASES['field.hosted-route'] }]);
     return hostedAgentOf(id, agent.settings as HostedSettings, route);
   }
 }
@@ -448,5 +449,5 @@ function failureOf({
 /** @throws {HttpProblem} 404 */
 function found<T>(value: T | undefined): T {
   if (value !== undefined) return value;
-  throw new HttpProblem(404, 'NOT_FOUND', 'There is no hosted agent with this id.');
+  throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-hosted-agent'));
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { type Caller, mayUseChat } from '../../core/access/caller.ts';
 import { LIVE_EVENT_TYPES, type LiveEvent } from '../../core/live/live-event.ts';
+import { say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField } from '../../infra/operations/fields.ts';
@@ -60,11 +61,7 @@ export function eventsApi(app: App): Endpoint[] {
         const name = nameOf(caller);
         const count = streams.get(name) ?? 0;
         if (count >= MAX_STREAMS) {
-          throw new HttpProblem(
-            429,
-            'TOO_MANY_STREAMS',
-            `The caller has ${count} streams of live events on this node. Close some of them.`,
-          );
+          throw new HttpProblem(429, 'TOO_MANY_STREAMS', say('problem.streams-open', { streams: count }));
         }
         const lastId = header('last-event-id') ?? lastEventId;
         return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
 import { httpUrlField } from '../../infra/agents/setting-fields.ts';
@@ -10,11 +11,9 @@ import { ChainSettingsError, ChainUnavailableError, type StoredChainEvent } from
 
 const addressField = z
   .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an Ethereum address: 0x and 40 hexadecimal digits')
-  .refine((address) => !/^0x0{40}$/.test(address), 'must not be the zero address');
-const amountField = z
-  .string()
-  .regex(/^\d{1,78}$/, 'must be an amount in digits, such as 1000000000000000000');
+  .regex(/^0x[0-9a-fA-F]{40}$/, PHRASES['field.ethereum-digits'])
+  .refine((address) => !/^0x0{40}$/.test(address), PHRASES['field.zero-address']);
+const amountField = z.string().regex(/^\d{1,78}$/, PHRASES['field.amount']);
 
 const limitsBody = z
   .strictObject({
@@ -161,8 +160,7 @@ export function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint
       },
       handle: async () => {
         const current = await chain();
-        if (!current)
-          throw new HttpProblem(404, 'NO_CHAIN', 'The NPC settings have no chain, or this node has no key.');
+        if (!current) throw new HttpProblem(404, 'NO_CHAIN', say('problem.no-chain'));
         const report = await current.report().catch((error: unknown) => {
           if (error instanceof ChainUnavailableError)
             throw new HttpProblem(502, 'CHAIN_UNAVAILABLE', error.message);

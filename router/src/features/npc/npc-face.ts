@@ -5,6 +5,7 @@ import { auditedCaller } from '../../core/access/audited-caller.ts';
 import type { Caller } from '../../core/access/caller.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import { LogThrottle } from '../../core/log-throttle.ts';
+import { say } from '../../core/phrases.ts';
 import type { ApiKey } from '../../core/ports/api-key-store.ts';
 import type { AuditEvent } from '../../core/ports/audit-log.ts';
 import type { App } from '../../feature.ts';
@@ -34,7 +35,7 @@ export function npcFace(app: App): Endpoint[] {
 
   const refuseOff = async () => {
     const current = await npcSettings();
-    if (!current.enabled) throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
+    if (!current.enabled) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-path'));
     return current;
   };
 
@@ -119,7 +120,7 @@ export function npcFace(app: App): Endpoint[] {
         }
         const task = await npcTasks.find(taskId);
         if (!task || !ownersOf(caller).includes(task.owner)) {
-          throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
+          throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-task'));
         }
         const last = header('last-event-id') ?? '';
         const lastVersion = /^\d{1,9}$/.test(last) ? Number(last) : 0;

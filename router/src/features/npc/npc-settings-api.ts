@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { PHRASES, type Said, say } from '../../core/phrases.ts';
 import { withoutTrailing } from '../../core/without-trailing.ts';
 import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
 import type { Endpoint } from '../../infra/operations/endpoint.ts';
+import { mistakeAt } from '../../infra/operations/problem.ts';
 import { settingsOperations } from '../../infra/operations/settings.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl } from './npc-chain-api.ts';
@@ -90,7 +92,7 @@ export function npcSettingsApi(app: App): Endpoint[] {
     replace: async (body, ifMatch) => {
       const { routeId, chain: given, ...others } = body;
       if (routeId !== undefined && !(await routes.get(routeId))) {
-        throw invalid('body', [{ field: 'routeId', message: 'must be the id of a route' }]);
+        throw invalid('body', [{ field: 'routeId', message: PHRASES['field.route-id'] }]);
       }
       const chain = given && (await checkedChain(app, given));
       const changed = { ...others, ...(routeId !== undefined && { routeId }), ...(chain && { chain }) };
@@ -109,14 +111,14 @@ async function checkedChain(
   { npcSettings, hasWalletKey, egressRefusalOf }: App,
   chain: NpcChainSettings,
 ): Promise<NpcChainSettings> {
-  const wrong = (field: string, message: string) => invalid('body', [{ field: `chain${field}`, message }]);
-  if (!hasWalletKey) throw wrong('', 'needs WA2AI_NPC_WALLET_KEY_FILE: the key of the wallet, on every node');
+  const wrong = (field: string, mistake: Said) => invalid('body', [mistakeAt(`chain${field}`, mistake)]);
+  if (!hasWalletKey) throw wrong('', say('field.needs-wallet'));
   const before = (await npcSettings()).chain?.rpcUrl;
   const isMasked = before !== undefined && chain.rpcUrl === maskedRpcUrl(before);
   const rpcUrl = isMasked ? before : chain.rpcUrl;
-  if (rpcUrl.includes(MASK)) throw wrong('.rpcUrl', 'must be the whole URL, because the address has changed');
+  if (rpcUrl.includes(MASK)) throw wrong('.rpcUrl', say('field.whole-url'));
   const refusal = egressRefusalOf(rpcUrl);
-  if (refusal !== undefined) throw wrong('.rpcUrl', `is refused: ${refusal}`);
+  if (refusal !== undefined) throw wrong('.rpcUrl', say('field.refused', { why: refusal }));
   return { ...chain, rpcUrl };
 }
 

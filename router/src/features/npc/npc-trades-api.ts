@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { PHRASES } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse, dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
@@ -32,7 +33,7 @@ const offerView = z
   })
   .meta({ id: 'TradeOffer' });
 
-const weiField = z.string().regex(/^\d{1,78}$/, 'must be an amount in wei, a whole number in digits');
+const weiField = z.string().regex(/^\d{1,78}$/, PHRASES['field.amount-wei']);
 
 const offerBody = z
   .strictObject({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { groupJid } from '../../core/chat-id.ts';
 import { detectMediaType } from '../../core/delivery/media-type.ts';
 import type { MediaKind } from '../../core/models.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import { inventedGroupId, inventedPhone, PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { InventedPerson, PlaygroundChat, PlaygroundFile } from '../../core/ports/playground.ts';
 import type { App } from '../../feature.ts';
@@ -29,7 +30,7 @@ const PAGE = 200;
 const nameField = z
   .string()
   .max(100)
-  .refine((name) => name.trim() !== '', 'must not be blank');
+  .refine((name) => name.trim() !== '', PHRASES['field.not-blank']);
 
 const personField = z.strictObject({
   name: nameField,
@@ -177,10 +178,10 @@ const eventsQuery = z.strictObject({
     .describe('Wait so long for an event when there is none. Default: 0.'),
 });
 
-const NO_MESSAGE = 'is not the id of a message of the chat';
-const NOT_OWN = 'is not the id of a message of this person';
+const NO_MESSAGE = PHRASES['field.not-message-of-chat'];
+const NOT_OWN = PHRASES['field.not-message-of-person'];
 const UNKNOWN = {
-  as: 'is not a person of the chat',
+  as: PHRASES['field.not-person-of-chat'],
   quote: NO_MESSAGE,
   reaction: NO_MESSAGE,
   edit: NOT_OWN,
@@ -227,15 +228,11 @@ export function playgroundApi(app: App): Endpoint[] {
       handle: async ({ body }) => {
         const { kind, name, routeId } = body;
         if (routeId !== undefined && !(await routes.get(routeId))) {
-          const message = 'is not the id of a route';
+          const message = PHRASES['field.not-route-id'];
           throw new HttpProblem(400, 'INVALID_BODY', `routeId ${message}.`, [{ field: 'routeId', message }]);
         }
         if (!(await addPlayground())) {
-          throw new HttpProblem(
-            409,
-            'PLAYGROUND_ID_TAKEN',
-            'A WhatsApp account has the id playground, or the playground is being deleted. Delete that account, or try again later.',
-          );
+          throw new HttpProblem(409, 'PLAYGROUND_ID_TAKEN', say('problem.playground-id-taken'));
         }
         const people: InventedPerson[] = (
           kind === 'person' ? [{ name, phone: body.phone }] : (body.people ?? [])
@@ -246,7 +243,7 @@ export function playgroundApi(app: App): Endpoint[] {
           ...(routeId !== undefined && { routeId }),
         });
         if (!chat) {
-          throw new HttpProblem(409, 'PLAYGROUND_CHAT_EXISTS', 'The playground has a chat with this number.');
+          throw new HttpProblem(409, 'PLAYGROUND_CHAT_EXISTS', say('problem.playground-chat-exists'));
         }
         const message = 'The chat is ready.';
         return { status: 201, object: chat.id, json: { success: true, message, data: viewOf(chat) } };
@@ -385,13 +382,13 @@ export function playgroundApi(app: App): Endpoint[] {
 
   async function foundChat(id: string): Promise<PlaygroundChat> {
     const chat = isRowId(id) ? await playground.chat(id) : undefined;
-    if (!chat) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no chat with this id.');
+    if (!chat) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-playground-chat'));
     return chat;
   }
 
   /** @throws {HttpProblem} 404 */
   function fileResponseOf(file: PlaygroundFile | undefined) {
-    if (!file) throw new HttpProblem(404, 'NOT_FOUND', 'The playground has no such file.');
+    if (!file) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-playground-file'));
     return fileResponse(file.bytes, file);
   }
 

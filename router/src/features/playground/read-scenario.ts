@@ -1,5 +1,6 @@
 import type { Document, LineCounter, Node } from 'yaml';
 import type { z } from 'zod';
+import { PHRASES } from '../../core/phrases.ts';
 import { parseYaml } from '../../infra/operations/form.ts';
 import { type Scenario, scenarioSchema } from './scenario.ts';
 
@@ -44,7 +45,7 @@ function problemsOf(issue: z.core.$ZodIssue, document: Document, lines: LineCoun
     ...{ line: lineOf(field, document, lines), field: field.join('.'), message },
   });
   if (issue.code !== 'unrecognized_keys') return [at(path, issue.message)];
-  return issue.keys.map((key) => at([...path, key], 'is not a known word'));
+  return issue.keys.map((key) => at([...path, key], PHRASES['field.unknown-word']));
 }
 
 /** The line of the field, else of what should contain it. */
@@ -60,7 +61,7 @@ function lineOf(path: ReadonlyArray<string | number>, document: Document, lines:
 /** Messages for issues without one of their own. Each follows the field's name. */
 function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys' || issue.code === 'custom') return undefined;
-  if (issue.input === undefined) return 'is missing';
+  if (issue.input === undefined) return PHRASES['field.missing'];
   if (issue.code === 'invalid_type') return `must be ${KINDS[issue.expected] ?? issue.expected}`;
   if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`;
   if (issue.code === 'too_big') return `must be at most ${issue.maximum}`;

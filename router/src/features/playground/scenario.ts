@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { MediaKind } from '../../core/models.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../core/routing/regex-problem.ts';
 
 /** How long an answer may take unless the scenario says it, in milliseconds. */
@@ -21,7 +22,7 @@ const words = z.string().min(1, 'must not be empty').max(MAX_TEXT);
 const name = z
   .string()
   .max(100)
-  .refine((text) => text.trim() !== '', 'must not be blank');
+  .refine((text) => text.trim() !== '', PHRASES['field.not-blank']);
 
 const pattern = z.string().superRefine((text, context) => {
   const problem = regexProblem(text);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../core/access/caller.ts';
 import { StorageUnavailableError, Wa2aiError } from '../../core/errors.ts';
+import { say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
@@ -205,7 +206,7 @@ function refused(sentences: readonly ScenarioProblem['message'][]): HttpProblem 
 }
 
 function noSuchScenario(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no scenario with this id.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-scenario'));
 }
 
 function viewOf({ id, name, savedAt }: SavedScenario): z.input<typeof scenarioView> {

@@ -4,8 +4,9 @@ import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, searchedChatField, timeQuery } from '../../infra/operations/fields.ts';
-import { HttpProblem } from '../../infra/operations/problem.ts';
+import { mistakeAt, phraseField } from '../../infra/operations/problem.ts';
 import { refuseOtherChat } from '../../infra/operations/restrictions.ts';
+import { invalid } from '../../infra/operations/validate.ts';
 
 const explainBody = z
   .strictObject({
@@ -52,6 +53,7 @@ export const explanationView = z
       .enum(['answer', 'no-answer'])
       .describe('`no-answer`: no route takes it, its route cannot be used, or a policy ends its turn.'),
     sentence: z.string().describe('Which agent answers, or why none does.'),
+    phrase: phraseField,
     route: z
       .object({
         id: z.string(),
@@ -85,8 +87,16 @@ export const explanationView = z
           priority: z.int(),
           outcome: z.string(),
           sentence: z.string(),
+          phrase: phraseField,
           conditions: z
-            .array(z.object({ condition: z.string(), holds: z.boolean(), sentence: z.string() }))
+            .array(
+              z.object({
+                condition: z.string(),
+                holds: z.boolean(),
+                sentence: z.string(),
+                phrase: phraseField,
+              }),
+            )
             .optional()
             .describe('Each condition of its `when`, when they were evaluated.'),
         }),
@@ -99,6 +109,7 @@ export const explanationView = z
           outcome: z.enum(['continues', 'ends', 'not-reached']),
           reason: z.string().optional().describe('The reason that the message would be stored with.'),
           sentence: z.string(),
+          phrase: phraseField,
         }),
       )
       .optional()
@@ -134,8 +145,7 @@ export function explainApi({ explain, aliasesOf, config }: App): Endpoint[] {
         if (result.kind === 'explanation') {
           return { status: 200, json: { success: true, data: result.explanation } };
         }
-        const message = result.sentence.replace(`${result.field} `, '').replace(/\.$/, '');
-        throw new HttpProblem(400, 'INVALID_BODY', result.sentence, [{ field: result.field, message }]);
+        throw invalid('body', [mistakeAt(result.field, result.mistake)]);
       },
     }),
   ];

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
+import { say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { commonConfigField } from '../../infra/agents/route-config.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/validate.ts';
 
 const schemaView = z
   .record(z.string(), z.unknown())
@@ -117,20 +119,14 @@ export function inspectAgentApi({ inspectAgent, egressRefusalOf }: App): Endpoin
       handle: async ({ body: { agentEndpoint } }) => {
         const refusal = egressRefusalOf(agentEndpoint);
         if (refusal !== undefined) {
-          const message = `is refused: ${refusal}`;
-          const detail = { field: 'agentEndpoint', message };
-          throw new HttpProblem(400, 'INVALID_BODY', `agentEndpoint ${message}.`, [detail]);
+          throw invalid('body', [mistakeAt('agentEndpoint', say('field.refused', { why: refusal }))]);
         }
         const found = await inspectAgent(agentEndpoint);
         if (found === 'no-answer') {
-          throw new HttpProblem(404, 'NOT_FOUND', 'No agent answers there. Start it, and check its address.');
+          throw new HttpProblem(404, 'NOT_FOUND', say('agent.unreachable'));
         }
         if (found === 'unknown-protocol') {
-          throw new HttpProblem(
-            404,
-            'NOT_FOUND',
-            'An HTTP server answers there, and its protocol is unknown. Check the path, or add a route with the kind of the agent.',
-          );
+          throw new HttpProblem(404, 'NOT_FOUND', say('agent.unknown-protocol'));
         }
         const { kind, url, isReachable, answer, latencyMs, version, capabilities, route } = found;
         const data = {

@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import type { Caller } from '../../core/access/caller.ts';
 import type { Route } from '../../core/models.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { NewRoute, RouteChanges } from '../../core/ports/route-store.ts';
 import type { App } from '../../feature.ts';
 import { routeConfigOf } from '../../infra/agents/route-config.ts';
 import { unmasked } from '../../infra/agents/route-secrets.ts';
-import { HttpProblem } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt } from '../../infra/operations/problem.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
 import type { RouteChecks } from './route-checks.ts';
@@ -47,7 +48,7 @@ export async function planRoutes(
     await inField(index, async () => {
       const before = storedRoute(app, table, written);
       const id = before?.id ?? written.id;
-      if (id !== undefined && found.has(id)) throw mistake('id', 'is in the file twice');
+      if (id !== undefined && found.has(id)) throw mistake('id', say('field.twice-in-file'));
       if (id !== undefined) found.add(id);
       const { config: ofFile, ...fields } = fieldsOf(app, written, before);
       const { agentEndpoint, environment, accountId } = fields;
@@ -55,7 +56,7 @@ export async function planRoutes(
       const config = ofFile
         ? unmasked(app.agentKinds, { agentEndpoint, config: ofFile }, before).config
         : before?.config;
-      if (!config) throw mistake('config', 'is missing');
+      if (!config) throw mistake('config', say('field.missing'));
       const shown = routeChangeOf(app.agentKinds, { before, after: { ...fields, config, id } });
       if (!shown) {
         plan.unchanged += 1;
@@ -96,7 +97,7 @@ function storedRoute(
   const [found, ...others] = table.filter(
     (route) => route.name === name && route.accountId === accountId && route.environment === environment,
   );
-  if (others.length > 0) throw mistake('name', `is that of ${others.length + 1} routes; give the id`);
+  if (others.length > 0) throw mistake('name', say('field.several-routes', { count: others.length + 1 }));
   return found;
 }
 
@@ -120,8 +121,8 @@ function fieldsOf(
   };
 }
 
-function mistake(field: string, message: string): HttpProblem {
-  return invalid('body', [{ field, message }]);
+function mistake(field: string, said: Said): HttpProblem {
+  return invalid('body', [mistakeAt(field, said)]);
 }
 
 /** Runs the check of a route of the file; the fields of its mistakes begin with the place of the route. */

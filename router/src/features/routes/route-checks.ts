@@ -2,12 +2,13 @@ import type { z } from 'zod';
 import { type Caller, mayDo } from '../../core/access/caller.ts';
 import { ANY_CHANNEL, canonicalChannelId } from '../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../core/models.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { RouteAction, RouteChangeBy } from '../../core/ports/route-history.ts';
 import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { kindNamed, wireConfigOf } from '../../infra/agents/route-config.ts';
 import { type AgentOfRoute, unmasked } from '../../infra/agents/route-secrets.ts';
-import { HttpProblem } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt } from '../../infra/operations/problem.ts';
 import { refuseOtherChat, refuseOtherRoute } from '../../infra/operations/restrictions.ts';
 import { invalid, validate } from '../../infra/operations/validate.ts';
 import { routeSchemas, type Warning } from './route-schemas.ts';
@@ -49,11 +50,11 @@ export class RouteChecks {
       kindNamed(this.#app.agentKinds, agent?.kind)?.hasNoEndpoint?.(agent?.settings) ?? false;
     const agentEndpoint = hasNoEndpoint ? '' : next.agentEndpoint;
     if (!hasNoEndpoint && agentEndpoint === '') {
-      throw invalid('body', [{ field: 'agentEndpoint', message: 'is missing' }]);
+      throw invalid('body', [{ field: 'agentEndpoint', message: PHRASES['field.missing'] }]);
     }
     const { config, dropped, unknown } = unmasked(this.#app.agentKinds, { ...next, agentEndpoint }, before);
     if (unknown.length > 0) {
-      const message = 'is masked (***) and no value is stored; send its value';
+      const message = PHRASES['field.masked'];
       throw invalid(
         'body',
         unknown.map((field) => ({ field, message })),
@@ -80,8 +81,7 @@ export class RouteChecks {
   refuseEverybody({ channelId, config: { agent } }: Pick<Route, 'channelId' | 'config'>): void {
     const kind = kindNamed(this.#app.agentKinds, agent?.kind);
     if (!kind?.isForOneChat || canonicalChannelId(channelId) !== ANY_CHANNEL) return;
-    const message = `must name one chat: a ${kind.name} is never open to everybody`;
-    throw invalid('body', [{ field: 'channelId', message }]);
+    throw invalid('body', [mistakeAt('channelId', say('field.one-chat', { kind: kind.name }))]);
   }
 
   /** @throws {HttpProblem} 400: settings that their agent kind cannot use */
@@ -100,6 +100,6 @@ export class RouteChecks {
 export function refusePrograms(caller: Caller, kind: AgentKind | undefined, settings: unknown): void {
   const scope = kind?.scopeOf?.(settings);
   if (scope !== undefined && !mayDo(caller, scope)) {
-    throw new HttpProblem(403, 'SCOPE_MISSING', `The key lacks the scope ${scope}.`);
+    throw new HttpProblem(403, 'SCOPE_MISSING', say('problem.key-lacks-scope', { scope }));
   }
 }

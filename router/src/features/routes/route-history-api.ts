@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Route } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import type { RouteChange, RouteChangeBy, RouteVersion } from '../../core/ports/route-history.ts';
 import type { RouteChanges } from '../../core/ports/route-store.ts';
 import type { App } from '../../feature.ts';
@@ -302,16 +303,12 @@ function versionViewOf({ number, at, ...rest }: RouteVersion): z.input<typeof ve
 }
 
 function noSuchVersion(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no such version of the route table, or not any more.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-version'));
 }
 
 /** A 409: the table has another version than the change was made for. */
 function routesChanged(): HttpProblem {
-  return new HttpProblem(
-    409,
-    'ROUTES_CHANGED',
-    'The route table changed meanwhile. Read it again and repeat the call.',
-  );
+  return new HttpProblem(409, 'ROUTES_CHANGED', say('problem.routes-changed'));
 }
 
 /** How often a change is made again for a table that changed meanwhile. */

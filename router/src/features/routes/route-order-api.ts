@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ANY_CHANNEL } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import type { RouteChanges } from '../../core/ports/route-store.ts';
 import { inRouteOrder } from '../../core/routing/route-table.ts';
 import type { App } from '../../feature.ts';
@@ -101,11 +102,11 @@ function routesOf(table: readonly Route[], ids: readonly string[]): Route[] {
   let isAfterWildcard = false;
   return ids.map((id, index) => {
     const route = byId.get(id);
-    if (!route) throw mistake(index, 'is no route');
-    if (ids.indexOf(id) !== index) throw mistake(index, 'is there twice');
+    if (!route) throw mistake(index, PHRASES['field.no-route']);
+    if (ids.indexOf(id) !== index) throw mistake(index, PHRASES['field.twice']);
     const isWildcard = route.channelId === ANY_CHANNEL;
     if (isAfterWildcard && !isWildcard) {
-      throw mistake(index, 'is for one chat: it is always checked before a route for *');
+      throw mistake(index, PHRASES['field.route-of-one-chat']);
     }
     isAfterWildcard ||= isWildcard;
     return route;

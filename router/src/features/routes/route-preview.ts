@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Caller, mayDo } from '../../core/access/caller.ts';
 import { isUsername } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import type { NewRoute } from '../../core/ports/route-store.ts';
 import type { PreviewChoice, RoutePreview } from '../../core/routing/preview-routes.ts';
 import type { App } from '../../feature.ts';
@@ -158,7 +159,7 @@ export function routePreview(
 /** @throws {HttpProblem} 404 */
 function routeOf(table: readonly Route[], id: string): Route {
   const route = table.find((each) => each.id === id);
-  if (!route) throw new HttpProblem(404, 'NOT_FOUND', 'There is no route with this id.');
+  if (!route) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-route'));
   return route;
 }
 

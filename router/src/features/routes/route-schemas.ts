@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Environment, Route } from '../../core/models.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import type { NewRoute } from '../../core/ports/route-store.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../core/routing/regex-problem.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
@@ -120,7 +121,7 @@ function withEndpoint<Body extends z.ZodType<{ agentEndpoint?: string }>>(
       return agentEndpoint !== undefined || isHosted;
     },
     {
-      ...{ path: ['agentEndpoint'], error: 'is missing' },
+      ...{ path: ['agentEndpoint'], error: PHRASES['field.missing'] },
       when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
     },
   );

@@ -4,6 +4,7 @@ import { allowedRoutes, type Caller, mayUseChat } from '../../core/access/caller
 import { jidHash } from '../../core/chat-hash.ts';
 import { canonicalRouteChannelId, jidOfChannelId, writtenForms } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { NewRoute, RouteCheck } from '../../core/ports/route-store.ts';
 import type { App } from '../../feature.ts';
@@ -407,11 +408,11 @@ function severalRoutes(found: readonly Route[]): HttpProblem {
   return new HttpProblem(
     409,
     'SEVERAL_ROUTES',
-    `${found.length} routes have the channelId ${found[0]?.channelId}; use the id of one.`,
+    say('problem.several-routes', { count: found.length, channelId: found[0]?.channelId ?? '' }),
     found.slice(0, 20).map(({ id, name }) => ({ field: 'id', message: name ? `${id} (${name})` : id })),
   );
 }
 
 function noSuchRoute(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no route with this id or channelId.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-route-or-channel'));
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { faceSwitch, isOnIn, type SwitchedFace } from '../../infra/operations/face.ts';
@@ -73,7 +74,7 @@ export function settingsApi(app: App): Endpoint[] {
         if (agentRouteId === undefined) return;
         const route = await app.routes.get(agentRouteId);
         if (route?.config.agent?.kind === 'hosted') return;
-        throw invalid('body', [{ field: 'agentRouteId', message: 'must be a route with config.hosted' }]);
+        throw invalid('body', [{ field: 'agentRouteId', message: PHRASES['field.hosted-route'] }]);
       },
     }),
   ];

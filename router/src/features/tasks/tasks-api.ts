@@ -4,6 +4,7 @@ import { allowedAccounts, allowedChats, allowedRoutes, type Caller } from '../..
 import type { TaskNow } from '../../core/agent-client.ts';
 import { chatHash } from '../../core/chat-hash.ts';
 import { Wa2aiError } from '../../core/errors.ts';
+import { say } from '../../core/phrases.ts';
 import type { ListedTask } from '../../core/ports/remote-tasks.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -166,7 +167,7 @@ export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask
   /** @throws {HttpProblem} 404 none, 403 not for this caller */
   async function allowed(caller: Caller, id: string): Promise<ListedTask> {
     const task = isRowId(id) ? await remoteTasks.get(id) : undefined;
-    if (!task) throw new HttpProblem(404, 'NOT_FOUND', 'There is no task with this id.');
+    if (!task) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-task'));
     refuseOtherRoute(caller, task.routeId);
     await refuseOtherChat(caller, task, aliasesOf);
     return task;

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { httpUrlField, secretField } from '../../infra/agents/setting-fields.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -12,7 +13,8 @@ import {
   timeView,
 } from '../../infra/operations/fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/validate.ts';
 import type { LoggedDelivery } from './webhook-deliveries.ts';
 import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 
@@ -319,10 +321,10 @@ export function webhooksApi(app: App): Endpoint[] {
       handle: async ({ params: { id = '', deliveryId = '' } }) => {
         const outcome = await webhookDeliveries.retry(id, deliveryId);
         if (outcome === 'missing') {
-          throw new HttpProblem(404, 'NOT_FOUND', 'The webhook has no delivery with this id.');
+          throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-delivery'));
         }
         if (outcome === 'not-dead') {
-          throw new HttpProblem(409, 'NOT_DEAD', 'The event is delivered, or waits for its next attempt.');
+          throw new HttpProblem(409, 'NOT_DEAD', say('problem.not-dead'));
         }
         log.info({ webhookId: id, deliveryId }, 'event of a webhook queued again by an admin');
         return { status: 202, object: deliveryId, json: { success: true, message: 'Queued.' } };
@@ -339,8 +341,7 @@ export function webhooksApi(app: App): Endpoint[] {
   function refuseAddress(url: string): void {
     const refusal = app.egressRefusalOf(url);
     if (refusal === undefined) return;
-    const message = `is not allowed: ${refusal}`;
-    throw new HttpProblem(400, 'INVALID_BODY', `url ${message}.`, [{ field: 'url', message }]);
+    throw invalid('body', [mistakeAt('url', say('field.not-allowed', { why: refusal }))]);
   }
 }
 
@@ -383,13 +384,9 @@ function unique<T>(values: readonly T[]): T[] {
 }
 
 function noSuchWebhook(): HttpProblem {
-  return new HttpProblem(404, 'NOT_FOUND', 'There is no webhook with this id.');
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-webhook'));
 }
 
 function tooMany(): HttpProblem {
-  return new HttpProblem(
-    409,
-    'TOO_MANY_WEBHOOKS',
-    `There are ${MAX_WEBHOOKS} webhooks, the most that are allowed. Delete one.`,
-  );
+  return new HttpProblem(409, 'TOO_MANY_WEBHOOKS', say('problem.too-many-webhooks', { max: MAX_WEBHOOKS }));
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RouteConfig } from '../../core/models.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import { conversationFields } from '../../core/policies/conversation-fields.ts';
 import { mediaField } from '../../core/policies/media-fields.ts';
 import type { AgentKind } from './agent-kind.ts';
@@ -8,7 +9,7 @@ import { notBlank } from './setting-fields.ts';
 /** A route's config as the API and the database write it: the settings are under the name of their kind. */
 export type WireConfig = Record<string, unknown>;
 
-const noticeField = z.string().max(4096).refine(notBlank, 'must not be blank');
+const noticeField = z.string().max(4096).refine(notBlank, PHRASES['field.not-blank']);
 const waitField = z.int().min(0).max(3_600_000);
 
 const failureField = z

@@ -1,4 +1,5 @@
 import { Wa2aiError } from '../../core/errors.ts';
+import { type Phrase, say } from '../../core/phrases.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import { withLimit } from '../../core/time-limit.ts';
 import type { AgentAbout, AgentCardFacts, AgentKind, ProbeFinding } from './agent-kind.ts';
@@ -43,12 +44,14 @@ export class RouteProbe {
   }
 
   /** Addresses of the route whose host is an IP address that the egress policy refuses, each with its reason. */
-  refusedAddresses(route: AgentOfRoute): Array<{ field: string; message: string }> {
+  refusedAddresses(route: AgentOfRoute): Array<{ field: string; message: string; phrase?: Phrase }> {
     const kind = kindNamed(this.#kinds, route.config.agent?.kind);
     if (!kind) return [];
     return [...addressesOf(kind, route), ...audioAddressesOf(route.config)].flatMap(({ field, url }) => {
       const reason = this.#deps.transport.refusalOf(url);
-      return reason === undefined ? [] : [{ field, message: `is refused: ${reason}` }];
+      if (reason === undefined) return [];
+      const { sentence: message, phrase } = say('field.refused', { why: reason });
+      return [{ field, message, ...(phrase && { phrase }) }];
     });
   }
 

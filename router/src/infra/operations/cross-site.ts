@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { say } from '../../core/phrases.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Requests that change something, by method. */
@@ -13,7 +14,7 @@ export function refuseForeignOrigin(request: Request): void {
   const isOwn = origin === undefined || isOwnOrigin(request, origin);
   const isCrossSiteWrite = WRITES.has(request.method) && request.get('sec-fetch-site') === 'cross-site';
   if (isOwn && !isCrossSiteWrite) return;
-  throw new HttpProblem(403, 'FOREIGN_ORIGIN', 'Pages of other sites may not call wa2ai.');
+  throw new HttpProblem(403, 'FOREIGN_ORIGIN', say('problem.foreign-origin'));
 }
 
 /**
@@ -27,14 +28,10 @@ export function requireOwnPage(request: Request, { isForm }: { isForm: boolean }
   const hasProof = origin !== undefined || site !== undefined;
   const isOwn = (site ?? 'same-origin') === 'same-origin' && (!origin || isOwnOrigin(request, origin));
   if (!hasProof || !isOwn) {
-    throw new HttpProblem(403, 'FOREIGN_ORIGIN', 'With a session, only pages of wa2ai may change something.');
+    throw new HttpProblem(403, 'FOREIGN_ORIGIN', say('problem.session-origin'));
   }
   if (isForm || request.get(CSRF_HEADER) === '1') return;
-  throw new HttpProblem(
-    403,
-    'CSRF_HEADER_MISSING',
-    `Send the header ${CSRF_HEADER}: 1 with each change, or use a key instead of a session.`,
-  );
+  throw new HttpProblem(403, 'CSRF_HEADER_MISSING', say('problem.csrf', { header: CSRF_HEADER }));
 }
 
 function isOwnOrigin(request: Request, origin: string): boolean {

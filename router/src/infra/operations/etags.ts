@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { PHRASES, say } from '../../core/phrases.ts';
 import { HttpProblem } from './problem.ts';
 import { invalid } from './validate.ts';
 
@@ -28,17 +29,13 @@ export function ifMatchOf(header: string | undefined, tagged: Tagged): IfMatch |
   if (header === undefined) return undefined;
   const tags = tagsOf(header);
   if (!tags) {
-    const message = 'must be * or entity tags in quotes, as ETag has them, separated by commas';
+    const message = PHRASES['field.entity-tags'];
     throw invalid('headers', [{ field: 'If-Match', message }]);
   }
   return (data) => {
     // Strong comparison: a tag with W/ is never the same (RFC 9110, 13.1.1).
     if (tags === '*' || tags.includes(etagOf(data, tagged))) return;
-    throw new HttpProblem(
-      412,
-      'PRECONDITION_FAILED',
-      'It was changed meanwhile: If-Match does not have its present ETag, and nothing was stored. Read it again, and repeat the change with the new ETag if it is still wanted.',
-    );
+    throw new HttpProblem(412, 'PRECONDITION_FAILED', say('problem.changed-meanwhile'));
   };
 }
 

@@ -7,6 +7,7 @@ import {
   canonicalRouteChannelId,
   hasTrunkZero,
 } from '../../core/chat-id.ts';
+import { PHRASES } from '../../core/phrases.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
 
@@ -15,17 +16,12 @@ export const accountIdField = z
   .regex(NAME_PATTERN, NAME_SENTENCE)
   .describe("WhatsApp account. Default: the service's own (WA2AI_ACCOUNT_ID).");
 
-const A_CHAT = 'a phone number with its country code, a JID or a group id';
-
 /** A chat or the wildcard, converted to its stored form. */
-export const channelIdField = channelId(
-  `must be *, @<user name>, ${A_CHAT}`,
-  canonicalRouteChannelId,
-).describe(
+export const channelIdField = channelId(PHRASES['field.chat-or-all'], canonicalRouteChannelId).describe(
   "The chat: a phone number with country code (`5493777239922`, `+54 9 3777 239922` or a JID), a LID (`…@lid`), a user name (`@ana`), a group (`…@g.us`), or `*` for every chat without its own route. Stored in one form. A person's number, LID and user name are the same chat.",
 );
 
-const oneChat = `must be one chat: ${A_CHAT}`;
+const oneChat = PHRASES['field.chat'];
 
 /** A chat, converted to its stored form. The wildcard is refused. */
 export const chatField = channelId(oneChat, canonicalChannelId).refine(
@@ -33,7 +29,7 @@ export const chatField = channelId(oneChat, canonicalChannelId).refine(
   oneChat,
 );
 
-const searchedChat = `must be one chat: @<user name>, ${A_CHAT}`;
+const searchedChat = PHRASES['field.chat-or-user-name'];
 
 /** A chat to search for, converted to its stored form; a person also by user name. */
 export const searchedChatField = channelId(searchedChat, canonicalRouteChannelId).refine(
@@ -56,12 +52,12 @@ export const phoneField = phoneNumber.describe('Phone number with country code.'
 /** A person, converted to the form in which messages are searched: a number or a LID JID. */
 export const personField = chatField.refine(
   (channelId) => !channelId.endsWith('@g.us'),
-  'must be one person: a phone number with its country code or a JID',
+  PHRASES['field.person'],
 );
 
 /** A time in a query string. */
 export const timeQuery = z.iso
-  .datetime({ offset: true, error: 'must be a time in ISO 8601, such as 2026-01-31T12:00:00Z' })
+  .datetime({ offset: true, error: PHRASES['field.time-2026'] })
   .transform((text) => new Date(text));
 
 /** A whole number in a query string. */
@@ -79,7 +75,7 @@ export function isRowId(text: string): boolean {
   return /^[1-9]\d{0,18}$/.test(text) && BigInt(text) < 2n ** 63n;
 }
 
-export const rowIdField = z.string().refine(isRowId, 'must be the id of a row');
+export const rowIdField = z.string().refine(isRowId, PHRASES['field.row-id']);
 
 /** A time as every response writes it. */
 export const timeView = z.iso.datetime().describe('UTC, ISO 8601.');

@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import type { Document, LineCounter } from 'yaml';
-import { HttpProblem } from './problem.ts';
+import { say } from '../../core/phrases.ts';
+import { HttpProblem, mistakeAt } from './problem.ts';
 import { invalid } from './validate.ts';
 
 const MULTIPART = /^multipart\/form-data *;/i;
@@ -41,7 +42,7 @@ export async function readForm(body: Uint8Array, contentType: string): Promise<F
       headers: { 'content-type': contentType },
     }).formData();
   } catch {
-    throw new HttpProblem(400, 'BAD_REQUEST', 'The body is not a valid multipart/form-data form.');
+    throw new HttpProblem(400, 'BAD_REQUEST', say('problem.bad-form'));
   }
   const parts: FormPart[] = [];
   for (const [name, value] of form) {
@@ -68,7 +69,7 @@ export function isYaml(request: Pick<Request, 'get'>): boolean {
 export async function readYaml(text: string): Promise<unknown> {
   const parsed = await parseYaml(text, MAX_YAML_BYTES);
   if ('value' in parsed) return parsed.value;
-  throw invalid('body', [{ field: '', message: `is not YAML: ${parsed.message}` }]);
+  throw invalid('body', [mistakeAt('', say('field.not-yaml', { why: parsed.message }))]);
 }
 
 /** A value as YAML, without aliases. Texts that look like numbers are quoted. */

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { isLoopbackHost } from '../../config/config-fields.ts';
 import { type Admission, type Restriction, refusalOf } from '../../core/access/admission.ts';
 import { type Caller, OWN_REQUEST_HEADER } from '../../core/access/caller.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import type { RateLimiter } from '../../core/ports/rate-limiter.ts';
 import type { Access, Connection } from './access.ts';
 import { refuseForeignOrigin, requireOwnPage, WRITES } from './cross-site.ts';
@@ -80,13 +81,11 @@ export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler
 
 /** Why a stranger is refused, as a sentence. */
 const REFUSALS = {
-  none: 'Sign in, or send a key as X-API-Key or as Authorization: Bearer.',
-  unknown: 'The key is not known: it is wrong, or it was revoked.',
-  expired: 'The key has expired. Ask an admin for a new one.',
-  forwarded:
-    'Without a login, wa2ai answers only programs and browsers of its own machine, and this request came through a proxy or from wa2ai itself. Set WA2AI_API_KEY, or add an owner: open /first-run in a browser of that machine.',
-  'two-sessions':
-    'The browser sent two session cookies of wa2ai, and one of them may be from another site of this host. Delete the cookies of this site and sign in again.',
+  none: say('problem.sign-in'),
+  unknown: say('problem.key-unknown'),
+  expired: say('problem.key-expired'),
+  forwarded: say('problem.no-login'),
+  'two-sessions': say('problem.two-cookies'),
 };
 
 /**
@@ -98,10 +97,10 @@ export function admit(caller: Caller, admission: Admission): void {
   if (problem) throw problem;
 }
 
-const RESTRICTED: Record<Restriction, [code: ProblemCode, sentence: string]> = {
-  chats: ['CHAT_NOT_ALLOWED', 'The key may use some chats only, which excludes this call.'],
-  routes: ['ROUTE_NOT_ALLOWED', 'The key may use some routes only, which excludes this call.'],
-  accounts: ['ACCOUNT_NOT_ALLOWED', 'The key may use some accounts only, which excludes this call.'],
+const RESTRICTED: Record<Restriction, [code: ProblemCode, said: Said]> = {
+  chats: ['CHAT_NOT_ALLOWED', say('problem.chats-only')],
+  routes: ['ROUTE_NOT_ALLOWED', say('problem.routes-only')],
+  accounts: ['ACCOUNT_NOT_ALLOWED', say('problem.accounts-only')],
 };
 
 function problemOfCaller(caller: Caller, admission: Admission): HttpProblem | undefined {
@@ -117,7 +116,7 @@ function problemOfCaller(caller: Caller, admission: Admission): HttpProblem | un
       return new HttpProblem(
         403,
         'SCOPE_MISSING',
-        isUser ? `Your role lacks the scope ${scope}.` : `The key lacks the scope ${scope}.`,
+        isUser ? say('problem.role-lacks-scope', { scope }) : say('problem.key-lacks-scope', { scope }),
       );
     }
     case 'restriction':
@@ -189,11 +188,7 @@ function keyOf(request: Request): string | undefined {
 function refuseForeignHost(request: Request, config: Pick<Config, 'host'>): void {
   const host = hostnameOf(`http://${request.get('host') ?? ''}`);
   if (host !== undefined && (isLoopbackHost(host) || host === config.host.toLowerCase())) return;
-  throw new HttpProblem(
-    403,
-    'FOREIGN_HOST',
-    'Without an admin key wa2ai accepts only requests to localhost or 127.0.0.1. Set WA2AI_API_KEY to use other names.',
-  );
+  throw new HttpProblem(403, 'FOREIGN_HOST', say('problem.foreign-host'));
 }
 
 /** JSON by any of its names. The form of a foreign page can send none of them without asking first. */
@@ -205,11 +200,7 @@ export function refuseOtherThanJson(request: Request): void {
   const hasBody =
     Number(request.get('content-length') ?? 0) > 0 || request.get('transfer-encoding') !== undefined;
   if (type === undefined ? !hasBody : JSON_TYPE.test(type)) return;
-  throw new HttpProblem(
-    415,
-    'UNSUPPORTED_MEDIA_TYPE',
-    'The body must be JSON: send Content-Type: application/json.',
-  );
+  throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', say('problem.body-not-json-type'));
 }
 
 function hostnameOf(url: string): string | undefined {

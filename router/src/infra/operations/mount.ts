@@ -10,6 +10,7 @@ import {
 } from 'express';
 import { type Admission, RESTRICTIONS } from '../../core/access/admission.ts';
 import type { Caller } from '../../core/access/caller.ts';
+import { say } from '../../core/phrases.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
 import { etagOf, type IfMatch, ifMatchOf, isKnown } from './etags.ts';
@@ -54,11 +55,11 @@ export function mount(
     const allowed = definitions.map(({ method }) => method.toUpperCase()).join(', ');
     route.all((_request, response) => {
       response.set('Allow', allowed);
-      throw new HttpProblem(405, 'METHOD_NOT_ALLOWED', `This path accepts ${allowed} only.`);
+      throw new HttpProblem(405, 'METHOD_NOT_ALLOWED', say('problem.method', { methods: allowed }));
     });
   }
   router.use(guardOf(KNOWN_CALLER), () => {
-    throw new HttpProblem(404, 'NOT_FOUND', 'There is nothing at this path.');
+    throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-path'));
   });
   return router;
 }

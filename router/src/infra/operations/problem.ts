@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Wa2aiError } from '../../core/errors.ts';
+import { type Phrase, type Said, saidBy, say } from '../../core/phrases.ts';
 
 /** Codes of problems that the REST API itself reports. Each is a heading of docs/troubleshooting.md. */
 export const PROBLEM_CODES = [
@@ -62,6 +63,12 @@ export type ProblemCode = (typeof PROBLEM_CODES)[number];
 export interface ProblemDetail {
   field: string;
   message: string;
+  phrase?: Phrase;
+}
+
+/** What is wrong with a field, as a part of a problem. */
+export function mistakeAt(field: string, { sentence, phrase }: Said): ProblemDetail {
+  return { field, message: sentence, ...(phrase && { phrase }) };
 }
 
 /** An error response. `message` is a sentence for the caller and contains nothing internal. */
@@ -69,8 +76,8 @@ export class HttpProblem extends Wa2aiError {
   readonly status: number;
   readonly details: readonly ProblemDetail[] | undefined;
 
-  constructor(status: number, code: ProblemCode, message: string, details?: readonly ProblemDetail[]) {
-    super(code, 'dead', message);
+  constructor(status: number, code: ProblemCode, said: string | Said, details?: readonly ProblemDetail[]) {
+    super(code, 'dead', said);
     this.status = status;
     this.details = details;
   }
@@ -81,8 +88,8 @@ export class RateLimitProblem extends HttpProblem {
   readonly retryAfterSeconds: number;
 
   constructor(window: 'second' | 'minute', retryAfterSeconds: number) {
-    const wait = `${retryAfterSeconds} second${retryAfterSeconds === 1 ? '' : 's'}`;
-    super(429, 'RATE_LIMITED', `The key has used its requests of this ${window}. Try again in ${wait}.`);
+    const wait = waitOf(retryAfterSeconds);
+    super(429, 'RATE_LIMITED', say('problem.rate-limited', { window: say(`window.${window}`), wait }));
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
@@ -92,11 +99,7 @@ export class OpenRequestsProblem extends HttpProblem {
   readonly retryAfterSeconds = 1;
 
   constructor(open: number) {
-    super(
-      429,
-      'TOO_MANY_OPEN_REQUESTS',
-      `The caller has ${open} requests open on this node. End some of them.`,
-    );
+    super(429, 'TOO_MANY_OPEN_REQUESTS', say('problem.requests-open', { open }));
   }
 }
 
@@ -106,17 +109,30 @@ export class LoginDelayedProblem extends HttpProblem {
 
   constructor(retryAfterMs: number) {
     const seconds = Math.max(Math.ceil(retryAfterMs / 1_000), 1);
-    const wait = `${seconds} second${seconds === 1 ? '' : 's'}`;
-    super(429, 'LOGIN_DELAYED', `Too many attempts to sign in. Try again in ${wait}.`);
+    super(429, 'LOGIN_DELAYED', say('problem.login-delayed', { wait: waitOf(seconds) }));
     this.retryAfterSeconds = seconds;
   }
 }
+
+function waitOf(seconds: number): Said {
+  return say(seconds === 1 ? 'wait.second' : 'wait.seconds', { count: seconds });
+}
+
+/** The code and the values of the sentence beside it. */
+export const phraseField = z
+  .object({
+    code: z.string().describe('Stable: the same sentence has the same code.'),
+    values: z.record(z.string(), z.unknown()).optional().describe('Texts, numbers, and phrases.'),
+  })
+  .optional()
+  .describe('The sentence for translation; absent for what another system said.');
 
 /** Body of every error response. */
 export const problemSchema = z
   .object({
     success: z.literal(false),
     error: z.string().describe('A sentence for a person.'),
+    phrase: phraseField,
     code: z.string().describe('Stable, for programs: `INVALID_BODY`, `NOT_FOUND` ...'),
     docs: z
       .string()
@@ -126,6 +142,7 @@ export const problemSchema = z
         z.object({
           field: z.string().describe('Path of the field, such as `config.adk.appName`.'),
           message: z.string().describe('What is wrong with it; follows the name of the field.'),
+          phrase: phraseField,
         }),
       )
       .optional(),
@@ -161,15 +178,11 @@ export interface ProblemResponse {
 }
 
 /** Errors of the body parser and the router by their `type`. */
-const PARSER_PROBLEMS: Record<string, [status: number, code: ProblemCode, sentence: string]> = {
-  'entity.too.large': [413, 'BODY_TOO_LARGE', 'The body is too large.'],
-  'entity.parse.failed': [400, 'INVALID_JSON', 'The body must be valid JSON.'],
-  'encoding.unsupported': [
-    415,
-    'UNSUPPORTED_MEDIA_TYPE',
-    'The content encoding must be gzip, deflate, br or none.',
-  ],
-  'charset.unsupported': [415, 'UNSUPPORTED_MEDIA_TYPE', 'The charset of the body must be utf-8.'],
+const PARSER_PROBLEMS: Record<string, [status: number, code: ProblemCode, said: Said]> = {
+  'entity.too.large': [413, 'BODY_TOO_LARGE', say('problem.body-too-large')],
+  'entity.parse.failed': [400, 'INVALID_JSON', say('problem.body-not-json')],
+  'encoding.unsupported': [415, 'UNSUPPORTED_MEDIA_TYPE', say('problem.encoding')],
+  'charset.unsupported': [415, 'UNSUPPORTED_MEDIA_TYPE', say('problem.charset')],
 };
 
 /**
@@ -185,16 +198,16 @@ export function problemOf(error: unknown): ProblemResponse {
     return rateLimited(error);
   }
   if (error instanceof HttpProblem) {
-    return problem(error.status, error.code, error.message, error.details);
+    return problem(error.status, error.code, error.said, error.details);
   }
   if (error instanceof Wa2aiError) {
-    const { code, message, disposition } = error;
-    if (code === 'STORAGE_DAMAGED') return problem(500, code, message);
-    if (code === 'FILE_REFUSED' || code === 'NOT_ON_WHATSAPP') return problem(422, code, message);
+    const { code, said, disposition } = error;
+    if (code === 'STORAGE_DAMAGED') return problem(500, code, said);
+    if (code === 'FILE_REFUSED' || code === 'NOT_ON_WHATSAPP') return problem(422, code, said);
     // Another node must be called.
-    if (code === 'AGENT_ELSEWHERE') return problem(409, code, message);
-    if (disposition === 'retry') return { ...problem(503, code, message), headers: { 'retry-after': '5' } };
-    return problem(409, code, message);
+    if (code === 'AGENT_ELSEWHERE') return problem(409, code, said);
+    if (disposition === 'retry') return { ...problem(503, code, said), headers: { 'retry-after': '5' } };
+    return problem(409, code, said);
   }
   const { status, type, limit } = (typeof error === 'object' && error !== null ? error : {}) as {
     status?: unknown;
@@ -203,31 +216,35 @@ export function problemOf(error: unknown): ProblemResponse {
   };
   if (type === 'entity.too.large' && typeof limit === 'number') {
     const megabytes = Math.floor(limit / 1_048_576);
-    return problem(413, 'BODY_TOO_LARGE', `The body must not be larger than ${megabytes} MB.`);
+    return problem(413, 'BODY_TOO_LARGE', say('problem.body-over', { megabytes }));
   }
   const known = typeof type === 'string' ? PARSER_PROBLEMS[type] : undefined;
   if (known) return problem(...known);
   if (typeof status === 'number' && status >= 400 && status < 500) {
-    return problem(400, 'BAD_REQUEST', 'The request could not be read.');
+    return problem(400, 'BAD_REQUEST', say('problem.unreadable'));
   }
-  return problem(500, 'INTERNAL', 'wa2ai failed to handle this request. Its log has the cause.');
+  return problem(500, 'INTERNAL', say('problem.internal'));
 }
 
 function rateLimited({
   status,
   code,
-  message,
+  said,
   retryAfterSeconds,
 }: RateLimitProblem | LoginDelayedProblem | OpenRequestsProblem): ProblemResponse {
-  const { body } = problem(status, code, message);
+  const { body } = problem(status, code, said);
   return {
     status,
     headers: {
       'retry-after': String(retryAfterSeconds),
       'content-type': 'application/problem+json; charset=utf-8',
     },
-    body: { ...body, type: body.docs, title: 'Too many requests', status: 429, detail: message },
+    body: { ...body, type: body.docs, title: 'Too many requests', status: 429, detail: said.sentence },
   };
+}
+
+function withPhrase(detail: ProblemDetail): ProblemDetail {
+  return detail.phrase ? detail : mistakeAt(detail.field, saidBy(detail.message));
 }
 
 /** The path of the page and heading that explain an error code; the response has it relative to its request. */
@@ -238,12 +255,19 @@ function docsOf(code: string): string {
 function problem(
   status: number,
   code: string,
-  error: string,
+  { sentence, phrase }: Said,
   details?: readonly ProblemDetail[],
 ): ProblemResponse {
   return {
     status,
     headers: {},
-    body: { success: false, error, code, docs: docsOf(code), ...(details && { details: [...details] }) },
+    body: {
+      success: false,
+      error: sentence,
+      ...(phrase && { phrase }),
+      code,
+      docs: docsOf(code),
+      ...(details && { details: details.map(withPhrase) }),
+    },
   };
 }

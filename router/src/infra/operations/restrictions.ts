@@ -8,18 +8,19 @@ import {
   mayUseChat,
   type NamedChat,
 } from '../../core/access/caller.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import { HttpProblem } from './problem.ts';
 
 /** @throws {HttpProblem} 403: the caller's key is restricted to other accounts */
 export function refuseOtherAccount(caller: Caller, accountId: string): void {
   if (mayUseAccount(caller, accountId)) return;
-  throw new HttpProblem(403, 'ACCOUNT_NOT_ALLOWED', 'The key may not use this account.');
+  throw new HttpProblem(403, 'ACCOUNT_NOT_ALLOWED', say('problem.account-not-allowed'));
 }
 
 /** @throws {HttpProblem} 403: the caller's key is restricted to other chats or accounts */
 export async function refuseOtherChat(caller: Caller, chat: NamedChat, aliasesOf: AliasesOf): Promise<void> {
   refuseOtherAccount(caller, chat.accountId);
-  if (!(await mayUseChat(caller, chat, aliasesOf))) throw chatNotAllowed('The key may not use this chat.');
+  if (!(await mayUseChat(caller, chat, aliasesOf))) throw chatNotAllowed(say('problem.chat-not-allowed'));
 }
 
 /** What limits a list to the chats and accounts that its caller may use. Undefined: to none. */
@@ -60,14 +61,10 @@ export function refuseAll(
   filter: { accountId?: string | undefined; channelId?: string | undefined },
 ): void {
   if (filter.channelId === undefined && allowedChats(caller)) {
-    throw chatNotAllowed('The key may use some chats only: name one as channelId.');
+    throw chatNotAllowed(say('problem.name-chat'));
   }
   if (filter.accountId === undefined && allowedAccounts(caller)) {
-    throw new HttpProblem(
-      403,
-      'ACCOUNT_NOT_ALLOWED',
-      'The key may use some accounts only: name one as accountId.',
-    );
+    throw new HttpProblem(403, 'ACCOUNT_NOT_ALLOWED', say('problem.name-account'));
   }
 }
 
@@ -78,9 +75,7 @@ export function refuseOtherRoute(caller: Caller, routeId: string | undefined): v
   throw new HttpProblem(
     403,
     'ROUTE_NOT_ALLOWED',
-    routeId === undefined
-      ? 'The key may use some routes only: name one of them.'
-      : 'The key may not use this route.',
+    routeId === undefined ? say('problem.name-route') : say('problem.route-not-allowed'),
   );
 }
 
@@ -91,6 +86,6 @@ export function withoutOtherRoutes<Row extends object>(caller: Caller, row: Row)
   return !allowed || (routeId !== undefined && allowed.includes(routeId)) ? row : (shown as Row);
 }
 
-function chatNotAllowed(sentence: string): HttpProblem {
-  return new HttpProblem(403, 'CHAT_NOT_ALLOWED', sentence);
+function chatNotAllowed(said: Said): HttpProblem {
+  return new HttpProblem(403, 'CHAT_NOT_ALLOWED', said);
 }

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { say } from '../../core/phrases.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Largest body of a request that anybody may send, in bytes: a name and a password fit. */
@@ -33,12 +34,12 @@ export class StrangerBodies {
       throw new HttpProblem(
         413,
         'BODY_TOO_LARGE',
-        `Without a key or a session the body may have at most ${MAX_PUBLIC_BODY_BYTES} bytes.`,
+        say('problem.stranger-body', { bytes: MAX_PUBLIC_BODY_BYTES }),
       );
     }
     if (this.#bytes + bytes > this.#maxBytes) {
       response.set('Retry-After', '5');
-      throw new HttpProblem(503, 'OVERLOADED', 'Too many requests are open. Try again in a few seconds.');
+      throw new HttpProblem(503, 'OVERLOADED', say('problem.overloaded'));
     }
     this.#bytes += bytes;
     response.once('close', () => {

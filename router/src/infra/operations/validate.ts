@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { cleanText } from '../../core/clean-text.ts';
-import { HttpProblem, type ProblemCode, type ProblemDetail } from './problem.ts';
+import { type Phrase, type Said, saidBy, say } from '../../core/phrases.ts';
+import { HttpProblem, mistakeAt, type ProblemCode, type ProblemDetail } from './problem.ts';
 
 const MAX_DEPTH = 32;
 const MAX_DETAILS = 20;
@@ -20,7 +21,7 @@ const CODES = { body: 'INVALID_BODY', query: 'INVALID_QUERY', headers: 'INVALID_
 export function validate<T>(schema: z.ZodType<T>, value: unknown, what: RequestPart): T {
   const unstorable = findUnstorable(value);
   if (unstorable) throw invalid(what, [unstorable]);
-  const parsed = schema.safeParse(value, { error: sentenceOf });
+  const parsed = schema.safeParse(value, { error: (issue) => usualMistake(issue)?.sentence });
   if (parsed.success) return parsed.data;
   const details = parsed.error.issues.flatMap(detailsOf);
   const code = parsed.error.issues.map((issue) =>
@@ -46,32 +47,47 @@ export function invalid(
 
 function detailsOf(issue: z.core.$ZodIssue): ProblemDetail[] {
   const path = issue.path.map(String);
-  if (issue.code !== 'unrecognized_keys') return [{ field: path.join('.'), message: issue.message }];
-  return issue.keys.map((key) => ({
-    field: [...path, shortened(key)].join('.'),
-    message: 'is not a known field',
-  }));
+  if (issue.code !== 'unrecognized_keys') return [mistakeAt(path.join('.'), mistakeOf(issue))];
+  return issue.keys.map((key) => mistakeAt([...path, shortened(key)].join('.'), say('field.unknown')));
 }
 
-/** Messages for issues without one of their own. Each follows the field's name. */
-function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.input === undefined && issue.code !== 'unrecognized_keys') return 'is missing';
+/** What an issue says: its own phrase, that of its kind, or only its message. */
+function mistakeOf(issue: z.core.$ZodIssue): Said {
+  if (issue.code === 'custom' && issue.params?.phrase) {
+    return { sentence: issue.message, phrase: issue.params.phrase as Phrase };
+  }
+  const usual = usualMistake(issue);
+  return usual?.sentence === issue.message ? usual : saidBy(issue.message);
+}
+
+/** What a custom issue has besides its place, to say this. */
+export function issueOf({ sentence, phrase }: Said): { message: string; params: { phrase?: Phrase } } {
+  return { message: sentence, params: { ...(phrase && { phrase }) } };
+}
+
+/** What issues without a message of their own say. Each follows the field's name. */
+function usualMistake(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
+  if (issue.input === undefined && 'input' in issue && issue.code !== 'unrecognized_keys')
+    return say('field.missing');
   switch (issue.code) {
-    case 'invalid_type':
-      if (issue.expected === 'object' || issue.expected === 'record') return 'must be a JSON object';
-      return `must be a ${issue.expected === 'int' ? 'whole number' : issue.expected}`;
+    case 'invalid_type': {
+      const { expected } = issue;
+      if (expected === 'object' || expected === 'record') return say('field.json-object');
+      const isNamed = ['string', 'number', 'boolean', 'array', 'int'].includes(expected);
+      return say('field.type', { type: isNamed ? say(`type.${expected}` as 'type.string') : expected });
+    }
     case 'invalid_value':
-      return `must be ${issue.values.map(String).join(' or ')}`;
-    case 'too_small':
-      return issue.origin === 'string'
-        ? `must have at least ${issue.minimum} characters`
-        : `must be at least ${issue.minimum}`;
-    case 'too_big':
-      return issue.origin === 'string'
-        ? `must have at most ${issue.maximum} characters`
-        : `must be at most ${issue.maximum}`;
+      return say('field.one-of', { values: issue.values.map(String).join(' or ') });
+    case 'too_small': {
+      const min = String(issue.minimum);
+      return issue.origin === 'string' ? say('field.min-chars', { min }) : say('field.at-least', { min });
+    }
+    case 'too_big': {
+      const max = String(issue.maximum);
+      return issue.origin === 'string' ? say('field.max-chars', { max }) : say('field.at-most', { max });
+    }
     case 'invalid_key':
-      return 'has a name that is not allowed';
+      return say('field.bad-name');
     default:
       return undefined;
   }
@@ -83,14 +99,12 @@ export function findUnstorable(root: unknown): ProblemDetail | undefined {
   for (let item = open.pop(); item; item = open.pop()) {
     const { value, path, depth } = item;
     if (typeof value === 'string' && cleanText(value) !== value) {
-      return { field: path, message: 'must not contain NUL characters or invalid Unicode' };
+      return mistakeAt(path, say('field.unicode'));
     }
     if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) continue;
-    if (depth >= MAX_DEPTH)
-      return { field: '', message: `must not be nested deeper than ${MAX_DEPTH} levels` };
+    if (depth >= MAX_DEPTH) return mistakeAt('', say('field.depth', { levels: MAX_DEPTH }));
     for (const [key, child] of Object.entries(value)) {
-      if (cleanText(key) !== key)
-        return { field: path, message: 'must not contain NUL characters or invalid Unicode' };
+      if (cleanText(key) !== key) return mistakeAt(path, say('field.unicode'));
       open.push({
         value: child,
         path: path ? `${path}.${shortened(key)}` : shortened(key),

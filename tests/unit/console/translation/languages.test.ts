@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FORMS } from '../../../../console/src/pages/settings/forms.ts';
 import { hintOf, type JsonSchema } from '../../../../console/src/schema-form/json-schema.ts';
-import { en } from '../../../../console/src/translation/en.ts';
+import { en, type Language } from '../../../../console/src/translation/en.ts';
 import { LANGUAGES } from '../../../../console/src/translation/languages.ts';
 import { envSchema } from '../../../../router/src/config/config.ts';
 import { ACCOUNT_STATES } from '../../../../router/src/core/cluster/account-state.ts';
+import { PHRASES, type PhraseCode } from '../../../../router/src/core/phrases.ts';
 import type { App } from '../../../../router/src/feature.ts';
 import { agentKindsApi } from '../../../../router/src/features/routes/inspect-agent-api.ts';
 import { operationsOf } from '../../../../router/src/features.ts';
@@ -101,6 +102,17 @@ describe.each(others)('the language %s of the console', (_, { load }) => {
   it('has the same values in each text of a page as English', async () => {
     const { service, ...pages } = await load();
     expect(valuesOf(pages)).toEqual(valuesOf(en));
+  });
+
+  it('has the same values in each sentence of the service as English', async () => {
+    const { phrases } = (await load()).service as NonNullable<Language['service']>;
+    for (const [code, english] of Object.entries(PHRASES)) {
+      const translated = phrases[code as PhraseCode];
+      const without = (text: string) => text.replaceAll(/\{\w+\}/g, '');
+      expectSameFacts(without(translated), without(english));
+      expect((translated.match(/`/g) ?? []).length % 2, translated).toBe(0);
+    }
+    expect(valuesOf(phrases).sort()).toEqual(valuesOf(PHRASES).sort());
   });
 
   it('says what each setting means, and no other', async () => {

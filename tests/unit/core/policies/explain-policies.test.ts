@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { say } from '../../../../router/src/core/phrases.ts';
 import { explainPolicies } from '../../../../router/src/core/policies/explain-policies.ts';
 import type { ChatPolicy, TurnView } from '../../../../router/src/core/policies/policy.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
@@ -38,9 +39,9 @@ it('evaluates policies up to the one that ends the turn, with what is stored of 
     },
   );
   expect(lines).toEqual([
-    { policy: 'sees', outcome: 'continues', sentence: 'It has nothing against the message.' },
+    { policy: 'sees', outcome: 'continues', ...say('policy.passes') },
     { policy: 'ends', outcome: 'ends', reason: 'quota-exceeded', sentence: 'No.' },
-    { policy: 'later', outcome: 'not-reached', sentence: 'Not evaluated: an earlier policy ended the turn.' },
+    { policy: 'later', outcome: 'not-reached', ...say('policy.not-reached') },
   ]);
   expect(seen).toMatchObject([
     {

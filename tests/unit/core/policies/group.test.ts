@@ -36,6 +36,7 @@ describe('decideGroup', () => {
       step: 'group',
       outcome: 'addressed',
       sentence: 'The message replies to a message of the account.',
+      phrase: { code: 'group.quotes-us' },
     });
   });
 });

@@ -10,6 +10,7 @@ describe('decidePause', () => {
         step: 'pause',
         outcome: 'stopped',
         sentence: 'The chat was paused when the message had its turn.',
+        phrase: { code: 'chat.was-paused' },
       },
       patch: { contextMs: 5 },
     });
@@ -22,6 +23,7 @@ describe('decidePause', () => {
         step: 'pause',
         outcome: 'approve',
         sentence: 'The owner approves answers of this chat before they are sent.',
+        phrase: { code: 'draft.waits' },
       },
     });
   });

@@ -23,7 +23,7 @@ async function explain(
     aliasesOf,
   };
   const result = await explainRoute(deps, { accountId: 'main', text: 'hola', ...input });
-  if (result.kind === 'invalid') throw new Error(result.sentence);
+  if (result.kind === 'invalid') throw new Error(result.mistake.sentence);
   return result.explanation;
 }
 

@@ -253,6 +253,7 @@ describe('a body that cannot be parsed', () => {
       expect(JSON.parse(answer.text)).toEqual({
         success: false,
         error: 'The body must not be larger than 1 MB.',
+        phrase: { code: 'problem.body-over', values: { megabytes: 1 } },
         code: 'BODY_TOO_LARGE',
         docs: '../docs/troubleshooting.md#body_too_large',
       });

@@ -38,6 +38,13 @@ describe('a key with limits', () => {
     expect(body).toEqual({
       success: false,
       error: sentence,
+      phrase: {
+        code: 'problem.rate-limited',
+        values: {
+          window: { code: 'window.minute' },
+          wait: { code: 'wait.seconds', values: { count: 40 } },
+        },
+      },
       code: 'RATE_LIMITED',
       docs: '../docs/troubleshooting.md#rate_limited',
       type: '../docs/troubleshooting.md#rate_limited',

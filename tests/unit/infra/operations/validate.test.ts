@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { PHRASES, type Phrase, type PhraseCode, say } from '../../../../router/src/core/phrases.ts';
 import { HttpProblem } from '../../../../router/src/infra/operations/problem.ts';
-import { invalid, PROBLEM_CODE, validate } from '../../../../router/src/infra/operations/validate.ts';
+import {
+  invalid,
+  issueOf,
+  PROBLEM_CODE,
+  validate,
+} from '../../../../router/src/infra/operations/validate.ts';
 
 /** The problem that a value causes. */
 function problemOf(schema: z.ZodType, value: unknown, what: 'body' | 'query' | 'headers' = 'body') {
@@ -12,6 +18,10 @@ function problemOf(schema: z.ZodType, value: unknown, what: 'body' | 'query' | '
     throw error;
   }
   throw new Error('the value is valid');
+}
+
+function type(code: PhraseCode): Phrase {
+  return { code: 'field.type', values: { type: { code } } };
 }
 
 /** An object with one object in another. */
@@ -35,24 +45,34 @@ describe('validate', () => {
     expect(problemOf(z.object({ a: z.string() }), {}, what)).toMatchObject({ status: 400, code });
   });
 
-  it.each<[z.ZodType, unknown, string]>([
-    [z.string(), undefined, 'is missing'],
-    [z.string(), 7, 'must be a string'],
-    [z.int(), 1.5, 'must be a whole number'],
-    [z.number(), 'x', 'must be a number'],
-    [z.object({}), null, 'must be a JSON object'],
-    [z.record(z.string(), z.string()), [], 'must be a JSON object'],
-    [z.enum(['a', 'b']), 'c', 'must be a or b'],
-    [z.literal(1), 2, 'must be 1'],
-    [z.string().min(2), 'x', 'must have at least 2 characters'],
-    [z.string().max(2), 'xyz', 'must have at most 2 characters'],
-    [z.int().min(2), 1, 'must be at least 2'],
-    [z.int().max(2), 3, 'must be at most 2'],
+  it.each<[z.ZodType, unknown, string, Phrase?]>([
+    [z.string(), undefined, 'is missing', { code: 'field.missing' }],
+    [z.string(), 7, 'must be a string', type('type.string')],
+    [z.int(), 1.5, 'must be a whole number', type('type.int')],
+    [z.number(), 'x', 'must be a number', type('type.number')],
+    [z.object({}), null, 'must be a JSON object', { code: 'field.json-object' }],
+    [z.record(z.string(), z.string()), [], 'must be a JSON object', { code: 'field.json-object' }],
+    [z.enum(['a', 'b']), 'c', 'must be a or b', { code: 'field.one-of', values: { values: 'a or b' } }],
+    [z.literal(1), 2, 'must be 1', { code: 'field.one-of', values: { values: '1' } }],
+    [
+      z.string().min(2),
+      'x',
+      'must have at least 2 characters',
+      { code: 'field.min-chars', values: { min: '2' } },
+    ],
+    [
+      z.string().max(2),
+      'xyz',
+      'must have at most 2 characters',
+      { code: 'field.max-chars', values: { max: '2' } },
+    ],
+    [z.int().min(2), 1, 'must be at least 2', { code: 'field.at-least', values: { min: '2' } }],
+    [z.int().max(2), 3, 'must be at most 2', { code: 'field.at-most', values: { max: '2' } }],
     [z.string().refine(() => false, 'is out of season'), 'x', 'is out of season'],
-  ])('has a sentence for case %#', (field, value, message) => {
+  ])('has a sentence for case %#', (field, value, message, phrase) => {
     const problem = problemOf(z.object({ a: field }), { a: value });
     expect(problem.message).toBe(`a ${message}.`);
-    expect(problem.details).toEqual([{ field: 'a', message }]);
+    expect(problem.details).toEqual([{ field: 'a', message, phrase }]);
   });
 
   it('names the part of the request when the whole of it is wrong', () => {
@@ -62,16 +82,31 @@ describe('validate', () => {
   it('reports all mistakes at once, and each unknown field', () => {
     const schema = z.object({ a: z.strictObject({ b: z.string() }), c: z.string() });
     expect(problemOf(schema, { a: { b: 7, d: 1, e: 2 } }).details).toEqual([
-      { field: 'a.b', message: 'must be a string' },
-      { field: 'a.d', message: 'is not a known field' },
-      { field: 'a.e', message: 'is not a known field' },
-      { field: 'c', message: 'is missing' },
+      { field: 'a.b', message: 'must be a string', phrase: type('type.string') },
+      { field: 'a.d', message: 'is not a known field', phrase: { code: 'field.unknown' } },
+      { field: 'a.e', message: 'is not a known field', phrase: { code: 'field.unknown' } },
+      { field: 'c', message: 'is missing', phrase: { code: 'field.missing' } },
     ]);
   });
 
   it('refuses a name that the keys of a record do not allow', () => {
     const schema = z.object({ h: z.record(z.string().regex(/^x/), z.string()) });
     expect(problemOf(schema, { h: { 'a b': 'c' } }).message).toBe('h.a b has a name that is not allowed.');
+  });
+
+  it('has the phrase of an issue, and that of a sentence without values', () => {
+    const field = z.string().superRefine((_value, context) => {
+      context.addIssue({ code: 'custom', ...issueOf(say('field.needs-in-text', { what: '@1' })) });
+    });
+    const other = z.string().min(3, PHRASES['field.not-blank']);
+    expect(problemOf(z.object({ a: field, b: other }), { a: 'x', b: '' }).details).toEqual([
+      {
+        field: 'a',
+        message: 'needs @1 in the text',
+        phrase: { code: 'field.needs-in-text', values: { what: '@1' } },
+      },
+      { field: 'b', message: 'must not be blank', phrase: { code: 'field.not-blank' } },
+    ]);
   });
 
   it('uses the code of an issue for the whole problem', () => {
@@ -90,7 +125,11 @@ describe('validate', () => {
     ['\udc00', ''],
   ])('refuses text that PostgreSQL cannot store: %j', (value, field) => {
     expect(problemOf(z.unknown(), value).details).toEqual([
-      { field, message: 'must not contain NUL characters or invalid Unicode' },
+      {
+        field,
+        message: 'must not contain NUL characters or invalid Unicode',
+        phrase: { code: 'field.unicode' },
+      },
     ]);
   });
 

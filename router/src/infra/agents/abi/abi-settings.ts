@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { PHRASES } from '../../../core/phrases.ts';
 import { headersField, httpUrlField, timeoutField } from '../setting-fields.ts';
 
 const MAX_ABI_ENTRIES = 1_000;
 
 const abiEntries = z
   .array(z.union([z.string().max(10_000), z.record(z.string(), z.unknown())]))
-  .min(1, 'must contain at least one function')
+  .min(1, PHRASES['field.some-function'])
   .max(MAX_ABI_ENTRIES);
 
 const templateText = z.string().min(1).max(10_000);

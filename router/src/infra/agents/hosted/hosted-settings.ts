@@ -7,6 +7,7 @@ import {
   PROFILE_PORTS,
 } from '../../../core/hosting/agent-spec.ts';
 import type { Route } from '../../../core/models.ts';
+import { PHRASES } from '../../../core/phrases.ts';
 import { notBlank, secretField, timeoutField } from '../setting-fields.ts';
 
 const DEFAULTS = { memoryMb: 1_024, cpus: 1, pids: 256, idleMinutes: 30 } as const;
@@ -151,15 +152,15 @@ export function hostedProblems(settings: HostedSettings): Array<{ field: string;
   const { runtime = 'docker', image, command, network } = settings;
   const problems: Array<{ field: string; message: string }> = [];
   if (runtime === 'docker' && (image === undefined || !notBlank(image))) {
-    problems.push({ field: 'image', message: 'is required for the runtime "docker"' });
+    problems.push({ field: 'image', message: PHRASES['field.required-of-docker'] });
   }
   if (runtime === 'process' && command === undefined) {
-    problems.push({ field: 'command', message: 'is required for the runtime "process"' });
+    problems.push({ field: 'command', message: PHRASES['field.required-of-process'] });
   }
   if (runtime === 'process' && network === 'none') {
     problems.push({
       field: 'network',
-      message: 'cannot be "none" for the runtime "process", which isolates nothing',
+      message: PHRASES['field.network-none-of-process'],
     });
   }
   return problems;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 import { isImageName } from '../../../core/hosting/agent-spec.ts';
+import { PHRASES } from '../../../core/phrases.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../../core/routing/regex-problem.ts';
 import { apiKeyField, secretField } from '../setting-fields.ts';
 
@@ -88,9 +89,7 @@ export function shellProblems({
     const channelId = canonicalChannelId(written);
     if (channelId !== undefined && channelId !== ANY_CHANNEL) return [];
     const message =
-      channelId === ANY_CHANNEL
-        ? 'must name a person: a shell is never open to everybody'
-        : 'is not a channelId: write a number with its country code, <digits>@lid or <id>@g.us';
+      channelId === ANY_CHANNEL ? PHRASES['field.some-person'] : PHRASES['field.not-channel-id'];
     return [{ field: `allow[${index}]`, message }];
   });
   const patterns = confirm.flatMap((pattern, index) => {

@@ -1,6 +1,7 @@
 import { normalizeMessageContent, proto, type WAMessage } from '@whiskeysockets/baileys';
 import { lidJid, phoneJid } from '../../../core/chat-id.ts';
 import type { InboundMessage, TraceStep } from '../../../core/messages/inbound-message.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 import type { OriginalMessage } from '../../../core/ports/inbox.ts';
 import { MAX_ID_CHARS, readContent } from './message-content.ts';
 import { decryptWithSecret, type Encrypted, type SecretUse } from './message-secret.ts';
@@ -47,27 +48,26 @@ export function openEdit(
   editor: Person,
 ): { message: proto.IMessage } | { step: TraceStep } {
   const use = USES[edit.type];
-  if (!use) return step('unknown-kind', 'wa2ai does not read this kind of encrypted change.');
-  if (!original) return step('no-original', 'wa2ai does not have the message that the edit names.');
+  if (!use) return step('unknown-kind', say('edit.unknown-kind'));
+  if (!original) return step('no-original', say('edit.no-original'));
   if (!original.isOfSender) {
-    return step('other-author', 'Somebody else wrote the message. Only its author can edit it.');
+    return step('other-author', say('edit.other-author'));
   }
   if (!original.secret) {
-    const sentence =
-      'The message was stored without its secret, by an earlier version, or the secret was removed because of its age, or is damaged.';
+    const sentence = say('edit.no-secret');
     return step('no-secret', sentence);
   }
   const jids = jidsOf(editor, original.sender);
   const owner = { use, secret: original.secret, messageId: edit.of, authors: jids, writers: jids };
   const plaintext = decryptWithSecret(edit, owner);
-  if (!plaintext) return step('not-decrypted', 'The secret of the message does not decrypt the edit.');
+  if (!plaintext) return step('not-decrypted', say('edit.not-decrypted'));
   const editedMessage = contentOf(plaintext, use);
-  if (!editedMessage) return step('no-content', 'The decrypted edit has no content that wa2ai reads.');
+  if (!editedMessage) return step('no-content', say('edit.no-content'));
   return { message: { protocolMessage: { type: MESSAGE_EDIT, key: { id: edit.of }, editedMessage } } };
 }
 
-function step(outcome: string, sentence: string): { step: TraceStep } {
-  return { step: { step: 'encrypted-edit', outcome, sentence } };
+function step(outcome: string, sentence: Said): { step: TraceStep } {
+  return { step: { step: 'encrypted-edit', outcome, ...sentence } };
 }
 
 function jidsOf(...people: readonly Person[]): string[] {

@@ -1,3 +1,4 @@
+import { PHRASES } from '../../../../core/phrases.ts';
 import {
   AbiDefinitionError,
   type AbiParam,
@@ -117,7 +118,7 @@ function definitionsOf(entries: readonly unknown[]) {
   if (types > MAX_ABI_TYPES)
     problems.push({ path: '', message: `must have at most ${MAX_ABI_TYPES} types in all` });
   if (definitions.length === 0 && problems.length === 0) {
-    problems.push({ path: '', message: 'must contain at least one function' });
+    problems.push({ path: '', message: PHRASES['field.some-function'] });
   }
   return { definitions, problems };
 }
