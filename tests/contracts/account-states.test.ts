@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
+import { because, say } from '../../router/src/core/phrases.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
 import {
   forgetOldStateChanges,
@@ -57,11 +58,32 @@ describe.each<[string, () => AccountStore]>([
     expect((await store.load(account)).state).toBe(state);
   });
 
+  it('have the phrases of their reasons', async () => {
+    const why = because(say('account.logged-out', { code: 401 }));
+    await store.save(account, { state: 'logged-out', ...why });
+    expect(await store.load(account)).toMatchObject(why);
+    expect(await store.stateChanges(account, { limit: 9 })).toMatchObject([why]);
+    await store.save(account, { state: 'waiting', reason: 'No network.' });
+    expect((await store.load(account)).phrase).toBeUndefined();
+    await store.beginLimit(account, { kind: 'connection', ...why, forMs: 60_000 });
+    expect(await store.limits(account)).toMatchObject([why]);
+  });
+
   it('come in pages', async () => {
     for (const state of ['pairing', 'open', 'stopped'] as const) await store.save(account, { state });
     const [first, second] = await store.stateChanges(account, { limit: 2 });
     expect([first?.state, second?.state]).toEqual(['stopped', 'open']);
     expect(await statesOf(2, second?.id)).toEqual([['pairing', undefined]]);
+  });
+});
+
+describe('the phrase of a reason', () => {
+  it('does not count after an earlier version has replaced the reason', async () => {
+    const account = anAccount();
+    const store = new PostgresAccountStore(postgres);
+    await store.save(account, { state: 'replaced', ...because(say('account.replaced')) });
+    await postgres.execute(sql`UPDATE account SET reason = 'No network.' WHERE id = ${account}`);
+    expect(await store.load(account)).toEqual({ state: 'replaced', reason: 'No network.', generation: 1 });
   });
 });
 

@@ -24,16 +24,24 @@ export class MemoryAccountStore implements AccountStore {
 
   async save(accountId: string, record: Omit<AccountRecord, 'generation'>): Promise<void> {
     const { generation, ...before } = await this.load(accountId);
-    const { state, reason, phone, lid, pushName } = record;
+    const { state, reason, phrase, phone, lid, pushName } = record;
     if (!this.#records.has(accountId) || before.state !== state || before.reason !== reason) {
       const id = String(this.#changes.length + 1);
-      const change = { id, state, node: '', at: new Date(), ...(reason !== undefined && { reason }) };
+      const change = {
+        id,
+        state,
+        node: '',
+        at: new Date(),
+        ...(reason !== undefined && { reason }),
+        ...(phrase && { phrase }),
+      };
       this.#changes.push({ accountId, ...change });
     }
     this.#records.set(accountId, {
       state,
       generation,
       ...(reason !== undefined && { reason }),
+      ...(phrase && { phrase }),
       ...(phone !== undefined && { phone }),
       ...(lid !== undefined && { lid }),
       ...(pushName !== undefined && { pushName }),

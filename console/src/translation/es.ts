@@ -1012,6 +1012,8 @@ export const es: Language = {
   service: {
     /** Sentences of the service, by their code. */
     phrases: {
+      sentences: '{sentences}',
+
       'turn.process-ended':
         'El proceso de wa2ai terminó al menos tres veces mientras contestaba este mensaje: dejó de responder, agotó la memoria o falló.',
 
@@ -1249,14 +1251,13 @@ export const es: Language = {
       'account.new-contacts-limited': 'WhatsApp limita los mensajes a contactos nuevos ({code}).',
       'account.new-chats-used': 'WhatsApp limita el número de chats nuevos: {used} de {total} están usados.',
       'account.new-contacts': 'WhatsApp limita los mensajes a contactos nuevos.',
-      'account.fix-database':
-        'Repare la base de datos (vea el motivo): wa2ai se conecta después. WhatsApp guarda lo que se envía mientras tanto.',
       'account.intercepted':
         'El servidor que respondió no tiene un certificado de WhatsApp. Revise si un proxy o cortafuegos intercepta la conexión.',
-      'account.node-connects': 'No hay nada que hacer: un nodo está a punto de conectar esta cuenta.',
       'account.database-silent': 'La base de datos no responde, por lo que no se recibe ningún mensaje.',
       'account.journal-unreadable':
         'El diario tiene mensajes de chats desconocidos que no se pueden leer: {chats}. Se quedan en el diario; pida a quienes los enviaron que escriban otra vez.',
+      'account.messages-refused':
+        'Hay mensajes que se quedan en el diario porque la bandeja de entrada los rechaza: {messages}. {why}',
       'account.keys-unreadable':
         'Hay claves de WhatsApp guardadas que no se pueden leer y cuentan como ausentes ({keys}); wa2ai pide a los teléfonos que envíen otra vez los mensajes afectados.',
 
@@ -1429,7 +1430,6 @@ export const es: Language = {
       'field.different-chars': 'debe tener al menos {min} caracteres distintos',
       'field.max-chars': 'debe tener como máximo {max} caracteres',
       'field.caption-chars': 'debe tener como máximo {max} caracteres como pie',
-      'field.max-entries': 'debe tener como máximo {max} entradas',
       'field.different-names': 'deben tener nombres distintos',
       'field.key-or-password': 'debe tener key, o name y password',
       'field.exactly-one-of': 'debe tener exactamente uno de {fields}',

@@ -1018,6 +1018,8 @@ export const pt: Language = {
   service: {
     /** Sentences of the service, by their code. */
     phrases: {
+      sentences: '{sentences}',
+
       'turn.process-ended':
         'O processo do wa2ai terminou pelo menos três vezes enquanto respondia a esta mensagem: deixou de responder, ficou sem memória ou falhou.',
 
@@ -1253,14 +1255,13 @@ export const pt: Language = {
       'account.new-chats-used':
         'O WhatsApp limita o número de conversas novas: {used} de {total} foram usadas.',
       'account.new-contacts': 'O WhatsApp limita as mensagens a contatos novos.',
-      'account.fix-database':
-        'Corrija o banco de dados (veja o motivo): depois o wa2ai se conecta de novo. O WhatsApp guarda o que for enviado enquanto isso.',
       'account.intercepted':
         'O servidor que respondeu não tem um certificado do WhatsApp. Verifique se um proxy ou firewall intercepta a conexão.',
-      'account.node-connects': 'Nada a fazer: um nó está prestes a conectar esta conta.',
       'account.database-silent': 'O banco de dados não responde, então nenhuma mensagem é recebida.',
       'account.journal-unreadable':
         'O diário tem mensagens de conversas desconhecidas que não podem ser lidas: {chats}. Elas ficam no diário; peça a quem as enviou que escreva de novo.',
+      'account.messages-refused':
+        'Há mensagens que ficam no diário porque a caixa de entrada as recusa: {messages}. {why}',
       'account.keys-unreadable':
         'Há chaves do WhatsApp guardadas que não podem ser lidas e contam como ausentes ({keys}); o wa2ai pede aos celulares que enviem de novo as mensagens afetadas.',
 
@@ -1432,7 +1433,6 @@ export const pt: Language = {
       'field.different-chars': 'deve ter pelo menos {min} caracteres diferentes',
       'field.max-chars': 'deve ter no máximo {max} caracteres',
       'field.caption-chars': 'deve ter no máximo {max} caracteres como legenda',
-      'field.max-entries': 'deve ter no máximo {max} entradas',
       'field.different-names': 'devem ter nomes diferentes',
       'field.key-or-password': 'deve ter key, ou name e password',
       'field.exactly-one-of': 'deve ter exatamente um de {fields}',

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { Wa2aiError } from '../core/errors.ts';
+import { PHRASES } from '../core/phrases.ts';
 import { withoutTrailing } from '../core/without-trailing.ts';
 import {
   databaseUrl,
@@ -52,8 +53,8 @@ const service = group('Service', {
     .describe('Port of the API and the pages. 0 chooses a free port.'),
   WA2AI_PUBLIC_URL: z
     .string()
-    .regex(/^https?:\/\/[^\s?#]+$/i, 'must be an http:// or https:// URL')
-    .refine((url) => URL.canParse(url), 'must be an http:// or https:// URL')
+    .regex(/^https?:\/\/[^\s?#]+$/i, PHRASES['field.http-or-https-url'])
+    .refine((url) => URL.canParse(url), PHRASES['field.http-or-https-url'])
     .transform((url) => withoutTrailing(url, '/'))
     .optional()
     .describe(

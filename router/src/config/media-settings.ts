@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../core/phrases.ts';
 import { group, wholeNumber } from './config-fields.ts';
 
 /** Where files are stored. */
@@ -31,7 +32,7 @@ export const mediaFields = group('Files', {
     ),
   WA2AI_MEDIA_S3_ENDPOINT: z
     .string()
-    .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), 'must be an http:// or https:// URL')
+    .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), PHRASES['field.http-or-https-url'])
     .optional()
     .describe('URL of a server with the API of S3, such as `https://s3.eu-west-1.amazonaws.com`.')
     .meta({ values: 'URL' }),

@@ -1,3 +1,5 @@
+import { type Said, say } from './phrases.ts';
+
 /** The version of WhatsApp Web that an account announces, and what is known of it. Times are epoch milliseconds. */
 export interface ClientVersion {
   /** `2.3000.1043857760` */
@@ -28,15 +30,18 @@ export function ageDaysOf({ sinceMs }: Pick<ClientVersion, 'sinceMs'>, nowMs: nu
 }
 
 /** One sentence about a version that WhatsApp may soon refuse; undefined: it is young enough. */
-export function ageProblem(version: ClientVersion, nowMs: number): string | undefined {
+export function ageProblem(version: ClientVersion, nowMs: number): Said | undefined {
   const days = ageDaysOf(version, nowMs);
   if (days < OLD_DAYS) return undefined;
-  return `The client version ${version.version} is ${days} days old, and WhatsApp refused earlier ones after ${REFUSED_DAYS} days: update wa2ai, or set WA2AI_WHATSAPP_VERSION=auto and allow HTTPS to web.whatsapp.com.`;
+  return say('client.old', { version: version.version, days, refusedDays: REFUSED_DAYS });
 }
 
-/** Where a version comes from, as one sentence. */
-export const VERSION_SOURCES: Record<ClientVersion['source'], string> = {
-  'built-in': 'It is part of Baileys.',
-  'look-up': 'It was found at WhatsApp.',
-  setting: 'WA2AI_WHATSAPP_VERSION names it.',
+/** The code of the sentence where a version comes from. */
+export const VERSION_SOURCES: Record<
+  ClientVersion['source'],
+  'client.built-in' | 'client.found' | 'client.set'
+> = {
+  'built-in': 'client.built-in',
+  'look-up': 'client.found',
+  setting: 'client.set',
 };

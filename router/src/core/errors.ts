@@ -120,9 +120,9 @@ export class ProxyFailedError extends Wa2aiError {
   /** The proxy answered, and refused. */
   readonly isRefusal: boolean;
 
-  /** @param message without the address of the proxy */
-  constructor(message: string, { isRefusal }: { isRefusal: boolean }) {
-    super('PROXY_FAILED', 'retry', message);
+  /** @param said without the address of the proxy */
+  constructor(said: string | Said, { isRefusal }: { isRefusal: boolean }) {
+    super('PROXY_FAILED', 'retry', said);
     this.isRefusal = isRefusal;
   }
 }

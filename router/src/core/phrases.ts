@@ -3,6 +3,8 @@
  * follows its name). A code never changes its meaning. `{name}` is a value.
  */
 export const PHRASES = {
+  sentences: '{sentences}',
+
   'turn.process-ended':
     'The process of wa2ai ended at least three times while it answered this message: it did not respond any more, ran out of memory or crashed.',
 
@@ -232,14 +234,13 @@ export const PHRASES = {
   'account.new-contacts-limited': 'WhatsApp limits writing to new contacts ({code}).',
   'account.new-chats-used': 'WhatsApp limits the number of new chats: {used} of {total} are used.',
   'account.new-contacts': 'WhatsApp limits writing to new contacts.',
-  'account.fix-database':
-    'Fix the database (see reason): wa2ai then connects again. WhatsApp queues what is sent meanwhile.',
   'account.intercepted':
     'The server that answered has no certificate of WhatsApp. Check whether a proxy or firewall intercepts the connection.',
-  'account.node-connects': 'Nothing to do: a node is about to connect this account.',
   'account.database-silent': 'The database does not answer, so no message is received.',
   'account.journal-unreadable':
     'The journal has messages of unknown chats that cannot be read: {chats}. They stay in the journal; ask the senders to write again.',
+  'account.messages-refused':
+    'Messages stay in the journal because the inbox rejects them: {messages}. {why}',
   'account.keys-unreadable':
     'Stored WhatsApp keys cannot be read and are treated as absent ({keys}); wa2ai asks phones to send the affected messages again.',
 
@@ -404,7 +405,6 @@ export const PHRASES = {
   'field.different-chars': 'must have at least {min} different characters',
   'field.max-chars': 'must have at most {max} characters',
   'field.caption-chars': 'must have at most {max} characters as a caption',
-  'field.max-entries': 'must have at most {max} entries',
   'field.different-names': 'must have different names',
   'field.key-or-password': 'must have either key, or name and password',
   'field.exactly-one-of': 'must have exactly one of {fields}',
@@ -462,6 +462,27 @@ export interface Phrase {
 export interface Said {
   sentence: string;
   phrase?: Phrase;
+}
+
+/** Why something is as it is: a sentence, and its phrase unless it comes from elsewhere. */
+export interface Reason {
+  reason: string;
+  phrase?: Phrase;
+}
+
+/** A sentence as a reason. */
+export function because({ sentence, phrase }: Said): Reason {
+  return { reason: sentence, ...(phrase && { phrase }) };
+}
+
+/** Sentences that follow each other, as one. */
+export function together(sentences: readonly Said[]): Said {
+  return say('sentences', { sentences });
+}
+
+/** Only the reason of what has more. */
+export function reasonOf({ reason, phrase }: Reason): Reason {
+  return { reason, ...(phrase && { phrase }) };
 }
 
 type NamesIn<Form extends string> = Form extends `${string}{${infer Name}}${infer Rest}`

@@ -20,6 +20,6 @@ describe('the age of a version', () => {
 
   it('is a problem from day 90 on', () => {
     expect(ageProblem(version, version.sinceMs + 90 * DAY_MS - 1)).toBeUndefined();
-    expect(ageProblem(version, version.sinceMs + 90 * DAY_MS)).toMatch(/2\.3000\.1 is 90 days old/);
+    expect(ageProblem(version, version.sinceMs + 90 * DAY_MS)?.sentence).toMatch(/2\.3000\.1 is 90 days old/);
   });
 });

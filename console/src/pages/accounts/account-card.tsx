@@ -45,9 +45,9 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
         {account.problems && account.problems.length > 0 && (
           <div class="notice busy">
             <strong>{text.problems}</strong>
-            {account.problems.map((problem) => (
+            {account.problems.map((problem, index) => (
               <p key={problem}>
-                <ServiceText text={problem} />
+                <ServiceText text={problem} phrase={account.problemPhrases?.[index] ?? undefined} />
               </p>
             ))}
           </div>
@@ -102,7 +102,7 @@ function Facts({ account }: { account: Account }) {
   const facts = [
     [text.number, account.phone && `+${account.phone}${account.name ? ` (${account.name})` : ''}`],
     [text.since, <Time key="since" at={account.since} />],
-    [text.why, account.reason && <ServiceText key="why" text={account.reason} />],
+    [text.why, account.reason && <ServiceText key="why" text={account.reason} phrase={account.phrase} />],
     [text.retry, account.retryAt && <Time key="retry" at={account.retryAt} />],
     [
       text.version,

@@ -49,7 +49,7 @@ function Changes({ accountId }: { accountId: string }) {
         ) : (
           <>
             <ol class="history">
-              {[...data, ...(older?.changes ?? [])].map(({ id, state, reason, at, node }) => (
+              {[...data, ...(older?.changes ?? [])].map(({ id, state, reason, phrase, at, node }) => (
                 <li key={id}>
                   <Badge mood={moodOf(state)}>{text.states[state]}</Badge>
                   <span class="faint">
@@ -58,7 +58,7 @@ function Changes({ accountId }: { accountId: string }) {
                   </span>
                   {reason && (
                     <p>
-                      <ServiceText text={reason} />
+                      <ServiceText text={reason} phrase={phrase} />
                     </p>
                   )}
                 </li>

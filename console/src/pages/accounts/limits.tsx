@@ -32,13 +32,13 @@ function Shown({ accountId }: { accountId: string }) {
       {({ data: { whatsapp, firstContacts, messages, quietHours } }) => (
         <div class="limits stack">
           {whatsapp.length === 0 && <p>{text.noWhatsApp}</p>}
-          {whatsapp.map(({ kind, reason, until }) => (
+          {whatsapp.map(({ kind, reason, phrase, until }) => (
             <div key={kind} class="notice busy">
               <strong>
                 {text.whatsApp} <Time at={until} />
               </strong>
               <p>
-                <ServiceText text={reason} />
+                <ServiceText text={reason} phrase={phrase} />
               </p>
             </div>
           ))}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AccountNotHeldError, PasskeyNotAskedError } from '../errors.ts';
+import { because, PHRASES, saidBy } from '../phrases.ts';
 import type { AccountControl, PairBy } from '../ports/account-control.ts';
 import type { AccountStatus, PasskeyInput } from '../ports/chat-provider.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -196,7 +197,7 @@ export class ClusterAccounts implements AccountControl {
         state: 'stopped',
         nextAction:
           'Fix the database (see reason): wa2ai then connects again. WhatsApp queues what is sent meanwhile.',
-        reason: this.#deps.storageTrouble() ?? 'The database does not answer, so no message is received.',
+        ...because(saidBy(this.#deps.storageTrouble() ?? PHRASES['account.database-silent'])),
       };
     }
     if (node === undefined || node === this.#deps.bus.nodeId) {
@@ -211,6 +212,7 @@ export class ClusterAccounts implements AccountControl {
       state: stored,
       nextAction: nextActionOf(stored),
       ...(record.reason !== undefined && { reason: record.reason }),
+      ...(record.phrase && { phrase: record.phrase }),
       node,
     };
   }

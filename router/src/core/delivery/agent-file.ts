@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../errors.ts';
 import { type AgentResponse, MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../models.ts';
+import { PHRASES } from '../phrases.ts';
 import { detectMediaType } from './media-type.ts';
 import { readOpusFile } from './opus-file.ts';
 
@@ -21,7 +22,7 @@ export const fileField = z.object({
   data: z
     .string()
     .min(1)
-    .refine((data) => !/[^A-Za-z0-9+/_=-]/.test(data), 'must be base64')
+    .refine((data) => !/[^A-Za-z0-9+/_=-]/.test(data), PHRASES['field.base64'])
     .describe('The bytes of the file, at most 10 MB, in base64.'),
   fileName: z.string().max(200).nullish().describe('Name of a document.'),
 });
@@ -31,7 +32,7 @@ export const fileLinkField = z.object({
   url: z
     .string()
     .max(2048)
-    .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), 'must be an http:// or https:// URL')
+    .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), PHRASES['field.http-or-https-url'])
     .describe('URL of the file. Loaded from the hosts of `config.reply.fileHosts`, else sent as text.'),
   mimeType: z.string().regex(MEDIA_TYPE, 'must be a media type such as image/png').nullish(),
   fileName: z.string().max(200).nullish().describe('Name of a document.'),

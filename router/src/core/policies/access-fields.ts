@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ANY_CHANNEL, canonicalChannelId, hasTrunkZero } from '../chat-id.ts';
+import { PHRASES } from '../phrases.ts';
 
 /** What the owner decided about a chat; `pending`: the owner was asked. */
 export type Access = 'pending' | 'approved' | 'refused';
@@ -23,7 +24,7 @@ export const accessField = z
         z
           .string()
           .max(100)
-          .refine((address) => isPersonOrGroup(address), 'must be a phone number, a LID or a group id'),
+          .refine((address) => isPersonOrGroup(address), PHRASES['field.chat-address']),
       )
       .max(1_000)
       .optional()

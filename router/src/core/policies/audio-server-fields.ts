@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../phrases.ts';
 
 /** The settings of an OpenAI-compatible server that turns speech into text, or text into speech. */
 export function audioServerFields(path: string, model: string) {
@@ -8,7 +9,7 @@ export function audioServerFields(path: string, model: string) {
       .max(2048)
       .refine(
         (value) => /^https?:\/\//i.test(value) && URL.canParse(value),
-        'must be an http:// or https:// URL',
+        PHRASES['field.http-or-https-url'],
       )
       .meta({ format: 'uri' })
       .describe(
@@ -21,7 +22,7 @@ export function audioServerFields(path: string, model: string) {
         z
           .string()
           .max(8192)
-          .regex(/^[\t\x20-\x7e]*$/, 'must contain printable ASCII characters only')
+          .regex(/^[\t\x20-\x7e]*$/, PHRASES['field.ascii'])
           .meta({ format: 'password' }),
       )
       .optional()

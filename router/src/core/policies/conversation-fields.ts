@@ -92,7 +92,7 @@ const groupField = z
           .string()
           .min(1)
           .max(500)
-          .refine((pattern) => regexProblem(pattern) === undefined, 'must be a regular expression'),
+          .refine((pattern) => regexProblem(pattern) === undefined, PHRASES['field.regex']),
       )
       .max(20)
       .optional()
@@ -184,13 +184,13 @@ const sessionField = z
       .describe('A new session begins when nothing was answered for so long. 0: never. Default: 0.'),
     dailyAt: z
       .string()
-      .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 04:00')
+      .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, PHRASES['field.time-of-day'])
       .optional()
       .describe('A new session begins each day at this time, such as `04:00`. Default: never.'),
     timeZone: z
       .string()
       .max(100)
-      .refine(isTimeZone, 'must be a time zone such as Europe/Madrid')
+      .refine(isTimeZone, PHRASES['field.time-zone'])
       .optional()
       .describe('Of `dailyAt`. Default: UTC.'),
   })

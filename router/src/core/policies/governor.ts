@@ -70,7 +70,7 @@ const fields = {
     .strictObject({
       from: time,
       to: time,
-      timeZone: z.string().max(100).refine(isTimeZone, 'must be a time zone such as Europe/Madrid'),
+      timeZone: z.string().max(100).refine(isTimeZone, PHRASES['field.time-zone']),
     })
     .optional()
     .describe(

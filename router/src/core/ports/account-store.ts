@@ -1,9 +1,12 @@
 import type { AccountState } from '../models.ts';
+import type { Phrase, Reason } from '../phrases.ts';
 
 /** The stored state of a WhatsApp account. Phone and LID are bare digits. */
 export interface AccountRecord {
   state: AccountState;
   reason?: string;
+  /** Of the reason. */
+  phrase?: Phrase;
   phone?: string;
   lid?: string;
   pushName?: string;
@@ -19,9 +22,8 @@ export const LIMIT_KINDS = ['new-contacts', 'new-chats', 'rate', 'connection'] a
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
 /** A temporary limit of WhatsApp on an account; the reason is ready to show. */
-export interface AccountLimit {
+export interface AccountLimit extends Reason {
   kind: LimitKind;
-  reason: string;
   /** Its remaining time, in milliseconds. */
   forMs: number;
 }
@@ -32,6 +34,8 @@ export interface AccountStateChange {
   id: string;
   state: AccountState;
   reason?: string;
+  /** Of the reason. */
+  phrase?: Phrase;
   /** The node that ran the account; empty: unknown. */
   node: string;
   at: Date;

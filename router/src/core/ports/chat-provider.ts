@@ -1,6 +1,7 @@
 import type { ClientVersion } from '../client-version.ts';
 import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
 import type { AccountState, MessageKey, OutgoingMessage } from '../models.ts';
+import type { Phrase, Reason } from '../phrases.ts';
 import type { LimitKind } from './account-store.ts';
 
 /** What an admin sees of one WhatsApp account. Sentences are ready to show; times are epoch milliseconds. */
@@ -19,6 +20,8 @@ export interface AccountStatus {
   isConnected?: boolean;
   /** Why this state, for `waiting`, `proxy-failed`, `passkey-required`, `logged-out`, `replaced`, `outdated`, `restricted`. */
   reason?: string;
+  /** Of the reason. */
+  phrase?: Phrase;
   /** Raw text of the current QR code, while pairing by QR. */
   qr?: string;
   /** Eight letters to type on the phone, while pairing by code. */
@@ -35,9 +38,11 @@ export interface AccountStatus {
   /** For how long WhatsApp still limits writing to new contacts, in milliseconds; absent while it does not. */
   limitLeftMs?: number;
   /** All limits of WhatsApp that apply now; absent: none. */
-  limits?: Array<{ kind: LimitKind; reason: string; untilMs: number }>;
+  limits?: Array<Reason & { kind: LimitKind; untilMs: number }>;
   /** What is wrong with single messages or keys while the account works; absent when nothing is. */
   problems?: string[];
+  /** Of each of them; null: it has none. */
+  problemPhrases?: Array<Phrase | null>;
   /** The version of WhatsApp Web that the last login announced; absent before the first one. */
   clientVersion?: ClientVersion;
   /** URL of the account's proxy without user name and password; absent: it connects directly. */

@@ -65,27 +65,17 @@ export const whenField = z
       .describe('`mon` to `sun`. With hours that cross midnight, the day on which they begin.'),
     hours: z
       .string()
-      .refine(
-        (text) => hoursOf(text) !== undefined,
-        'must be two different times such as 09:00-18:00; 22:00-06:00 ends on the next day',
-      )
+      .refine((text) => hoursOf(text) !== undefined, PHRASES['field.hours'])
       .optional()
       .describe('`09:00-18:00`; may cross midnight. The end is not included.'),
     timeZone: z
       .string()
       .max(100)
-      .refine(isTimeZone, 'must be a time zone such as Europe/Madrid')
+      .refine(isTimeZone, PHRASES['field.time-zone'])
       .optional()
       .describe('Of `days` and `hours`. Default: UTC.'),
     languages: z
-      .array(
-        z
-          .string()
-          .refine(
-            (code) => LANGUAGE_CODES.has(code),
-            'must be a language of two letters such as es, en or pt',
-          ),
-      )
+      .array(z.string().refine((code) => LANGUAGE_CODES.has(code), PHRASES['field.language']))
       .min(1)
       .max(20)
       .optional()

@@ -46,20 +46,29 @@ const keyBody = z
     name: z
       .string()
       .max(200)
-      .refine((name) => name.trim() !== '', 'must not be blank')
+      .refine((name) => name.trim() !== '', PHRASES['field.not-blank'])
       .describe('What it is for.'),
-    scopes: z.array(scopeField).min(1, 'must name a scope').max(SCOPES.length).describe('What it may do.'),
-    chats: z.array(chatField).min(1, 'must name a chat').max(100).optional().describe(CHATS),
+    scopes: z
+      .array(scopeField)
+      .min(1, PHRASES['field.some-scope'])
+      .max(SCOPES.length)
+      .describe('What it may do.'),
+    chats: z.array(chatField).min(1, PHRASES['field.some-chat']).max(100).optional().describe(CHATS),
     routes: z
-      .array(z.uuid('must be the id of a route'))
-      .min(1, 'must name a route')
+      .array(z.uuid(PHRASES['field.route-id']))
+      .min(1, PHRASES['field.some-route'])
       .max(100)
       .optional()
       .describe(ROUTES),
-    accounts: z.array(accountIdField).min(1, 'must name an account').max(100).optional().describe(ACCOUNTS),
+    accounts: z
+      .array(accountIdField)
+      .min(1, PHRASES['field.some-account'])
+      .max(100)
+      .optional()
+      .describe(ACCOUNTS),
     limits: limitsField.optional().describe('Default: 100 a minute, 10 a second.'),
     expiresAt: z.iso
-      .datetime({ offset: true, error: 'must be a time in ISO 8601, such as 2027-01-31T12:00:00Z' })
+      .datetime({ offset: true, error: PHRASES['field.time-2027'] })
       .transform((text) => new Date(text))
       .optional()
       .describe('It is refused from this time on. Default: never.'),

@@ -6,7 +6,7 @@ import { passwordProblem } from '../../core/access/password-problem.ts';
 import { ROLES } from '../../core/access/roles.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
 import { userKeyOf } from '../../core/access/user-key.ts';
-import { say } from '../../core/phrases.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { ConsoleSession } from '../../core/ports/console-sessions.ts';
 import type { App } from '../../feature.ts';
 import { CSRF_HEADER, refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
@@ -41,7 +41,7 @@ const signInBody = z
       z.strictObject({ key: z.string().min(1).max(1_024).describe('The admin key.') }),
       z.strictObject({ name: z.string().min(1).max(200), password: givenPassword }),
     ],
-    { error: 'must have either key, or name and password' },
+    { error: PHRASES['field.key-or-password'] },
   )
   .meta({ id: 'SignIn', examples: [{ name: 'ana', password: 'correct horse battery' }] });
 

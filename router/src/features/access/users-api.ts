@@ -38,7 +38,7 @@ const changeBody = z
     password: passwordField.optional(),
     isDisabled: z.boolean().optional().describe('A disabled user cannot sign in, and has no sessions.'),
   })
-  .refine((change) => Object.keys(change).length > 0, 'must change something')
+  .refine((change) => Object.keys(change).length > 0, PHRASES['field.change-something'])
   .meta({ id: 'UserChange', examples: [{ role: 'viewer' }] });
 
 const userView = z

@@ -6,7 +6,7 @@ import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
 import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
-import { problemSchema } from '../../infra/operations/problem.ts';
+import { phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import type { ResponseDoc } from '../../infra/operations/response.ts';
 import { refuseOtherAccount } from '../../infra/operations/restrictions.ts';
 import { foundAccount, limitView } from './account-view.ts';
@@ -18,6 +18,7 @@ const changeView = z
     id: z.string(),
     state: z.enum(ACCOUNT_STATES),
     reason: z.string().optional(),
+    phrase: phraseField,
     node: z.string().optional().describe('The node that ran the account.'),
     at: timeView,
   })
@@ -114,7 +115,7 @@ export function accountLimitsApi(app: App): Endpoint[] {
         const budget = contactBudget(contact, settings);
         const warmUpLeftMs = firstContacts.warmUpDays * DAY_MS - contact.accountAgeMs;
         const data: z.input<typeof limitsView> = {
-          whatsapp: limits.map(({ kind, reason, forMs }) => ({ kind, reason, until: timeIn(forMs) })),
+          whatsapp: limits.map(({ forMs, ...limit }) => ({ ...limit, until: timeIn(forMs) })),
           ...(budget && {
             firstContacts: {
               ...budget,

@@ -6,7 +6,7 @@ import type { AccountControl } from '../../core/ports/account-control.ts';
 import { LIMIT_KINDS } from '../../core/ports/account-store.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import { timeView } from '../../infra/operations/fields.ts';
-import { HttpProblem } from '../../infra/operations/problem.ts';
+import { HttpProblem, phraseField } from '../../infra/operations/problem.ts';
 import { passkeyScript } from './passkey-script.ts';
 
 const EXAMPLE = {
@@ -59,6 +59,7 @@ export const limitView = z
         '`new-contacts`: messages to people who never wrote are locked · `new-chats`: WhatsApp counted too many new chats · `rate`: too many messages (429) · `connection`: WhatsApp refuses to connect.',
       ),
     reason: z.string(),
+    phrase: phraseField,
     until: timeView,
   })
   .meta({ id: 'WhatsAppLimit' });
@@ -79,6 +80,7 @@ export const accountView = z
       .describe('Connected to WhatsApp: in the state `open`, and usually in `restricted`.'),
     since: timeView.describe('When it changed to this state.'),
     reason: z.string().optional(),
+    phrase: phraseField,
     qr: z
       .string()
       .optional()
@@ -101,6 +103,10 @@ export const accountView = z
       .array(z.string())
       .optional()
       .describe('Problems with single messages or keys while the account works.'),
+    problemPhrases: z
+      .array(phraseField.unwrap().nullable())
+      .optional()
+      .describe('The phrase of each problem; null: it has none.'),
     clientVersion: z
       .object({
         version: z.string().describe('The version of WhatsApp Web that the last login announced.'),

@@ -56,7 +56,7 @@ const pairBody = z
   })
   .superRefine((body, context) => {
     if (body.method === 'code' && body.phone === undefined) {
-      context.addIssue({ code: 'custom', path: ['phone'], message: 'is missing; pairing by code needs it' });
+      context.addIssue({ code: 'custom', path: ['phone'], message: PHRASES['field.missing-phone'] });
     }
     if (body.method !== 'code' && body.phone !== undefined) {
       context.addIssue({ code: 'custom', path: ['phone'], message: 'belongs to the method code only' });

@@ -1,5 +1,6 @@
 import sql, { empty } from 'sql-template-tag';
 import { cleanText } from '../../core/clean-text.ts';
+import type { Reason } from '../../core/phrases.ts';
 import type { Fence } from '../../core/ports/account-lease.ts';
 import type {
   AccountLimit,
@@ -31,7 +32,7 @@ export class PostgresAccountStore implements AccountStore {
   async load(accountId: string): Promise<AccountRecord> {
     const [row] = await withStorage('reading a WhatsApp account', () =>
       this.#postgres.query<Columns<AccountRecord>>(sql`
-        SELECT state, auth_generation AS generation, reason, phone, lid, push_name AS "pushName"
+        SELECT state, auth_generation AS generation, reason, ${PHRASE}, phone, lid, push_name AS "pushName"
         FROM account WHERE id = ${accountId}`),
     );
     return row ? withoutNulls(row) : { state: 'starting', generation: 1 };
@@ -42,16 +43,16 @@ export class PostgresAccountStore implements AccountStore {
     await underFence(this.#fence, 'storing a WhatsApp account', () =>
       this.#postgres.query<HeldRow>(sql`
         WITH held AS MATERIALIZED (SELECT * FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)), changed AS (
-          INSERT INTO account_state_change (account_id, state, reason, node)
-          SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${owner ?? ''}
+          INSERT INTO account_state_change (account_id, state, reason, said, node)
+          SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${saidOf(record)}::jsonb, ${owner ?? ''}
           FROM held LEFT JOIN account a ON a.id = ${accountId}
           WHERE (a.state, a.reason) IS DISTINCT FROM (${record.state}, ${storableOrNull(record.reason)})
         )
-        INSERT INTO account (id, state, reason, phone, lid, push_name, updated_at)
-        SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${storableOrNull(record.phone)},
+        INSERT INTO account (id, state, reason, said, phone, lid, push_name, updated_at)
+        SELECT ${accountId}, ${record.state}, ${storableOrNull(record.reason)}, ${saidOf(record)}::jsonb, ${storableOrNull(record.phone)},
                ${storableOrNull(record.lid)}, ${storableOrNull(record.pushName)}, now()
         FROM held
-        ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, phone = excluded.phone,
+        ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, said = excluded.said, phone = excluded.phone,
           lid = excluded.lid, push_name = excluded.push_name, updated_at = excluded.updated_at
         RETURNING 1 AS held`),
     );
@@ -63,7 +64,7 @@ export class PostgresAccountStore implements AccountStore {
   ): Promise<AccountStateChange[]> {
     const rows = await withStorage('reading the states of a WhatsApp account', () =>
       this.#postgres.query<Columns<AccountStateChange>>(sql`
-        SELECT id::text, state, reason, node, at FROM account_state_change
+        SELECT id::text, state, reason, ${PHRASE}, node, at FROM account_state_change
         WHERE account_id = ${accountId} ${before === undefined ? empty : sql`AND id < ${before}::bigint`}
         ORDER BY account_state_change.id DESC LIMIT ${limit}::integer`),
     );
@@ -85,22 +86,22 @@ export class PostgresAccountStore implements AccountStore {
 
   async limits(accountId: string): Promise<AccountLimit[]> {
     return withStorage('reading the limits of a WhatsApp account', () =>
-      this.#postgres.query<AccountLimit>(sql`
-        SELECT kind, reason,
+      this.#postgres.query<Columns<AccountLimit>>(sql`
+        SELECT kind, reason, ${PHRASE},
           (extract(epoch FROM until - greatest(since, clock_timestamp())) * 1000)::float8 AS "forMs"
         FROM account_limit WHERE account_id = ${accountId} AND until > clock_timestamp() ORDER BY kind`),
-    );
+    ).then((rows) => rows.map((row) => withoutNulls(row)));
   }
 
   async beginLimit(accountId: string, limit: AccountLimit): Promise<void> {
     const { owner, epoch } = fenceOf(this.#fence);
     await underFence(this.#fence, 'storing a limit of a WhatsApp account', () =>
       this.#postgres.query<HeldRow>(sql`
-        INSERT INTO account_limit (account_id, kind, reason, since, until)
-        SELECT ${accountId}, ${limit.kind}, ${cleanText(limit.reason)}, clock_timestamp(),
+        INSERT INTO account_limit (account_id, kind, reason, said, since, until)
+        SELECT ${accountId}, ${limit.kind}, ${cleanText(limit.reason)}, ${saidOf(limit)}::jsonb, clock_timestamp(),
                clock_timestamp() + ${Math.round(limit.forMs)}::bigint * interval '1 millisecond'
         FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint)
-        ON CONFLICT (account_id, kind) DO UPDATE SET reason = excluded.reason, since = excluded.since,
+        ON CONFLICT (account_id, kind) DO UPDATE SET reason = excluded.reason, said = excluded.said, since = excluded.since,
           until = excluded.until
         RETURNING 1 AS held`),
     );
@@ -116,6 +117,14 @@ export class PostgresAccountStore implements AccountStore {
         SELECT count(*)::integer AS held FROM held`),
     );
   }
+}
+
+/** The phrase of the reason; none when an earlier version has replaced the reason only. */
+const PHRASE = sql`CASE WHEN said ->> 'reason' = reason THEN said -> 'phrase' END AS phrase`;
+
+/** The phrase as it is stored: with its reason. */
+function saidOf({ reason, phrase }: Partial<Reason>): string | null {
+  return phrase ? JSON.stringify({ reason, phrase }) : null;
 }
 
 /** Removes the state changes of each account but the newest ones. @throws {StorageUnavailableError} */

@@ -44,12 +44,12 @@ const poll = z
       .array(shortText(100))
       .min(2)
       .max(12)
-      .refine((options) => new Set(options).size === options.length, 'must differ from each other'),
+      .refine((options) => new Set(options).size === options.length, PHRASES['field.different']),
     selectable: z.int().min(0).max(12).default(1).describe('How many may be chosen. 0: any number.'),
   })
   .refine(({ selectable, options }) => selectable <= options.length, {
     path: ['selectable'],
-    error: 'must not be above the number of options',
+    error: PHRASES['field.options-max'],
   })
   .describe("A person's choice is answered as a message with the text of the chosen options.");
 
@@ -61,15 +61,12 @@ const reaction = z.strictObject({
 const fileUrl = z
   .string()
   .max(4_096)
-  .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), 'must be an http:// or https:// URL')
+  .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), PHRASES['field.http-or-https-url'])
   .meta({ format: 'uri' })
   .describe('Address of the file. It is loaded before the request is answered.');
 
 const uploadedFile = z
-  .custom<UploadedFile>(
-    (value) => value instanceof UploadedFile,
-    'must be an object with a url, or a file of a form',
-  )
+  .custom<UploadedFile>((value) => value instanceof UploadedFile, PHRASES['field.url-or-file'])
   .meta({
     override: { type: 'string', format: 'binary', description: 'In multipart/form-data: the file itself.' },
   });

@@ -36,7 +36,7 @@ const replyBody = z
   })
   .refine(({ text = '', media }) => text.trim() !== '' || media !== undefined, {
     path: ['text'],
-    error: 'is missing; send text, media, or both',
+    error: PHRASES['field.missing-text-or-media'],
   })
   .meta({ id: 'LateReply', examples: [{ text: 'Your table is booked.' }] });
 

@@ -8,6 +8,7 @@ import {
   type ClientVersion,
   VERSION_SOURCES,
 } from '../../core/client-version.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import type { Logger } from '../../core/ports/logger.ts';
 import { checkDatabase } from './check-database.ts';
 import { checkDataFolder, checkDisk, checkNode, checkPort, checkSecretFile } from './check-machine.ts';
@@ -114,7 +115,7 @@ export function versionFindings(versions: readonly ClientVersion[], nowMs: numbe
   const check = 'version';
   return [...new Map(versions.map((each) => [each.version, each])).values()].map((each): Finding => {
     const { version, source, refusedSinceMs } = each;
-    const message = `WhatsApp Web version ${version}, ${ageDaysOf(each, nowMs)} days old. ${VERSION_SOURCES[source]}`;
+    const message = `WhatsApp Web version ${version}, ${ageDaysOf(each, nowMs)} days old. ${PHRASES[VERSION_SOURCES[source]]}`;
     const fix =
       'Update wa2ai, or set WA2AI_WHATSAPP_VERSION=auto and allow outgoing connections to web.whatsapp.com on port 443.';
     if (refusedSinceMs !== undefined) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { allowedAccounts, type Caller } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-hash.ts';
-import { say } from '../../core/phrases.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { Draft } from '../../core/ports/drafts.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -29,7 +29,7 @@ const approveBody = z
     text: z
       .string()
       .max(65_536)
-      .refine((text) => text.trim() !== '', 'must not be blank')
+      .refine((text) => text.trim() !== '', PHRASES['field.not-blank'])
       .optional()
       .describe("Sent instead of the agent's text; its files stay."),
   })

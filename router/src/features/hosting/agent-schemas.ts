@@ -29,7 +29,7 @@ export function agentBodyOf(settings: z.ZodType) {
     })
     .refine(({ routeId, hosted }) => (routeId === undefined) !== (hosted === undefined), {
       path: ['hosted'],
-      error: 'must be given, or routeId; one of them',
+      error: PHRASES['field.or-route-id'],
     })
     .meta({
       id: 'NewHostedAgent',
@@ -63,8 +63,8 @@ const MAX_FILE_BYTES = 10_000_000;
 export const uploadBody = z
   .strictObject({
     file: z
-      .custom<UploadedFile>((value) => value instanceof UploadedFile, 'must be a file of a form')
-      .refine(({ bytes }) => bytes.length <= MAX_FILE_BYTES, 'must contain at most 10 MB')
+      .custom<UploadedFile>((value) => value instanceof UploadedFile, PHRASES['field.form-file'])
+      .refine(({ bytes }) => bytes.length <= MAX_FILE_BYTES, PHRASES['field.some-megabytes'])
       .meta({ override: { type: 'string', format: 'binary', description: 'The file.' } }),
   })
   .meta({ id: 'HostedAgentUpload' });
@@ -74,7 +74,7 @@ export const messageBody = z
     message: z.string().min(1).max(65_536),
     messageId: z
       .string()
-      .regex(/^[\w.:-]{1,200}$/, "must be up to 200 letters, digits, '.', ':', '_' and '-'")
+      .regex(/^[\w.:-]{1,200}$/, PHRASES['field.id-200'])
       .optional()
       .describe('A repeated call with the same id is the same message. Default: a new one.'),
     waitSeconds: z

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AGENT_ID } from '../../core/hosting/agent-spec.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import type { Clock } from '../../core/ports/clock.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
 import { orAbort } from '../../core/time-limit.ts';
@@ -21,7 +22,7 @@ const MAX_WAIT_SECONDS = 300;
 
 const agentId = z
   .string()
-  .regex(AGENT_ID, "must be up to 63 lower-case letters, digits, '.', '_' and '-'")
+  .regex(AGENT_ID, PHRASES['field.id-63'])
   .describe('Id of the agent, such as `helper`.');
 
 const failedMessage = failedView.omit({ messageId: true }).extend({ message_id: z.string() });
@@ -49,7 +50,7 @@ export function agentTools(rest: RestCalls, { faceSettings, clock }: AgentToolsD
         wait_seconds: waitSeconds({ max: MAX_WAIT_SECONDS, byDefault: 0 }),
         message_id: z
           .string()
-          .regex(/^[\w.:-]{1,200}$/, "must be up to 200 letters, digits, '.', ':', '_' and '-'")
+          .regex(/^[\w.:-]{1,200}$/, PHRASES['field.id-200'])
           .optional()
           .describe(
             'The returned id of a message: waits for its response and sends nothing again. Or an id that you choose, which makes a repeat safe.',

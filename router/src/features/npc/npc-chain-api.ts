@@ -76,11 +76,11 @@ export const chainSettingsBody = chainSettingsFields
   .superRefine(({ contracts, limits }, context) => {
     const wrong = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
     const { arena, quest } = contracts;
-    if (arena === undefined && quest === undefined) wrong(['contracts'], 'must have arena, quest or both');
+    if (arena === undefined && quest === undefined) wrong(['contracts'], PHRASES['field.arena-or-quest']);
     if (arena !== undefined && limits.wager === undefined)
-      wrong(['limits', 'wager'], 'is needed with contracts.arena');
+      wrong(['limits', 'wager'], PHRASES['field.needed-with-arena']);
     if (quest !== undefined && limits.reward === undefined)
-      wrong(['limits', 'reward'], 'is needed with contracts.quest');
+      wrong(['limits', 'reward'], PHRASES['field.needed-with-quest']);
   })
   .describe(
     'Contracts for `duel` and `quest`. Absent: the card offers neither. Needs WA2AI_NPC_WALLET_KEY_FILE.',

@@ -32,21 +32,21 @@ const settingsBody = z
       ),
     description: z.string().trim().min(1).max(500).optional(),
     routeId: z
-      .uuid('must be the id of a route')
+      .uuid(PHRASES['field.route-id'])
       .optional()
       .describe(
         'Route whose agent answers `social` and custom tasks. Absent: the card offers neither. Its account sends what `to` asks for.',
       ),
     url: z
       .string()
-      .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, 'must be a URL such as https://npc.example.com')
+      .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, PHRASES['field.url-example'])
       .transform((url) => withoutTrailing(url, '/'))
       .optional()
       .describe(
         'Where callers reach wa2ai, for the card behind a proxy. Default: the `Host` of each request.',
       ),
     custom: z
-      .array(z.string().regex(CUSTOM_CAPABILITY, 'must be a name such as custom:crafting'))
+      .array(z.string().regex(CUSTOM_CAPABILITY, PHRASES['field.custom-name']))
       .max(50)
       .optional()
       .describe('Further capabilities of the card. Their tasks go to the agent of the route.'),
@@ -62,7 +62,7 @@ const settingsBody = z
   })
   .superRefine(({ custom, routeId }, context) => {
     if (custom?.length && routeId === undefined) {
-      context.addIssue({ code: 'custom', path: ['custom'], message: 'needs routeId as well' });
+      context.addIssue({ code: 'custom', path: ['custom'], message: PHRASES['field.needs-route-id'] });
     }
   })
   .meta({ id: 'NpcSettings', examples: [{ enabled: true, name: 'Old Guard' }] });

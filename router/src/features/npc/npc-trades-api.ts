@@ -43,7 +43,7 @@ const offerBody = z
     price: weiField.describe('Of one item, in wei.'),
     currency: z
       .string()
-      .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an Ethereum address')
+      .regex(/^0x[0-9a-fA-F]{40}$/, PHRASES['field.ethereum'])
       .optional(),
     direction: z.enum(['sell', 'buy']).optional().describe('Default: `sell`, by the NPC.'),
     expiresIn: z.int().min(1).max(2_592_000).optional().describe('Seconds. Default: a day.'),

@@ -48,7 +48,7 @@ const newChatBody = z
       .max(MAX_PEOPLE)
       .refine(
         (people) => new Set(people.map(({ name }) => name)).size === people.length,
-        'must have different names',
+        PHRASES['field.different-names'],
       )
       .optional()
       .describe('The members of a group.'),
@@ -66,7 +66,7 @@ const newChatBody = z
       context.addIssue({ code: 'custom', path: [field], message });
     if (kind === 'person' && people) refuse('people', 'belongs to a group');
     if (kind === 'group' && phone !== undefined) refuse('phone', 'belongs to a person');
-    if (kind === 'group' && !people) refuse('people', 'is missing; a group needs it');
+    if (kind === 'group' && !people) refuse('people', PHRASES['field.missing-of-group']);
   })
   .meta({
     id: 'NewPlaygroundChat',
@@ -86,7 +86,7 @@ const MEDIA_KINDS = [
 ] as const satisfies MediaKind[];
 
 const fileField = z.strictObject({
-  data: z.base64('must be base64').min(1).describe('The bytes in base64, at most 10 MB.'),
+  data: z.base64(PHRASES['field.base64']).min(1).describe('The bytes in base64, at most 10 MB.'),
   kind: z.enum(MEDIA_KINDS).optional().describe('Default: what the first bytes say, else `document`.'),
   mimeType: z.string().max(100).optional(),
   fileName: z.string().max(200).optional().describe('Of a document.'),
@@ -119,15 +119,15 @@ const writingBody = z
     const isWritten = text !== undefined || file !== undefined;
     const kinds = [isWritten, reaction !== undefined, deletion !== undefined];
     if (kinds.filter(Boolean).length !== 1) {
-      context.addIssue('must contain a text, a file or both, or else a reaction, or else a deletion');
+      context.addIssue(PHRASES['field.some-content']);
     }
     const refuse = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [field], message });
-    if (reaction && (quote !== undefined || mention)) refuse('reaction', 'has no quote and no mention');
+    if (reaction && (quote !== undefined || mention)) refuse('reaction', PHRASES['field.quote-or-mention']);
     if (deletion !== undefined && (quote !== undefined || mention)) {
-      refuse('delete', 'has no quote and no mention');
+      refuse('delete', PHRASES['field.quote-or-mention']);
     }
-    if (edit !== undefined && (text === undefined || file)) refuse('edit', 'needs a text, and has no file');
+    if (edit !== undefined && (text === undefined || file)) refuse('edit', PHRASES['field.needs-text']);
   })
   .meta({ id: 'PlaygroundWriting', examples: [{ text: 'hola' }, { as: 'Luis', text: 'hi', mention: true }] });
 

@@ -57,7 +57,7 @@ const expectation = z
 const file = z
   .strictObject({
     file: words.optional().describe('Path of the file, from the folder of the scenario.'),
-    data: z.base64('must be base64').min(1).optional().describe('The bytes in base64.'),
+    data: z.base64(PHRASES['field.base64']).min(1).optional().describe('The bytes in base64.'),
     fileName: z.string().max(200).optional(),
     mimeType: z.string().max(100).optional(),
     kind: z.enum(MEDIA_KINDS).optional(),

@@ -11,7 +11,7 @@ import {
   listResponse,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
 import { invalid } from '../../infra/operations/validate.ts';
 import { ApiWorld, type CallApi } from './api-world.ts';
 import {
@@ -193,7 +193,8 @@ async function readValid(yaml: string): Promise<Scenario> {
   });
   if (paths.length > 0) throw refused(paths);
   if (longestMs(scenario) > MAX_RUN_MS) {
-    throw refused([`may wait longer than ${MAX_RUN_MS / 1000} seconds; run it with wa2ai simulate`]);
+    const mistake = say('field.waits-long', { seconds: MAX_RUN_MS / 1000 });
+    throw invalid('body', [mistakeAt('yaml', mistake)]);
   }
   return scenario;
 }

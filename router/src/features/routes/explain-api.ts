@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ToUs } from '../../core/messages/inbound-message.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -42,7 +43,7 @@ const explainBody = z
   })
   .refine((body) => body.channelId !== undefined || body.from !== undefined, {
     path: ['channelId'],
-    error: 'is missing; name the chat, or the person as from',
+    error: PHRASES['field.missing-chat'],
   })
   .meta({ id: 'MessageToExplain', examples: [{ from: '+54 9 3777 239922', text: 'hello' }] });
 

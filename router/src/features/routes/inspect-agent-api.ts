@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/admission.ts';
-import { say } from '../../core/phrases.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { commonConfigField } from '../../infra/agents/route-config.ts';
@@ -75,10 +75,7 @@ const body = z
     agentEndpoint: z
       .string()
       .max(2_000)
-      .refine(
-        (url) => /^https?:\/\//i.test(url) && URL.canParse(url),
-        'must be a URL that begins with http:// or https://',
-      )
+      .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), PHRASES['field.http-url'])
       .describe('Base URL of the agent.'),
   })
   .meta({ id: 'AgentToInspect', examples: [{ agentEndpoint: 'http://localhost:8000' }] });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Route } from '../../core/models.ts';
+import { PHRASES } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { maskedConfig } from '../../infra/agents/route-secrets.ts';
@@ -109,7 +110,7 @@ export function routeFilesApi(app: App): Endpoint[] {
         ),
         expectedVersion: z
           .string()
-          .regex(/^\d{1,9}$/, 'must be the number of a version')
+          .regex(/^\d{1,9}$/, PHRASES['field.version-number'])
           .transform(Number)
           .optional()
           .describe(expectedVersionField.description ?? ''),

@@ -10,6 +10,7 @@ import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, timeView } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { issueOf } from '../../infra/operations/validate.ts';
 import { RouteChecks } from './route-checks.ts';
 import { orderedRoutes, orderField } from './route-order-api.ts';
 import { changesOf, newRouteOf, type routeSchemas } from './route-schemas.ts';
@@ -87,7 +88,7 @@ export function routePreview(
     .refine(
       (given) =>
         Object.keys(changes).filter((name) => given[name as keyof typeof given] !== undefined).length === 1,
-      `must have exactly one of ${Object.keys(changes).join(', ')}`,
+      issueOf(say('field.exactly-one-of', { fields: Object.keys(changes).join(', ') })),
     )
     .meta({ id: 'RouteChangeToPreview', examples: [{ remove: '01900000-0000-7000-8000-000000000001' }] });
 

@@ -97,7 +97,7 @@ export function routeSchemas(kinds: readonly AgentKind[]) {
       })
       .refine(({ id, name }) => id !== undefined || typeof name === 'string', {
         path: ['name'],
-        error: 'is missing; a route of a file needs an id or a name',
+        error: PHRASES['field.missing-id-or-name'],
       })
       .meta({ id: 'RouteOfFile' }),
     /** The config of a changed route, whole again. */

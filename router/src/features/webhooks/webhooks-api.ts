@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { say } from '../../core/phrases.ts';
+import { PHRASES, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { httpUrlField, secretField } from '../../infra/agents/setting-fields.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -29,11 +29,11 @@ const urlField = httpUrlField.describe(
 );
 const eventsField = z
   .array(z.enum(WEBHOOK_EVENTS))
-  .min(1, 'must name an event')
+  .min(1, PHRASES['field.some-event'])
   .max(WEBHOOK_EVENTS.length)
   .describe('What is sent.');
 const secretBody = secretField
-  .min(16, 'must have at least 16 characters')
+  .min(16, PHRASES['field.secret-16'])
   .describe('Key of the signature in `X-Wa2ai-Signature`. No response shows it.');
 
 const EXAMPLE = { url: 'https://example.com/wa2ai', events: ['message', 'delivery'] };
@@ -58,7 +58,7 @@ const changeBody = z
     secret: secretBody.optional(),
     isEnabled: z.boolean().optional().describe('`true` also switches on a webhook that wa2ai switched off.'),
   })
-  .refine((change) => Object.keys(change).length > 0, 'must change something')
+  .refine((change) => Object.keys(change).length > 0, PHRASES['field.change-something'])
   .meta({ id: 'WebhookChange', examples: [{ isEnabled: true }] });
 
 const VIEW_EXAMPLE = {

@@ -56,7 +56,7 @@ const failureField = z
         'Stops calling an endpoint that keeps failing; each agent that wa2ai runs counts for itself. Default: every message is an attempt.',
       ),
     fallbackRouteId: z
-      .uuid({ error: 'must be the id of a route' })
+      .uuid({ error: PHRASES['field.route-id'] })
       .optional()
       .describe(
         "Route whose agent gets one attempt when this route's agent has failed. Its own fallback is not used.",

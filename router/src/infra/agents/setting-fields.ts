@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../../core/phrases.ts';
 
 /** Fields that the settings of several agent kinds share, each with its sentence for a wrong value. */
 
@@ -22,9 +23,9 @@ export const httpUrlField = z
   .superRefine((value, context) => {
     const url = URL.canParse(value) ? new URL(value) : undefined;
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-      context.addIssue('must be an http:// or https:// URL');
+      context.addIssue(PHRASES['field.http-or-https-url']);
     } else if (url.username !== '' || url.password !== '') {
-      context.addIssue('must not contain a user name or password; use the headers of the agent kind');
+      context.addIssue(PHRASES['field.no-login-in-url']);
     }
   })
   .meta({ format: 'uri' });
@@ -37,7 +38,7 @@ export const secretField = z.string().max(8192).meta({ format: 'password' });
 
 /** A key that an agent checks. Without spaces, so that a placeholder such as `<the API key>` is refused. */
 export const apiKeyField = secretField
-  .regex(/^[\x21-\x7e]+$/, 'must contain printable ASCII characters without spaces only')
+  .regex(/^[\x21-\x7e]+$/, PHRASES['field.ascii-without-spaces'])
   .meta({ format: 'password' });
 
 /** How long a message waits for the end of a long task. */
@@ -56,7 +57,7 @@ export const headersField = z
       .string()
       .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/)
       .refine((name) => !RESERVED_HEADERS.has(name.toLowerCase())),
-    secretField.regex(/^[\t\x20-\x7e]*$/, 'must contain printable ASCII characters only').meta({
+    secretField.regex(/^[\t\x20-\x7e]*$/, PHRASES['field.ascii']).meta({
       format: 'password',
     }),
   )

@@ -50,7 +50,7 @@ class BaileysProvider implements ChatProvider {
       problems: () => {
         const { version } = this.#connection;
         const problem = version && ageProblem(version, clock.now());
-        return [...this.#problems.sentences(), ...(problem === undefined ? [] : [problem])];
+        return [...this.#problems.list(), ...(problem === undefined ? [] : [problem])];
       },
       version: () => this.#connection.version,
       proxy: () => this.#connection.proxy?.shownUrl,

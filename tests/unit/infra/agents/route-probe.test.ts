@@ -199,7 +199,11 @@ describe('refused addresses of a route', () => {
       { field: 'config.adk.baseUrl' },
     ]);
     expect(probe.refusedAddresses(abiRoute('http://127.0.0.1', `${metadata}/abi.json`))).toEqual([
-      { field: 'config.abi.functions', message: expect.stringContaining('cloud metadata') },
+      {
+        field: 'config.abi.functions',
+        message: expect.stringContaining('cloud metadata'),
+        phrase: { code: 'field.refused', values: { why: expect.stringContaining('cloud metadata') } },
+      },
     ]);
   });
 });

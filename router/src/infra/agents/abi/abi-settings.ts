@@ -34,7 +34,7 @@ export const abiSettings = z.strictObject({
       error: ({ input }) =>
         Array.isArray(input) && input.length > MAX_ABI_ENTRIES
           ? `must have at most ${MAX_ABI_ENTRIES} entries`
-          : 'must be an array of signatures or JSON ABI entries, or the http:// or https:// URL of a manifest',
+          : PHRASES['field.abi-functions'],
     })
     .describe(
       'Signatures such as `function add(uint256 a, uint256 b) returns (uint256 sum)`, structs and JSON ABI entries; or the URL of a manifest (`{"abi": [...]}`). A manifest is loaded at the first message and cached for five minutes, or longer while its server is unavailable; it is not checked when the route is saved.',
@@ -49,7 +49,7 @@ export const abiSettings = z.strictObject({
     ),
   args: z
     .union([z.array(z.unknown()), z.record(z.string(), z.unknown())], {
-      error: 'must be an array or an object',
+      error: PHRASES['field.array-or-object'],
     })
     .optional()
     .describe(
@@ -57,7 +57,7 @@ export const abiSettings = z.strictObject({
     ),
   output: z
     .union([templateText, fileOutput], {
-      error: 'must be a template, or an object with one of image, audio, document',
+      error: PHRASES['field.output-template'],
     })
     .optional()
     .describe(
@@ -72,8 +72,8 @@ export const abiSettings = z.strictObject({
   path: z
     .string()
     .max(2048)
-    .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and contain no spaces')
-    .refine((path) => !/[?#]/.test(path), 'must be a path without ? and #')
+    .regex(/^\/[\x21-\x7e]*$/, PHRASES['field.path-without-spaces'])
+    .refine((path) => !/[?#]/.test(path), PHRASES['field.path-only'])
     .optional()
     .describe("Path of the call below agentEndpoint. Default: agentEndpoint's own."),
   headers: headersField.optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../../../core/phrases.ts';
 import { headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
 
 /** Settings of an ADK route, as the agent contract names them. */
@@ -6,7 +7,7 @@ export const adkSettings = z.strictObject({
   appName: z
     .string()
     .max(200)
-    .refine(notBlank, 'must not be blank')
+    .refine(notBlank, PHRASES['field.not-blank'])
     .describe("The agent's name at the ADK server: its folder. `GET /list-apps` lists the names."),
   baseUrl: httpUrlField.optional().describe('URL of the ADK server. Default: agentEndpoint.'),
   dialect: z

@@ -20,12 +20,12 @@ export const hostedSettings = z.strictObject({
   image: z
     .string()
     .max(500)
-    .refine(isImageName, 'must be the name of an image such as registry.example/agent:1')
+    .refine(isImageName, PHRASES['field.image'])
     .optional()
     .describe('Image of the container. Required for the runtime `docker`.'),
   command: z
     .array(z.string().max(4_096))
-    .min(1, 'must contain the program')
+    .min(1, PHRASES['field.program'])
     .max(100)
     .optional()
     .describe(
@@ -50,7 +50,7 @@ export const hostedSettings = z.strictObject({
   env: z
     .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/), secretField)
     .refine((env) => Object.keys(env).every((name) => !RESERVED_ENV.has(name)), {
-      error: 'must not contain PORT, HOST, DATA_DIR, AGENT_TOKEN_FILE or AGENT_ID, which wa2ai sets',
+      error: PHRASES['field.hosted-env'],
     })
     .optional()
     .describe(

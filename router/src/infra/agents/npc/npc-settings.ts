@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../../../core/phrases.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 import { JsonTemplateError, parseJsonTemplate } from '../json-template.ts';
 import { placeholderProblems } from '../message-template.ts';
@@ -19,7 +20,7 @@ export const npcSettings = z.strictObject({
     .describe('API key, sent in the header that the card names (`X-API-Key`). Stored; the API shows `***`.'),
   capability: z
     .string()
-    .regex(/^(?:custom:)?[A-Za-z][\w.-]{0,99}$/, 'must be a capability such as social or custom:crafting')
+    .regex(/^(?:custom:)?[A-Za-z][\w.-]{0,99}$/, PHRASES['field.capability'])
     .optional()
     .describe('Capability that text without a command opens. Default: `social`.'),
   params: z

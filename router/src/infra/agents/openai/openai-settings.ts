@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../core/errors.ts';
+import { PHRASES } from '../../../core/phrases.ts';
 import { withoutTrailing } from '../../../core/without-trailing.ts';
 import { apiKeyField, headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
 
@@ -8,7 +9,7 @@ export const openAiSettings = z.strictObject({
   model: z
     .string()
     .max(200)
-    .refine(notBlank, 'must not be blank')
+    .refine(notBlank, PHRASES['field.not-blank'])
     .describe('Name of the model. `GET /v1/models` of the server lists the names.'),
   baseUrl: httpUrlField
     .optional()
@@ -25,7 +26,7 @@ export const openAiSettings = z.strictObject({
   system: z
     .string()
     .max(65_536)
-    .refine(notBlank, 'must not be blank')
+    .refine(notBlank, PHRASES['field.not-blank'])
     .optional()
     .describe('Instructions for the model, before the conversation. Default: none.'),
   facts: z

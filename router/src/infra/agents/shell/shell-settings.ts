@@ -23,7 +23,7 @@ export const DEFAULT_CONFIRM = [
 export const shellSettings = z.strictObject({
   allow: z
     .array(z.string().max(100))
-    .min(1, 'must contain at least one channelId')
+    .min(1, PHRASES['field.some-channel-id'])
     .max(1_000)
     .describe(
       'channelIds of the people who may use the shell; everybody else is refused. In a group, the group must be in the list too. `*` is refused.',
@@ -31,7 +31,7 @@ export const shellSettings = z.strictObject({
   image: z
     .string()
     .max(500)
-    .refine(isImageName, 'must be the name of an image such as wa2ai-shell:1')
+    .refine(isImageName, PHRASES['field.shell-image'])
     .optional()
     .describe(
       'Image of the containers that wa2ai starts, one for each person and chat: that of `runtime-server/`, or one with `swerex-remote`. The route then has no `agentEndpoint`.',
@@ -50,7 +50,7 @@ export const shellSettings = z.strictObject({
   cwd: z
     .string()
     .max(1_000)
-    .startsWith('/', 'must be an absolute path')
+    .startsWith('/', PHRASES['field.absolute-path'])
     .optional()
     .describe('Folder that a new session begins in. Default: that of the runtime.'),
   env: z

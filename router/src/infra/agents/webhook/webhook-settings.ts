@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../../../core/phrases.ts';
 import type { ProbeFinding } from '../agent-kind.ts';
 import { reachFinding } from '../reach-finding.ts';
 import { headersField, secretField, timeoutField } from '../setting-fields.ts';
@@ -9,7 +10,7 @@ export const webhookSettings = z.strictObject({
   method: z.enum(['POST', 'PUT', 'PATCH']).optional().describe('Default: `POST`.'),
   headers: headersField.optional(),
   secret: secretField
-    .min(8, 'must have at least 8 characters')
+    .min(8, PHRASES['field.secret-8'])
     .meta({ format: 'password' })
     .optional()
     .describe(
@@ -17,7 +18,7 @@ export const webhookSettings = z.strictObject({
     ),
   body: z
     .union([z.record(z.string(), z.unknown()), z.array(z.unknown())], {
-      error: 'must be an object or an array',
+      error: PHRASES['field.object-or-array'],
     })
     .optional()
     .describe(
@@ -32,7 +33,7 @@ export const webhookSettings = z.strictObject({
   output: z
     .string()
     .max(500)
-    .regex(/^[^.\s]+(?:\.[^.\s]+)*$/, 'must be a path such as data.answer')
+    .regex(/^[^.\s]+(?:\.[^.\s]+)*$/, PHRASES['field.path'])
     .optional()
     .describe(
       'Where the answer is in a JSON response: a path such as `data.answer` or `choices.0.text`. Default: the first of `output`, `text`, `reply`, `response`, `message`.',

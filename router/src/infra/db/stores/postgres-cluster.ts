@@ -78,7 +78,8 @@ export class PostgresCluster implements Cluster {
               'seenAtMs', (extract(epoch FROM seen_at) * 1000)::bigint,
               'isAlive', has_lock AND is_fresh) ORDER BY id), '[]') FROM seen) AS nodes,
           (SELECT coalesce(jsonb_agg(jsonb_build_object(
-              'accountId', a.id, 'provider', a.provider, 'state', a.state, 'reason', a.reason, 'phone', a.phone, 'lid', a.lid,
+              'accountId', a.id, 'provider', a.provider, 'state', a.state, 'reason', a.reason,
+              'phrase', CASE WHEN a.said ->> 'reason' = a.reason THEN a.said -> 'phrase' END, 'phone', a.phone, 'lid', a.lid,
               'pushName', a.push_name, 'changedAtMs', (extract(epoch FROM a.updated_at) * 1000)::bigint,
               'owner', l.owner, 'epoch', l.epoch::text,
               'availability', CASE

@@ -1,3 +1,4 @@
+import type { Reason } from '../../../core/phrases.ts';
 import type { AccountLimit, AccountStore, LimitKind } from '../../../core/ports/account-store.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -35,13 +36,13 @@ export class AccountLimits {
   }
 
   /** The limit on messages to people who never wrote that ends last, with its remaining time in milliseconds. */
-  current(): { reason: string; leftMs: number } | undefined {
+  current(): (Reason & { leftMs: number }) | undefined {
     const active = [this.newContacts, this.newChats, this.rate].flatMap((limit) => limit.current() ?? []);
     return active.sort((one, other) => other.leftMs - one.leftMs)[0];
   }
 
   /** All active limits. */
-  list(): Array<{ kind: LimitKind; reason: string; leftMs: number }> {
+  list(): Array<Reason & { kind: LimitKind; leftMs: number }> {
     return this.#all.flatMap((limit) => {
       const current = limit.current();
       return current ? [{ kind: limit.kind, ...current }] : [];

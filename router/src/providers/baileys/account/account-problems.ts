@@ -1,4 +1,5 @@
 import { cleanText } from '../../../core/clean-text.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 
 /** Number of WhatsApp ids in a sentence; further ones are counted. */
 const MAX_NAMED = 5;
@@ -42,23 +43,24 @@ export class AccountProblems {
   }
 
   /** Empty when nothing is wrong. */
-  sentences(): string[] {
-    const sentences: string[] = [];
+  list(): Said[] {
+    const sentences: Said[] = [];
     if (this.#journalled.size > 0) {
       sentences.push(
-        `The journal has messages of unknown chats that cannot be read: ${named(this.#journalled, this.#moreJournalled)}. They stay in the journal; ask the senders to write again.`,
+        say('account.journal-unreadable', { chats: named(this.#journalled, this.#moreJournalled) }),
       );
     }
     if (this.#refused.size > 0) {
       sentences.push(
-        `Messages stay in the journal because the inbox rejects them: ${named(this.#refused, this.#moreRefused)}. ${this.#refusal}`,
+        say('account.messages-refused', {
+          messages: named(this.#refused, this.#moreRefused),
+          why: this.#refusal,
+        }),
       );
     }
     if (this.#keys.size > 0) {
       const counts = [...this.#keys].map(([category, count]) => `${count} ${category}`).join(', ');
-      sentences.push(
-        `Stored WhatsApp keys cannot be read and are treated as absent (${counts}); wa2ai asks phones to send the affected messages again.`,
-      );
+      sentences.push(say('account.keys-unreadable', { keys: counts }));
     }
     return sentences;
   }

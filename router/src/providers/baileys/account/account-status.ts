@@ -1,6 +1,7 @@
 import type { ClientVersion } from '../../../core/client-version.ts';
 import { nextActionOf } from '../../../core/cluster/account-state.ts';
 import type { AccountState } from '../../../core/models.ts';
+import type { Phrase, Said } from '../../../core/phrases.ts';
 import type { AccountRecord, AccountStore } from '../../../core/ports/account-store.ts';
 import type { AccountStatus, PasskeyStatus } from '../../../core/ports/chat-provider.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
@@ -10,6 +11,8 @@ import type { Logger } from '../../../core/ports/logger.ts';
 export interface Situation {
   state: AccountState;
   reason?: string;
+  /** Of the reason. */
+  phrase?: Phrase;
   retryAtMs?: number;
   isConnected?: boolean;
   isStorageTrouble?: boolean;
@@ -32,7 +35,7 @@ export interface AccountStatusTrackerOptions {
   store: AccountStore;
   onChange(status: AccountStatus): void;
   /** Problems that the state does not show. */
-  problems(): string[];
+  problems(): Said[];
   /** The version of WhatsApp Web that the last login announced. */
   version(): ClientVersion | undefined;
   /** The account's proxy, without user name and password. */
@@ -96,6 +99,7 @@ export class AccountStatusTracker {
       pairingCode,
       passkey,
       reason,
+      phrase,
       expiresAtMs,
       retryAtMs,
       isConnected,
@@ -119,12 +123,16 @@ export class AccountStatusTracker {
       sinceMs: this.#sinceMs,
       isConnected: isConnected ?? false,
       ...(reason !== undefined && { reason }),
+      ...(phrase && { phrase }),
       ...(qr !== undefined && { qr }),
       ...(pairingCode !== undefined && { pairingCode }),
       ...(passkey !== undefined && { passkey }),
       ...(expiresAtMs !== undefined && { expiresAtMs }),
       ...(retryAtMs !== undefined && { retryAtMs }),
-      ...(problems.length > 0 && { problems }),
+      ...(problems.length > 0 && {
+        problems: problems.map(({ sentence }) => sentence),
+        problemPhrases: problems.map(({ phrase }) => phrase ?? null),
+      }),
       ...(clientVersion && { clientVersion }),
       ...(proxy !== undefined && { proxy }),
       ...definedOf(this.#identity),
@@ -154,9 +162,9 @@ export class AccountStatusTracker {
 
   #save(): void {
     if (!this.#isRemembered) return;
-    const { state, reason } = this.#situation;
+    const { state, reason, phrase } = this.#situation;
     const { phone, lid, name: pushName } = this.#identity;
-    const record = { state, reason, phone, lid, pushName };
+    const record = { state, reason, ...(phrase && { phrase }), phone, lid, pushName };
     const text = JSON.stringify(record);
     // Connecting takes seconds, so the next process does not need this state.
     if (state === 'connecting' || text === this.#stored) return;

@@ -11,6 +11,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { z } from 'zod';
 import { PasskeyAnswerError, PasskeyNotAskedError } from '../../../core/errors.ts';
+import { PHRASES } from '../../../core/phrases.ts';
 import type { PasskeyInput, PasskeyStatus } from '../../../core/ports/chat-provider.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -125,7 +126,7 @@ export function nextOf(state: CeremonyState, event: CeremonyEvent): Next {
       if (step !== 'phone') return same;
       const { companion } = state;
       const encryptionKey = encryptionKeyOf(companion, event.primary);
-      if (!encryptionKey) return failed('The phone sent a key that cannot be used.');
+      if (!encryptionKey) return failed(PHRASES['passkey.bad-key']);
       const code = codeOf(companion, event.primary);
       return {
         state: { step: 'reveal', encryptionKey, code },
@@ -137,7 +138,7 @@ export function nextOf(state: CeremonyState, event: CeremonyEvent): Next {
     case 'compared':
       if (step !== 'compare') return same;
       if (!event.isSame) {
-        return failed('The codes on the page and on the phone differ, so nothing was linked.');
+        return failed(PHRASES['passkey.codes-differ']);
       }
       return {
         state: { step: 'finish' },
@@ -294,7 +295,7 @@ export class PasskeyCeremony {
     const advSecret = Buffer.from(this.#options.auth.creds.advSecretKey, 'base64');
     const options = optionsIn(notification) ?? optionsIn(await this.#query('get', 'passkey_request_options'));
     if (options) return this.#take({ kind: 'requested', options, advSecret });
-    this.#options.onGivenUp('WhatsApp asks for a passkey in a form that wa2ai does not know.');
+    this.#options.onGivenUp(PHRASES['passkey.unknown-form']);
   }
 
   /** `crsc_continuation`. */
@@ -304,7 +305,7 @@ export class PasskeyCeremony {
     this.#take(
       primary
         ? { kind: 'continued', primary }
-        : { kind: 'failed', reason: 'The phone continued in a form that wa2ai does not know.' },
+        : { kind: 'failed', reason: PHRASES['passkey.unknown-continuation'] },
     );
   }
 
@@ -332,7 +333,7 @@ export class PasskeyCeremony {
   /** The socket has ended: nothing is reported any more. */
   end(): void {
     this.#deadline.abort();
-    this.#state = { step: 'failed', reason: 'The connection ended.' };
+    this.#state = { step: 'failed', reason: PHRASES['passkey.connection-ended'] };
   }
 
   #take(event: CeremonyEvent): void {
@@ -345,7 +346,7 @@ export class PasskeyCeremony {
       this.#perform(effect).catch((error: unknown) => {
         if (this.#state !== state) return;
         this.#options.log.warn({ err: error, step: state.step }, 'passkey ceremony refused');
-        this.#take({ kind: 'failed', reason: 'WhatsApp refused the passkey, or did not answer.' });
+        this.#take({ kind: 'failed', reason: PHRASES['passkey.refused'] });
       });
     }
   }
@@ -438,10 +439,10 @@ function statusOf(state: CeremonyState): PasskeyStatus | undefined {
 }
 
 const LATE: Record<PasskeyStatus['step'], string> = {
-  sign: 'The passkey was not used within 5 minutes.',
-  phone: 'The phone did not continue within 2 minutes.',
-  compare: 'The codes were not compared within 2 minutes.',
-  finish: 'WhatsApp did not link the account within 2 minutes.',
+  sign: PHRASES['passkey.not-used'],
+  phone: PHRASES['passkey.not-continued'],
+  compare: PHRASES['passkey.not-compared'],
+  finish: PHRASES['passkey.not-linked'],
 };
 
 /** The options in a notification or a response, as JSON; undefined: none that can be used. */

@@ -1,3 +1,4 @@
+import { type Reason, reasonOf } from '../../../core/phrases.ts';
 import type { AccountLimit, AccountStore, LimitKind } from '../../../core/ports/account-store.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -20,7 +21,7 @@ const LONGEST_SLEEP_MS = 2_000_000_000;
 /** One kind of temporary limit of WhatsApp: applied, stored for the next process, and ended when its time is over. */
 export class Restriction {
   readonly #deps: RestrictionDeps;
-  #limit: { reason: string; endsAtMs: number } | undefined;
+  #limit: (Reason & { endsAtMs: number }) | undefined;
   #storing: Promise<void> = Promise.resolve();
 
   constructor(deps: RestrictionDeps) {
@@ -32,17 +33,18 @@ export class Restriction {
   }
 
   /** The active limit, with its remaining time in milliseconds. */
-  current(): { reason: string; leftMs: number } | undefined {
+  current(): (Reason & { leftMs: number }) | undefined {
     if (!this.#limit) return undefined;
     const leftMs = this.#limit.endsAtMs - this.#deps.clock.monotonicMs();
-    return leftMs > 0 ? { reason: this.#limit.reason, leftMs } : undefined;
+    return leftMs > 0 ? { ...reasonOf(this.#limit), leftMs } : undefined;
   }
 
   /** Begins a limit now; it replaces an earlier one. Resolves when it is stored, or could not be; never rejects. */
-  begin({ reason, forMs }: { reason: string; forMs: number }): Promise<void> {
+  begin(limit: Reason & { forMs: number }): Promise<void> {
     const { kind, accountId, store } = this.#deps;
-    this.#apply({ reason, forMs });
-    return this.#store(() => store.beginLimit(accountId, { kind, reason, forMs }));
+    this.#apply(limit);
+    const { forMs } = limit;
+    return this.#store(() => store.beginLimit(accountId, { kind, ...reasonOf(limit), forMs }));
   }
 
   /** Applies a limit that an earlier process stored, unless a newer one is known. */
@@ -71,9 +73,9 @@ export class Restriction {
     await this.#storing;
   }
 
-  #apply({ reason, forMs }: { reason: string; forMs: number }): void {
+  #apply(begun: Reason & { forMs: number }): void {
     const { clock, onChange } = this.#deps;
-    const limit = { reason, endsAtMs: clock.monotonicMs() + forMs };
+    const limit = { ...reasonOf(begun), endsAtMs: clock.monotonicMs() + begun.forMs };
     this.#limit = limit;
     onChange();
     void this.#endWhenOver(limit);

@@ -8,6 +8,7 @@ import {
   Wa2aiError,
 } from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
+import { because, reasonOf, say } from '../../../core/phrases.ts';
 import type { PasskeyInput } from '../../../core/ports/chat-provider.ts';
 import { within } from '../../../core/time-limit.ts';
 import type { AccountLimits } from '../account/account-limits.ts';
@@ -243,9 +244,8 @@ export class AccountConnection {
     const identity = account.identity();
     const limit = limits.current();
     if (limit) {
-      const { reason, leftMs } = limit;
-      const retryAtMs = Math.round(this.#options.clock.now() + leftMs);
-      status.set({ state: 'restricted', reason, retryAtMs, isConnected: true }, identity);
+      const retryAtMs = Math.round(this.#options.clock.now() + limit.leftMs);
+      status.set({ state: 'restricted', ...reasonOf(limit), retryAtMs, isConnected: true }, identity);
     } else {
       status.set({ state: 'open', isConnected: true }, identity);
     }
@@ -259,7 +259,8 @@ export class AccountConnection {
       if (record?.state !== 'logged-out' || auth.isLinked()) return false;
       await this.#replay();
       inbound.unlinked();
-      status.set({ state: 'logged-out', reason: record.reason });
+      const { reason, phrase } = record;
+      status.set({ state: 'logged-out', reason, ...(phrase && { phrase }) });
       return true;
     } catch (error) {
       this.#options.log.warn({ err: error }, 'account not read, retrying with the connection');
@@ -290,7 +291,7 @@ export class AccountConnection {
     const { account, limits, pairing } = this.#parts;
     const auth = await account.load();
     const ban = limits.connection.current();
-    if (ban) throw new ConnectionPostponedError(ban.reason, ban.leftMs);
+    if (ban) throw new ConnectionPostponedError(reasonOf(ban), ban.leftMs);
     await storage?.check();
     await this.#readProxy();
     const version = await this.#chooseVersion();
@@ -446,10 +447,8 @@ export class AccountConnection {
       limits.newContacts.end();
       return;
     }
-    const reason = type
-      ? `WhatsApp limits writing to new contacts (${type}).`
-      : 'WhatsApp limits writing to new contacts.';
-    void limits.newContacts.begin({ reason, forMs: this.#limitMs(untilMs) });
+    const said = type ? say('account.new-contacts-limited', { code: type }) : say('account.new-contacts');
+    void limits.newContacts.begin({ ...because(said), forMs: this.#limitMs(untilMs) });
   }
 
   #onCounted({ isCapped, used, quota, untilMs }: NewChatCap): void {
@@ -458,8 +457,8 @@ export class AccountConnection {
       limits.newChats.end();
       return;
     }
-    const reason = `WhatsApp limits the number of new chats: ${used ?? '?'} of ${quota ?? '?'} are used.`;
-    void limits.newChats.begin({ reason, forMs: this.#limitMs(untilMs) });
+    const said = say('account.new-chats-used', { used: used ?? '?', total: quota ?? '?' });
+    void limits.newChats.begin({ ...because(said), forMs: this.#limitMs(untilMs) });
   }
 
   #limitMs(untilMs: number | undefined): number {

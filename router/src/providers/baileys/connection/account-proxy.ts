@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { Agent as FetchAgent } from 'undici';
 import { maskedProxyUrl, type ProxyAddress, readProxyUrl } from '../../../core/account-proxy.ts';
 import { ProxyFailedError } from '../../../core/errors.ts';
+import { say } from '../../../core/phrases.ts';
 
 /** Longest wait for a connection through the proxy. Baileys gives up a WebSocket after 20 s. */
 const TIMEOUT_MS = 10_000;
@@ -197,27 +198,23 @@ function socksFailure(error: NodeJS.ErrnoException, hasLogin: boolean): ProxyFai
 }
 
 function loginRefused(hasLogin: boolean): ProxyFailedError {
-  const message = hasLogin
-    ? 'The proxy of this account refuses its user name or password.'
-    : 'The proxy of this account asks for a user name and password.';
-  return new ProxyFailedError(message, { isRefusal: true });
+  const said = say(hasLogin ? 'proxy.refuses-login' : 'proxy.asks-login');
+  return new ProxyFailedError(said, { isRefusal: true });
 }
 
 function refusal(why: string): ProxyFailedError {
-  const message = `The proxy of this account does not connect to WhatsApp (${why}).`;
-  return new ProxyFailedError(message, { isRefusal: true });
+  const said = say('proxy.cannot-connect', { why });
+  return new ProxyFailedError(said, { isRefusal: true });
 }
 
 function late(): ProxyFailedError {
-  const message = `The proxy of this account did not answer within ${TIMEOUT_MS / 1_000} s.`;
-  return new ProxyFailedError(message, { isRefusal: false });
+  const said = say('proxy.timeout', { seconds: TIMEOUT_MS / 1_000 });
+  return new ProxyFailedError(said, { isRefusal: false });
 }
 
 /** The message of a system error names the address. */
 function withoutAnswer({ code, message }: NodeJS.ErrnoException): ProxyFailedError {
   const known = code ?? /\b(E[A-Z]{4,20})\b/.exec(message)?.[1];
-  const sentence = known
-    ? `The proxy of this account does not answer (${known}).`
-    : 'The proxy of this account closed the connection, or is not a proxy of this kind.';
-  return new ProxyFailedError(sentence, { isRefusal: false });
+  const said = known ? say('proxy.no-answer', { why: known }) : say('proxy.closed');
+  return new ProxyFailedError(said, { isRefusal: false });
 }

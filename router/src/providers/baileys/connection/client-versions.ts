@@ -1,4 +1,5 @@
 import { BUILT_IN, type ClientVersion, VERSION_SOURCES } from '../../../core/client-version.ts';
+import { because, type Reason, say, together } from '../../../core/phrases.ts';
 import type { ClientVersionStore, StoredVersions } from '../../../core/ports/client-versions.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
@@ -52,8 +53,7 @@ export interface UntilOther {
 }
 
 /** What an account shows while it waits for another version. */
-export interface VersionWait {
-  reason: string;
+export interface VersionWait extends Reason {
   /** When WhatsApp is asked for a newer version again; absent: only an operator can change the version. */
   retryAtMs?: number;
 }
@@ -275,16 +275,17 @@ export class ClientVersions {
 
   #waitOf(refused: ClientVersion, retryAtMs: number | undefined): VersionWait {
     const { refusedSinceMs = this.#options.clock.now() } = this.known(refused);
-    const since = `WhatsApp refuses the client version ${refused.version} since ${timeText(refusedSinceMs)}.`;
+    const said = [
+      say('client.refused-since', { version: refused.version, since: timeText(refusedSinceMs) }),
+      say(VERSION_SOURCES[refused.source]),
+    ];
     const { setting, url } = this.#options;
-    const reason = `${since} ${VERSION_SOURCES[refused.source]}`;
-    if (setting !== 'auto') return { reason };
+    if (setting !== 'auto') return because(together(said));
     const { version } = this.#stored.lookUp;
-    const found =
-      version === undefined || version === refused.version
-        ? `No newer version was found at ${hostOf(url)}.`
-        : `The current version at ${hostOf(url)} is ${version}.`;
-    return { reason: `${reason} ${found}`, ...(retryAtMs !== undefined && { retryAtMs }) };
+    const at = hostOf(url);
+    const isKnown = version === undefined || version === refused.version;
+    said.push(isKnown ? say('client.no-newer', { at }) : say('client.current', { at, version }));
+    return { ...because(together(said)), ...(retryAtMs !== undefined && { retryAtMs }) };
   }
 
   async #see(version: string): Promise<void> {

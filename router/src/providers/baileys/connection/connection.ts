@@ -1,3 +1,4 @@
+import { because, type Reason, reasonOf, saidBy } from '../../../core/phrases.ts';
 import type { Clock } from '../../../core/ports/clock.ts';
 import type { Logger } from '../../../core/ports/logger.ts';
 import { backoffMs } from '../../../core/retry.ts';
@@ -10,15 +11,15 @@ export type ConnectionPhase =
   | { state: 'connecting' }
   | { state: 'open' }
   | Unreached
-  | { state: 'restricted'; reason: string; retryAtMs: number; forMs: number }
-  | { state: 'outdated'; reason: string; retryAtMs?: number }
-  | { state: 'passkey-required' | 'logged-out' | 'replaced'; reason: string }
+  | ({ state: 'restricted'; retryAtMs: number; forMs: number } & Reason)
+  | ({ state: 'outdated'; retryAtMs?: number } & Reason)
+  | ({ state: 'passkey-required' | 'logged-out' | 'replaced' } & Reason)
   | { state: 'stopped' };
 
 /** It could not connect; `retryAtMs` absent: the next attempt runs, and says nothing new until it has succeeded or failed. */
 type Unreached =
-  | { state: 'waiting'; reason: string; retryAtMs?: number; isStorageTrouble?: boolean }
-  | { state: 'proxy-failed'; reason: string; retryAtMs?: number };
+  | ({ state: 'waiting'; retryAtMs?: number; isStorageTrouble?: boolean } & Reason)
+  | ({ state: 'proxy-failed'; retryAtMs?: number } & Reason);
 
 export interface ConnectionOptions<S extends ManagedSocket> {
   /** Makes the socket. A rejection counts as a disconnect. */
@@ -40,7 +41,7 @@ export interface ConnectionOptions<S extends ManagedSocket> {
   untilOtherVersion(
     isByWhatsApp: boolean,
     signal: AbortSignal,
-    onWait: (wait: { reason: string; retryAtMs?: number }) => void,
+    onWait: (wait: Reason & { retryAtMs?: number }) => void,
   ): Promise<void>;
   onPhase(phase: ConnectionPhase): void;
   clock: Clock;
@@ -113,7 +114,12 @@ export class ConnectionManager<S extends ManagedSocket> {
 
   /** Ends the current connection as if it had broken. */
   breakOff(reason: string, options: Pick<Disconnect, 'isStorageTrouble' | 'isPasskeyRequired'> = {}): void {
-    this.#break?.({ code: undefined, reason, isLinked: this.#options.isLinked(), ...options });
+    this.#break?.({
+      code: undefined,
+      ...because(saidBy(reason)),
+      isLinked: this.#options.isLinked(),
+      ...options,
+    });
   }
 
   #command(work: () => Promise<void>): Promise<void> {
@@ -165,11 +171,10 @@ export class ConnectionManager<S extends ManagedSocket> {
       if (action.kind === 'reconnect-now') {
         quick += 1;
         if (quick <= MAX_QUICK) continue;
-        action = { kind: 'back-off', reason: disconnect.reason };
+        action = { kind: 'back-off', ...reasonOf(disconnect) };
       }
       if (action.kind === 'outdated') {
-        const onWait = (wait: { reason: string; retryAtMs?: number }) =>
-          onPhase({ state: 'outdated', ...wait });
+        const onWait = (wait: Reason & { retryAtMs?: number }) => onPhase({ state: 'outdated', ...wait });
         await this.#options.untilOtherVersion(action.isByWhatsApp, signal, onWait);
         if (action.isByWhatsApp) quick += 1;
         if (quick <= MAX_QUICK) continue;
@@ -182,25 +187,26 @@ export class ConnectionManager<S extends ManagedSocket> {
       }
       if (action.kind === 'back-off') {
         failures += 1;
-        const { reason, isStorageTrouble = false, proxy } = action;
+        const { isStorageTrouble = false, proxy } = action;
+        const why = reasonOf(action);
         const isRefused = proxy === 'refuses' || (isReached && !isStorageTrouble && !proxy);
         const waitMs = this.#backoffMs(failures, isRefused ? MAX_BACKOFF_MS : MAX_UNREACHED_BACKOFF_MS);
         const retryAtMs = clock.now() + waitMs;
         unreached = proxy
-          ? { state: 'proxy-failed', reason }
-          : { state: 'waiting', reason, ...(isStorageTrouble && { isStorageTrouble }) };
+          ? { state: 'proxy-failed', ...why }
+          : { state: 'waiting', ...why, ...(isStorageTrouble && { isStorageTrouble }) };
         onPhase({ ...unreached, retryAtMs });
         await clock.sleep(waitMs, signal).catch(() => undefined);
         continue;
       }
       if (action.kind === 'restricted') {
-        const { reason, forMs } = action;
-        onPhase({ state: 'restricted', reason, retryAtMs: clock.now() + forMs, forMs });
+        const { forMs } = action;
+        onPhase({ state: 'restricted', ...reasonOf(action), retryAtMs: clock.now() + forMs, forMs });
         await clock.sleep(forMs, signal).catch(() => undefined);
         continue;
       }
       if (action.kind === 'logged-out' && action.isByWhatsApp) await this.#archiveKeys(action.reason, signal);
-      if (!signal.aborted) onPhase({ state: action.kind, reason: action.reason });
+      if (!signal.aborted) onPhase({ state: action.kind, ...reasonOf(action) });
       return;
     }
   }

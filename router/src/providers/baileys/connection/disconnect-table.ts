@@ -1,11 +1,11 @@
 import { CredentialsDamagedError, ProxyFailedError, StorageUnavailableError } from '../../../core/errors.ts';
+import { because, type Reason, reasonOf, say } from '../../../core/phrases.ts';
 import { field } from '../field.ts';
 
 /** Why a connection ended. */
-export interface Disconnect {
+export interface Disconnect extends Reason {
   /** Baileys' DisconnectReason, a code of WhatsApp's `failure` or `stream:error`, or an HTTP status of the upgrade. */
   code: number | undefined;
-  reason: string;
   /** The account is linked; otherwise the connection was open for pairing. */
   isLinked: boolean;
   /** How long a ban or limit lasts, when WhatsApp named it. */
@@ -29,11 +29,13 @@ export class VersionRefusedError extends Error {}
 
 /** The connection was not attempted: an earlier ban or limit of WhatsApp is active. */
 export class ConnectionPostponedError extends Error {
+  /** The sentence of the ban or limit, ready to show. */
+  readonly why: Reason;
   readonly forMs: number;
 
-  /** @param reason the sentence of the ban or limit, ready to show */
-  constructor(reason: string, forMs: number) {
-    super(reason);
+  constructor(why: Reason, forMs: number) {
+    super(why.reason);
+    this.why = why;
     this.forMs = forMs;
   }
 }
@@ -41,14 +43,13 @@ export class ConnectionPostponedError extends Error {
 /** What the connection manager does next. The sentences are for the operator. */
 export type DisconnectAction =
   | { kind: 'reconnect-now' }
-  | { kind: 'back-off'; reason: string; isStorageTrouble?: boolean; proxy?: 'unreachable' | 'refuses' }
+  | ({ kind: 'back-off'; isStorageTrouble?: boolean; proxy?: 'unreachable' | 'refuses' } & Reason)
   /** `isByWhatsApp` is false when only this side cannot log in: the keys are not archived. */
-  | { kind: 'logged-out'; reason: string; isByWhatsApp: boolean }
-  | { kind: 'passkey-required'; reason: string }
-  | { kind: 'replaced'; reason: string }
+  | ({ kind: 'logged-out'; isByWhatsApp: boolean } & Reason)
+  | ({ kind: 'passkey-required' | 'replaced' } & Reason)
   /** `isByWhatsApp` is false when the login was not attempted. */
   | { kind: 'outdated'; isByWhatsApp: boolean }
-  | { kind: 'restricted'; reason: string; forMs: number };
+  | ({ kind: 'restricted'; forMs: number } & Reason);
 
 const HOUR_MS = 60 * 60 * 1000;
 /** A temporary ban whose end WhatsApp did not name. */
@@ -59,8 +60,7 @@ export const QR_CODES_ENDED = 'QR refs attempts ended';
 
 /** Of Baileys' errors about the certificates of the server (Utils/noise-handler.js). */
 const CERTIFICATE_REFUSED = 'certificate';
-const NOT_WHATSAPP =
-  'The server that answered has no certificate of WhatsApp. Check whether a proxy or firewall intercepts the connection.';
+const NOT_WHATSAPP = because(say('account.intercepted'));
 
 /**
  * Chooses the action after a disconnect. Pure.
@@ -70,14 +70,14 @@ const NOT_WHATSAPP =
 export function actionFor(disconnect: Disconnect): DisconnectAction {
   const { code, isLinked, postponedForMs } = disconnect;
   if (postponedForMs !== undefined) {
-    return { kind: 'restricted', reason: disconnect.reason, forMs: postponedForMs };
+    return { kind: 'restricted', ...reasonOf(disconnect), forMs: postponedForMs };
   }
   if (disconnect.isVersionRefused) return { kind: 'outdated', isByWhatsApp: false };
   if (disconnect.isWithoutKeys) {
-    return { kind: 'logged-out', reason: disconnect.reason, isByWhatsApp: false };
+    return { kind: 'logged-out', ...reasonOf(disconnect), isByWhatsApp: false };
   }
-  if (disconnect.proxy) return { kind: 'back-off', reason: disconnect.reason, proxy: disconnect.proxy };
-  if (disconnect.isPasskeyRequired) return { kind: 'passkey-required', reason: disconnect.reason };
+  if (disconnect.proxy) return { kind: 'back-off', ...reasonOf(disconnect), proxy: disconnect.proxy };
+  if (disconnect.isPasskeyRequired) return { kind: 'passkey-required', ...reasonOf(disconnect) };
   switch (code) {
     case 401:
     case 403:
@@ -86,11 +86,11 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
     case 419:
       // Without a link there is nothing to log out.
       if (!isLinked) return backOff(disconnect);
-      return { kind: 'logged-out', reason: `WhatsApp ended the link (${code}).`, isByWhatsApp: true };
+      return { kind: 'logged-out', ...because(say('account.logged-out', { code })), isByWhatsApp: true };
     case 402:
       return {
         kind: 'restricted',
-        reason: 'WhatsApp banned this account temporarily (402).',
+        ...because(say('account.banned')),
         forMs: disconnect.expiresInMs ?? DEFAULT_BAN_MS,
       };
     case 405:
@@ -100,14 +100,14 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
     case 463:
       return {
         kind: 'restricted',
-        reason: `WhatsApp limits this account (${code}).`,
+        ...because(say('account.limited', { code })),
         forMs: disconnect.expiresInMs ?? (code === 429 ? RATE_LIMIT_MS : HOUR_MS),
       };
     case 440:
-      return { kind: 'replaced', reason: 'Another client took over this link (440).' };
+      return { kind: 'replaced', ...because(say('account.replaced')) };
     case 400:
       if (!disconnect.reason.includes(CERTIFICATE_REFUSED)) return backOff(disconnect);
-      return backOff({ ...disconnect, code: undefined, reason: NOT_WHATSAPP });
+      return backOff({ ...disconnect, code: undefined, ...NOT_WHATSAPP });
     case 515:
       return { kind: 'reconnect-now' };
     default:
@@ -116,10 +116,11 @@ export function actionFor(disconnect: Disconnect): DisconnectAction {
   }
 }
 
-function backOff({ code, reason, isStorageTrouble }: Disconnect): DisconnectAction {
+function backOff(disconnect: Disconnect): DisconnectAction {
+  const { code, reason, isStorageTrouble } = disconnect;
   return {
     kind: 'back-off',
-    reason: code === undefined ? reason : `${reason} (${code})`,
+    ...(code === undefined ? reasonOf(disconnect) : { reason: `${reason} (${code})` }),
     ...(isStorageTrouble && { isStorageTrouble }),
   };
 }
@@ -132,7 +133,7 @@ export const TOO_MANY_MESSAGES = '429';
  */
 export const REACH_OUT_REFUSED = '463';
 /** The limit that error 429 of an ack means. */
-export const RATE_LIMIT = { reason: 'WhatsApp limits the rate of messages (429).', forMs: RATE_LIMIT_MS };
+export const RATE_LIMIT = { ...because(say('account.rate-limited')), forMs: RATE_LIMIT_MS };
 
 /** Reads code, reason and expiry of Baileys' `lastDisconnect.error` (a Boom, an Error or undefined). */
 export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
@@ -144,8 +145,7 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
   const expireSeconds = Number(field(data, 'expire') ?? field(field(data, 'attrs'), 'expire'));
   return {
     code: typeof code === 'number' && Number.isFinite(code) ? code : undefined,
-    reason:
-      ofProxy?.message ?? (error instanceof Error && error.message ? error.message : 'Connection closed'),
+    ...(ofProxy ? because(ofProxy.said) : reasonOfError(error)),
     isLinked,
     ...(expireSeconds > 0 && { expiresInMs: expireSeconds * 1000 }),
     ...(ofProxy && { proxy: ofProxy.isRefusal ? ('refuses' as const) : ('unreachable' as const) }),
@@ -154,4 +154,9 @@ export function disconnectOf(error: unknown, isLinked: boolean): Disconnect {
     ...(error instanceof ConnectionPostponedError && { postponedForMs: error.forMs }),
     ...(error instanceof VersionRefusedError && { isVersionRefused: true }),
   };
+}
+
+function reasonOfError(error: unknown): Reason {
+  if (error instanceof ConnectionPostponedError) return error.why;
+  return { reason: error instanceof Error && error.message ? error.message : 'Connection closed' };
 }

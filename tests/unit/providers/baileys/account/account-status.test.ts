@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type Said, say } from '../../../../../router/src/core/phrases.ts';
 import type { AccountRecord } from '../../../../../router/src/core/ports/account-store.ts';
 import type { AccountStatus } from '../../../../../router/src/core/ports/chat-provider.ts';
 import { AccountStatusTracker } from '../../../../../router/src/providers/baileys/account/account-status.ts';
@@ -22,7 +23,7 @@ function setup(onChange?: (status: AccountStatus) => void) {
   const clock = new FakeClock();
   const store = new RecordingStore();
   const log = recordingLog();
-  const problems: string[] = [];
+  const problems: Said[] = [];
   const reported: AccountStatus[] = [];
   const tracker = new AccountStatusTracker({
     accountId: 'main',
@@ -82,9 +83,15 @@ describe('the status', () => {
 
   it('contains the present problems', () => {
     const { tracker, problems, reported } = setup();
-    problems.push('A key cannot be read.');
+    problems.push(say('account.keys-unreadable', { keys: '1 session' }), { sentence: 'A key is lost.' });
     tracker.report();
-    expect(reported).toMatchObject([{ state: 'starting', problems: ['A key cannot be read.'] }]);
+    expect(reported).toMatchObject([
+      {
+        state: 'starting',
+        problems: [expect.stringContaining('(1 session)'), 'A key is lost.'],
+        problemPhrases: [{ code: 'account.keys-unreadable', values: { keys: '1 session' } }, null],
+      },
+    ]);
     problems.length = 0;
     expect(tracker.status()).not.toHaveProperty('problems');
   });

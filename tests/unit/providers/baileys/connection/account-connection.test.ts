@@ -250,9 +250,10 @@ describe('the connection of an account', () => {
     await refuse('THREE', '429');
     await refuse('FOUR', '479');
     const reason = 'WhatsApp limits the number of new chats: 30 of 30 are used.';
+    const phrase = { code: 'account.new-chats-used', values: { used: 30, total: 30 } };
     expect(calls).toEqual([
       'refused ONE 463 ',
-      `cap ${JSON.stringify({ reason, forMs: 3_600_000 })}`,
+      `cap ${JSON.stringify({ reason, phrase, forMs: 3_600_000 })}`,
       'refused TWO 463 5000',
       'rate',
       'refused THREE 429 5000',

@@ -266,7 +266,11 @@ describe('one connection', () => {
     await clock.advanceMs(60_000);
     socket().closes(440);
     await settle();
-    expect(last()).toEqual({ state: 'replaced', reason: 'Another client took over this link (440).' });
+    expect(last()).toEqual({
+      state: 'replaced',
+      reason: 'Another client took over this link (440).',
+      phrase: { code: 'account.replaced' },
+    });
     await clock.advanceMs(24 * 60 * 60 * 1000);
     expect(sockets).toHaveLength(3);
   });
