@@ -79,6 +79,7 @@ import type { RouteProbe } from './infra/agents/route-probe.ts';
 import type { AgentTransport } from './infra/agents/transport/agent-transport.ts';
 import type { NodeConnection } from './infra/db/connections/node-connection.ts';
 import type { Postgres } from './infra/db/postgres.ts';
+import type { RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { LogRing } from './infra/logging/log-ring.ts';
 import type { AuditRecorder } from './infra/operations/audit-recorder.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
@@ -109,6 +110,8 @@ export interface Feature {
    * @param waitedMs 0: a process has died just now; else tasks that wait for less are being started
    */
   resume?(service: Service, waitedMs: number): Promise<void>;
+  /** What of its tables is deleted when. */
+  readonly retention?: RetentionRules;
   /** Starts its work in the background, when requests are answered. @returns stops it, and resolves when it has ended */
   start?(service: Service): () => Promise<void>;
 }

@@ -19,6 +19,8 @@ import { settings } from './features/settings/feature.ts';
 import { stats } from './features/stats/feature.ts';
 import { tasks } from './features/tasks/feature.ts';
 import { webhooks } from './features/webhooks/feature.ts';
+import { coreRetention } from './infra/db/upkeep/core-retention.ts';
+import type { RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
 import type { Face } from './infra/operations/face.ts';
 
@@ -53,6 +55,11 @@ export function operationsOf(app: App): Endpoint[] {
 /** All pages, and protocols that are endpoints without being operations. */
 export function pagesOf(app: App): Endpoint[] {
   return features.flatMap((feature) => feature.pages?.(app) ?? []);
+}
+
+/** What is deleted when: of the core, then of each feature. */
+export function retentionRules(): RetentionRules[] {
+  return [coreRetention, ...features.flatMap(({ retention }) => retention ?? [])];
 }
 
 /** All faces. */

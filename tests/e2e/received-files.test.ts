@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Retention } from '../../router/src/app/retention.ts';
+import { retentionRules } from '../../router/src/features.ts';
+import { Retention } from '../../router/src/infra/db/upkeep/retention.ts';
 import { countRows } from '../support/database.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -61,6 +62,7 @@ async function inDays(days: number): Promise<void> {
   const clock = new FakeClock(Date.now() + days * DAY_MS);
   await new Retention({
     postgres: bed.database.open(),
+    rules: retentionRules(),
     limits: { ...limits, journal: 7, oldKeys: 30, webhooks: 30, audit: 0 },
     clock,
     log: quietLog,

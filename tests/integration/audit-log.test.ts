@@ -1,8 +1,9 @@
 import sql from 'sql-template-tag';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Retention } from '../../router/src/app/retention.ts';
 import { type AuditCheckpoint, verifyAudit } from '../../router/src/features/audit/verify-audit.ts';
+import { retentionRules } from '../../router/src/features.ts';
 import { PostgresAuditLog } from '../../router/src/infra/db/stores/postgres-audit-log.ts';
+import { Retention } from '../../router/src/infra/db/upkeep/retention.ts';
 import { ADMIN_KEY, type ApiNode, startApiNode } from '../support/api-nodes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -72,7 +73,7 @@ it('a log is intact after retention, which removes entries up to the first one t
     audit: 10,
   };
   const clock = new FakeClock(nowMs);
-  const run = new Retention({ postgres, limits, clock, log: quietLog }).runOnce();
+  const run = new Retention({ postgres, rules: retentionRules(), limits, clock, log: quietLog }).runOnce();
   while (clock.sleeping === 0) await new Promise(setImmediate);
   await clock.advanceMs(50);
   while (clock.sleeping === 0) await new Promise(setImmediate);

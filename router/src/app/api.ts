@@ -28,7 +28,7 @@ import { taskServices } from '../features/tasks/feature.ts';
 import { TaskFollower } from '../features/tasks/follow-task.ts';
 import { TaskStarter } from '../features/tasks/serve-task.ts';
 import { webhookServices } from '../features/webhooks/feature.ts';
-import { durableFunctionsOf, facesOf, features, operationsOf, pagesOf } from '../features.ts';
+import { durableFunctionsOf, facesOf, features, operationsOf, pagesOf, retentionRules } from '../features.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { inspectAgent } from '../infra/agents/inspect-agent.ts';
 import { previewCall } from '../infra/agents/preview-call.ts';
@@ -38,6 +38,7 @@ import { aliasesOf } from '../infra/db/stores/chat-aliases.ts';
 import { PostgresAuditLog } from '../infra/db/stores/postgres-audit-log.ts';
 import { PostgresRateLimiter } from '../infra/db/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/db/stores/postgres-route-store.ts';
+import { Retention } from '../infra/db/upkeep/retention.ts';
 import type { LogRing } from '../infra/logging/log-ring.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { FilesToSend } from '../infra/media/files-to-send.ts';
@@ -250,5 +251,13 @@ export async function openApi(
     await previewMatcher.close();
     await recorder.stop();
   };
-  return { work: createWork(service, tasks, features), stop };
+  const retention = new Retention({
+    postgres,
+    rules: retentionRules(),
+    limits: config.retention,
+    fileUpkeep: parts.fileUpkeep,
+    clock: systemClock,
+    log: logOf('retention'),
+  });
+  return { work: createWork(service, tasks, features, retention), stop };
 }

@@ -8,7 +8,6 @@ import { FileUpkeep } from '../infra/db/upkeep/file-upkeep.ts';
 import { StorageCheck } from '../infra/db/upkeep/storage-check.ts';
 import { mediaStores } from './media-stores.ts';
 import type { Part } from './part.ts';
-import { Retention } from './retention.ts';
 
 const CHECK_EVERY_MS = 5_000;
 /** Statements of the start that run at the same time. */
@@ -19,6 +18,8 @@ export interface DatabaseParts {
   databaseUrl: string;
   postgres: Postgres;
   storage: StorageCheck;
+  /** Removes files of media stores that no row names. */
+  fileUpkeep: FileUpkeep;
   /** This node's stable name. */
   nodeId: string;
   /** Resolves with the operator's sentence when a newer version has migrated the database: this process must stop. */
@@ -27,7 +28,7 @@ export interface DatabaseParts {
   abandon(): void;
 }
 
-/** What uses the open database; started, checks it and removes old rows; stopped, closes it. */
+/** What uses the open database; stopped, closes it. */
 export function openStorage(config: Config, log: Logger, database: Database): Part<DatabaseParts> {
   const { nodeId } = database;
   const { stores, files } = mediaStores(config, log.child({ mod: 'media' }));
@@ -41,15 +42,9 @@ export function openStorage(config: Config, log: Logger, database: Database): Pa
   });
   postgres.onError((error) => storage.reportError(error));
   postgres.connectAhead(CONNECTIONS_OF_START);
-  const retention = new Retention({
-    postgres,
-    limits: config.retention,
-    fileUpkeep: new FileUpkeep({
-      ...{ postgres, stores, maxDiskBytes: config.media.maxBytes, clock: systemClock },
-      log: log.child({ mod: 'media' }),
-    }),
-    clock: systemClock,
-    log: log.child({ mod: 'retention' }),
+  const fileUpkeep = new FileUpkeep({
+    ...{ postgres, stores, maxDiskBytes: config.media.maxBytes, clock: systemClock },
+    log: log.child({ mod: 'media' }),
   });
   const stopping = new AbortController();
   const untilOutdated = checkUntilOutdated(storage, stopping.signal);
@@ -58,14 +53,14 @@ export function openStorage(config: Config, log: Logger, database: Database): Pa
       databaseUrl: database.url,
       postgres,
       storage,
+      fileUpkeep,
       nodeId,
       untilOutdated,
       abandon: () => database.abandon(),
     },
-    start: async () => retention.start(),
+    start: async () => undefined,
     stop: async () => {
       stopping.abort();
-      await retention.stop();
       await postgres.close();
       await database.stop();
     },

@@ -1,6 +1,7 @@
 import { DEAD_FOR_MS } from '../core/cluster/chat-placement.ts';
 import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
 import type { Feature, Kernel, Service } from '../feature.ts';
+import type { Retention } from '../infra/db/upkeep/retention.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
 import type { Part } from './part.ts';
 
@@ -24,11 +25,12 @@ export function createTasks(
   });
 }
 
-/** The work of features in the background. Started, it continues unfinished durable tasks. */
+/** The work of features in the background. Started, it continues unfinished durable tasks and removes old rows. */
 export function createWork(
   service: Service,
   tasks: DbosTasks,
   features: readonly Feature[],
+  retention: Pick<Retention, 'start' | 'stop'>,
 ): Part<undefined> {
   const { placement, clock } = service;
   const stopping = new AbortController();
@@ -58,6 +60,7 @@ export function createWork(
     parts: undefined,
     start: async () => {
       resuming = keepResuming();
+      retention.start();
       for (const feature of features) {
         const stop = feature.start?.(service);
         if (stop) stops.push(stop);
@@ -66,6 +69,7 @@ export function createWork(
     stop: async () => {
       stopping.abort();
       for (const stop of stops.reverse()) await stop();
+      await retention.stop();
       await resuming;
       await tasks.stop();
     },

@@ -1,6 +1,5 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Retention } from '../../../router/src/app/retention.ts';
 import type { RetentionDays } from '../../../router/src/config/config.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
@@ -16,12 +15,14 @@ import {
 } from '../../../router/src/features/npc/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../../../router/src/features/npc/postgres-npc-tasks.ts';
 import { PostgresRemoteTasks } from '../../../router/src/features/tasks/postgres-remote-tasks.ts';
+import { retentionRules } from '../../../router/src/features.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-key-store.ts';
 import { PostgresMessageFiles } from '../../../router/src/infra/db/stores/postgres-message-files.ts';
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { PostgresReplyTokens } from '../../../router/src/infra/db/stores/postgres-reply-tokens.ts';
+import { Retention } from '../../../router/src/infra/db/upkeep/retention.ts';
 import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
 import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -82,6 +83,7 @@ function runIn(days: number, change: Partial<RetentionDays> = {}, client = postg
   const clock = new FakeClock(Date.now() + days * DAY_MS);
   return new Retention({
     postgres: client,
+    rules: retentionRules(),
     limits: { ...limits, ...change },
     clock,
     log: quietLog,
@@ -435,7 +437,7 @@ describe('retention', () => {
     await postgres.execute(sql`INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
       SELECT ${accountId}, 0, n, 'x', 'x', 0 FROM generate_series(1, 1234) AS n`);
     const clock = new FakeClock(Date.now() + 61 * DAY_MS);
-    const run = new Retention({ postgres, limits, clock, log: quietLog }).runOnce();
+    const run = new Retention({ postgres, rules: retentionRules(), limits, clock, log: quietLog }).runOnce();
     for (let batches = 0; batches < 2; batches++) {
       await clock.untilSleeping();
       await clock.advanceMs(50);

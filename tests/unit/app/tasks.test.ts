@@ -53,7 +53,9 @@ function setup() {
   };
   const tasks = createTasks(given as unknown as Kernel, {});
   const taskFollower = new TaskFollower({ remoteTasks, tasks, log: quietLog });
-  const part = createWork({ ...given, taskFollower } as unknown as Service, tasks, [tasksFeature]);
+  const retention = { start: () => undefined, stop: async () => undefined };
+  const service = { ...given, taskFollower } as unknown as Service;
+  const part = createWork(service, tasks, [tasksFeature], retention);
   const start = async () => {
     await part.start();
     onTestFinished(() => part.stop());

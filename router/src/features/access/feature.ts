@@ -1,9 +1,11 @@
 import type { Feature } from '../../feature.ts';
 import { keysApi } from './keys-api.ts';
+import { forgetLoginAttempts } from './login-attempts.ts';
 import { sessionApi, sessionsApi } from './session-api.ts';
 import { usersApi } from './users-api.ts';
 
 export const access: Feature = {
   name: 'access',
   operations: (app) => [...keysApi(app), ...sessionApi(app), ...sessionsApi(app), ...usersApi(app)],
+  retention: { always: [forgetLoginAttempts] },
 };

@@ -2,6 +2,7 @@ import type { Feature } from '../../feature.ts';
 import { accountLimitsApi } from './account-limits-api.ts';
 import { accountsApi } from './accounts-api.ts';
 import { deleteAccount, PostgresAccountDeletion } from './delete-account.ts';
+import { forgetOldStateChanges } from './postgres-account-store.ts';
 
 /** The linked WhatsApp numbers. */
 export const accounts: Feature = {
@@ -18,4 +19,5 @@ export const accounts: Feature = {
       return deleteAccount({ accounts, deletion }, steps, input);
     },
   },
+  retention: { always: [forgetOldStateChanges] },
 };

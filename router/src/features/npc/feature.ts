@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import sql from 'sql-template-tag';
 import { isLoopbackHost } from '../../config/config-fields.ts';
 import type { Feature, Kernel, Service } from '../../feature.ts';
 import { chainAccess } from './chain-access.ts';
@@ -29,6 +30,26 @@ export const npc: Feature = {
       runNpcTask({ ...service, settings: service.npcSettings, log: service.logOf('npc') }, steps, input),
   },
   resume: (service, waitedMs) => startOpenTasks({ ...service, log: service.logOf('tasks') }, waitedMs),
+  // The cursor of chain events stays: it is one row for each source.
+  retention: {
+    with: {
+      text: [
+        (before, batch) => sql`
+          DELETE FROM npc_task WHERE id IN (
+            SELECT id FROM npc_task WHERE status IN ('completed', 'failed') AND updated_at < ${before}::timestamptz
+            ORDER BY id LIMIT ${batch})`,
+        (before, batch) => sql`
+          DELETE FROM npc_emotion WHERE task_id IN (
+            SELECT task_id FROM npc_emotion WHERE at < ${before}::timestamptz LIMIT ${batch})`,
+        (before, batch) => sql`
+          DELETE FROM npc_transaction WHERE task_id IN (
+            SELECT task_id FROM npc_transaction WHERE settled_at < ${before}::timestamptz LIMIT ${batch})`,
+        (before, batch) => sql`
+          DELETE FROM npc_chain_event WHERE id IN (
+            SELECT id FROM npc_chain_event WHERE stored_at < ${before}::timestamptz ORDER BY id LIMIT ${batch})`,
+      ],
+    },
+  },
   start: (service) => {
     const stopFollowing = followChain(service);
     return async () => {

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import type { Feature, Kernel, Service } from '../../feature.ts';
 import { askAboutTask, cancelTask, followTask } from './follow-task.ts';
 import { PostgresServedTasks } from './postgres-served-tasks.ts';
@@ -38,6 +39,26 @@ export const tasks: Feature = {
   resume: async ({ taskFollower, taskStarter }, waitedMs) => {
     await taskFollower.sweep();
     await taskStarter.sweep(waitedMs);
+  },
+  retention: {
+    with: {
+      text: [
+        // Tasks for programs, with their texts.
+        (before, batch) => sql`
+          DELETE FROM served_task WHERE id IN (
+            SELECT id FROM served_task WHERE state IN ('completed', 'failed', 'canceled', 'rejected', 'input-required')
+              AND updated_at < ${before}::timestamptz ORDER BY updated_at LIMIT ${batch})`,
+        // Ids of ended tasks at agents, by which people ask for them.
+        (before, batch) => sql`
+          DELETE FROM remote_task WHERE id IN (
+            SELECT id FROM remote_task WHERE state = 'ended' AND ended_at < ${before}::timestamptz ORDER BY id LIMIT ${batch})`,
+        // Conversations at agents that nobody continued.
+        (before, batch) => sql`
+          DELETE FROM agent_session WHERE (account_id, route_id, session_id) IN (
+            SELECT account_id, route_id, session_id FROM agent_session WHERE used_at < ${before}::timestamptz
+            ORDER BY used_at LIMIT ${batch})`,
+      ],
+    },
   },
   start: ({ startedTasks, taskFollower }) => {
     startedTasks.listen((messageId) => void taskFollower.follow(messageId));

@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import type { Feature, Kernel, Service } from '../../feature.ts';
 import { sendEvent } from './send-event.ts';
 import { PostgresWebhookDeliveries } from './webhook-deliveries.ts';
@@ -9,6 +10,23 @@ import { webhooksApi } from './webhooks-api.ts';
 export const webhooks: Feature = {
   name: 'webhooks',
   operations: webhooksApi,
+  retention: {
+    batches: {
+      // Also events that wait, of a webhook that is switched off.
+      webhooks: (before, batch) => sql`
+        DELETE FROM webhook_delivery WHERE id IN (
+          SELECT id FROM webhook_delivery WHERE created_at < ${before}::timestamptz ORDER BY created_at LIMIT ${batch}) RETURNING 1`,
+    },
+    with: {
+      // Events that were not delivered: they contain texts.
+      text: [
+        (before, batch) => sql`
+          DELETE FROM webhook_delivery WHERE id IN (
+            SELECT id FROM webhook_delivery WHERE facts IS NOT NULL AND created_at < ${before}::timestamptz
+            ORDER BY created_at LIMIT ${batch})`,
+      ],
+    },
+  },
   start: (service) => {
     const dispatcher = new WebhookDispatcher({
       deliveries: service.webhookDeliveries,
