@@ -25,30 +25,53 @@ async function stored(name: 'conversation' | 'governor'): Promise<Record<string,
 }
 
 describe('the page Settings', () => {
-  it('says in Spanish what settings mean, what is wrong with a value, and which rule takes a message', async () => {
-    mayComplain(/400 \(Bad Request\)/);
-    const { page, goTo } = await open({ language: 'es-ES' });
-    await goTo('settings');
-    await page.getByText('Puerto de la API y de las páginas. 0 elige un puerto libre.').waitFor();
-    expect(await page.locator('.meaning[lang="en"]').allTextContents()).toEqual([]);
-    await page.getByLabel('Buscar un ajuste').fill('auditoría');
-    await page.getByText('Días que se conservan las entradas del registro de auditoría.').waitFor();
-    expect(await page.locator('.meaning').count()).toBe(1);
+  it.each([
+    {
+      language: 'es-ES',
+      port: 'Puerto de la API y de las páginas. 0 elige un puerto libre.',
+      find: ['Buscar un ajuste', 'auditoría'],
+      audit: 'Días que se conservan las entradas del registro de auditoría.',
+      save: 'Guardar',
+      wrong: 'debe ser al menos 100',
+      message: ['Quién escribe', 'Mensaje'],
+      takes: [/La ruta .* lleva el mensaje a http/, 'Esta regla toma el mensaje.'],
+    },
+    {
+      language: 'pt-BR',
+      port: 'Porta da API e das páginas. 0 escolhe uma porta livre.',
+      find: ['Buscar uma configuração', 'auditoria'],
+      audit: 'Dias em que são mantidas as entradas da auditoria.',
+      save: 'Salvar',
+      wrong: 'deve ser pelo menos 100',
+      message: ['Quem escreve', 'Mensagem'],
+      takes: [/A rota .* leva a mensagem para http/, 'Esta regra fica com a mensagem.'],
+    },
+  ] as const)(
+    'says in $language what settings mean, what is wrong with a value, and which rule takes a message',
+    async (expected) => {
+      mayComplain(/400 \(Bad Request\)/);
+      const { page, goTo } = await open({ language: expected.language });
+      await goTo('settings');
+      await page.getByText(expected.port).waitFor();
+      await page.getByLabel(expected.find[0]).fill(expected.find[1]);
+      await page.getByText(expected.audit).waitFor();
+      expect(await page.locator('.meaning').count()).toBe(1);
 
-    await goTo('settings/conversation');
-    const setting = page.locator('[data-setting="reply.maxChars"]');
-    await setting.getByRole('spinbutton').fill('5');
-    await page.getByRole('button', { name: 'Guardar', exact: true }).click();
-    await setting.locator('.field-error').getByText('debe ser al menos 100').waitFor();
+      await goTo('settings/conversation');
+      const setting = page.locator('[data-setting="reply.maxChars"]');
+      await setting.getByRole('spinbutton').fill('5');
+      await page.getByRole('button', { name: expected.save, exact: true }).click();
+      await setting.locator('.field-error').getByText(expected.wrong).waitFor();
 
-    // The wrong value is not saved.
-    page.once('dialog', (question) => question.accept());
-    await goTo('routes');
-    await page.getByLabel('Quién escribe', { exact: true }).fill('+5493777239922');
-    await page.getByLabel('Mensaje', { exact: true }).fill('hola');
-    await page.getByText(/La ruta .* lleva el mensaje a http/).waitFor();
-    await page.getByText('Esta regla toma el mensaje.').waitFor();
-  });
+      // The wrong value is not saved.
+      page.once('dialog', (question) => question.accept());
+      await goTo('routes');
+      await page.getByLabel(expected.message[0], { exact: true }).fill('+5493777239922');
+      await page.getByLabel(expected.message[1], { exact: true }).fill('hola');
+      await page.getByText(expected.takes[0]).waitFor();
+      await page.getByText(expected.takes[1]).waitFor();
+    },
+  );
 
   it('changes defaults of the conversation, shows a mistake at its field, and resets one', async () => {
     mayComplain(/400 \(Bad Request\)/);

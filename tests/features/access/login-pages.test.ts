@@ -68,6 +68,9 @@ describe('the login form', () => {
     const onlyKey = await api.call('GET', '/', undefined, { 'accept-language': 'es-ES,es;q=0.9' });
     expect(onlyKey.text).toContain('<html lang="es">');
     expect(onlyKey.text).toContain('Entrar con la clave de administración');
+    const inBrazil = await api.call('GET', '/', undefined, { 'accept-language': 'pt-BR,pt;q=0.9,en;q=0.8' });
+    expect(inBrazil.text).toContain('<html lang="pt">');
+    expect(inBrazil.text).toContain('Entrar com a chave de administração');
     expect(onlyKey.text).not.toContain('type="password" autocomplete="current-password"');
     await api.close();
     await withOwner();

@@ -248,7 +248,7 @@ function firstRunPage(request: Request, status: number, problem?: string): ApiRe
 }
 
 /** Languages of the pages before the console, whose choice of a language only the console can read. */
-const LANGUAGES = ['en', 'es'] as const;
+const LANGUAGES = ['en', 'es', 'pt'] as const;
 export type PageLanguage = (typeof LANGUAGES)[number];
 
 /** The language that the browser prefers. */
@@ -308,5 +308,30 @@ export const LOGIN_TEXTS = {
     notAllowedLead: 'Su rol no permite esta página.',
     toConsole: 'A la consola',
     logOut: 'Cerrar sesión',
+  },
+  pt: {
+    logIn: 'Entrar',
+    lead: 'O console deste serviço wa2ai.',
+    name: 'Nome',
+    password: 'Senha',
+    withKey: 'Entrar com a chave de administração',
+    key: 'Chave de administração',
+    keyHint: 'O valor de WA2AI_API_KEY, ou o que o arquivo dela contém.',
+    wrong: 'O nome ou a senha estão errados, ou o usuário está desativado.',
+    wrongKey: 'A chave de administração está errada.',
+    delayed: (seconds: number) => `Tentativas demais. Tente de novo em ${seconds} s.`,
+    noLogin:
+      'Ninguém pode entrar ainda: o wa2ai não tem proprietário e só responde a navegadores da mesma máquina, mas esta solicitação veio por um proxy. Defina WA2AI_API_KEY ou abra /first-run em um navegador dessa máquina.',
+    setUp: 'Configurar um acesso',
+    setUpLead:
+      'O wa2ai só aceita chamadas desta máquina, e qualquer programa dela pode fazer tudo. Com um proprietário, o console e a API exigem uma sessão ou uma chave.',
+    ownerName: 'Nome do proprietário',
+    ownerPassword: `Senha, pelo menos ${MIN_PASSWORD_CHARS} caracteres`,
+    addOwner: 'Adicionar o proprietário',
+    without: 'Continuar sem acesso',
+    notAllowed: 'Não permitido',
+    notAllowedLead: 'Seu papel não permite abrir esta página.',
+    toConsole: 'Para o console',
+    logOut: 'Sair',
   },
 } as const satisfies Record<PageLanguage, unknown>;

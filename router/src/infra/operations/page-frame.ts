@@ -71,7 +71,7 @@ export function page(input: {
   script?: string;
   reloadSeconds?: number;
   /** Default: English. */
-  language?: 'en' | 'es';
+  language?: string;
   /** A page to read, with tables, instead of a card. */
   isWide?: boolean;
   /** Where the start page is, seen from this one. */
