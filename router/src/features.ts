@@ -1,4 +1,4 @@
-import type { TaskFunctions } from './core/ports/durable-tasks.ts';
+import type { TaskFunctions } from './core/tasks.ts';
 import type { App, Feature, Service } from './feature.ts';
 import { a2a } from './features/a2a/feature.ts';
 import { access } from './features/access/feature.ts';

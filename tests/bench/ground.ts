@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../router/src/infra/db/embedded/embedded-postgres.ts';
-import { guardConsole } from '../../router/src/providers/baileys/connection/console-guard.ts';
+import { guardConsole } from '../../router/src/providers/baileys/connection/open-socket.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';

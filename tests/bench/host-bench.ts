@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as passed } from 'node:timers/promises';
 import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
-import type { RunningAgent } from '../../router/src/core/ports/agent-probe.ts';
+import type { RunningAgent } from '../../router/src/core/ports/agent-registry.ts';
 import type { AgentRuntime } from '../../router/src/core/ports/agent-runtime.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
 import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts';

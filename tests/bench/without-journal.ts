@@ -1,6 +1,6 @@
 // Only for the bench, loaded into a node before its program (`node --import`): the journal is kept in memory, so that a
 // message costs what it would without durability. There is no setting for this.
-import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
+import type { JournalEntry } from '../../router/src/core/ports/inbox.ts';
 import { PostgresJournal } from '../../router/src/infra/db/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../router/src/infra/db/stores/postgres-key-store.ts';
 

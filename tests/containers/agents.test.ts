@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
 import Docker from 'dockerode';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
-import type { HostedAgent } from '../../router/src/core/hosting/agent-spec.ts';
+import type { HostedAgent } from '../../router/src/core/hosting/agent-life.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
 import { DockerEngine, type DockerEngineOptions } from '../../router/src/features/hosting/docker-engine.ts';
 import {

@@ -10,7 +10,7 @@ import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts
 import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
 import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtime.ts';
 import { ShellAgentClient } from '../../router/src/infra/agents/shell/shell-agent-client.ts';
-import { DockerDeployment } from '../../router/src/infra/agents/shell/swe-rex/docker-deployment.ts';
+import { DockerDeployment } from '../../router/src/infra/agents/shell/swe-rex/remote-runtime.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { directMatcher } from '../doubles/direct-matcher.ts';

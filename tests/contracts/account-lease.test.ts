@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
+import type { AccountLeases, Lease } from '../../router/src/core/ports/cluster.ts';
 import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
 import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';

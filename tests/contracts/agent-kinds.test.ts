@@ -16,7 +16,7 @@ import { RouteProbe } from '../../router/src/infra/agents/route-probe.ts';
 import { maskedConfig } from '../../router/src/infra/agents/route-secrets.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
-import { TransportRecorder } from '../../router/src/infra/agents/transport/transport-recorder.ts';
+import { TransportRecorder } from '../../router/src/infra/agents/transport/exchange-mask.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 import { directMatcher } from '../doubles/direct-matcher.ts';
 import { MISBEHAVIOURS, type Misbehaviour, type StandInServer } from '../doubles/stand-in-server.ts';

@@ -8,12 +8,12 @@ import type { InboundMessage } from '../../router/src/core/messages/inbound-mess
 import type { KeyChange, KeyScope } from '../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { takeMessageListener } from '../../router/src/providers/baileys/connection/check-surface.ts';
-import { guardConsole } from '../../router/src/providers/baileys/connection/console-guard.ts';
-import { openSocket } from '../../router/src/providers/baileys/connection/open-socket.ts';
 import {
   createSocketMemory,
+  guardConsole,
+  openSocket,
   socketConfig,
-} from '../../router/src/providers/baileys/connection/socket-config.ts';
+} from '../../router/src/providers/baileys/connection/open-socket.ts';
 import { InboundRunner } from '../../router/src/providers/baileys/inbound/inbound-runner.ts';
 import { fromBaileys } from '../../router/src/providers/baileys/messages/from-baileys.ts';
 import { type AuthState, openAuthState } from '../../router/src/providers/baileys/signal/auth-state.ts';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
-import type { TurnReason } from '../../router/src/core/messages/message-reason.ts';
-import { PAST_TEXT_CHARS } from '../../router/src/core/ports/chat-history.ts';
+import type { InboundMessage, TurnReason } from '../../router/src/core/messages/inbound-message.ts';
+import { PAST_TEXT_CHARS } from '../../router/src/core/ports/message-log.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
 describeStores('ChatHistory in $name', (stores) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ClientVersionStore } from '../../router/src/core/ports/client-versions.ts';
+import type { ClientVersionStore } from '../../router/src/core/client-version.ts';
 import { PostgresClientVersions } from '../../router/src/infra/db/stores/postgres-client-versions.ts';
 import { MemoryClientVersions } from '../doubles/memory-client-versions.ts';
 import { createTestDatabase } from '../support/database.ts';

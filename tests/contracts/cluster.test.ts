@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AccountLeases } from '../../router/src/core/ports/account-lease.ts';
-import type { Cluster } from '../../router/src/core/ports/cluster.ts';
+import type { AccountLeases, Cluster } from '../../router/src/core/ports/cluster.ts';
 import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';
 import { PostgresCluster } from '../../router/src/infra/db/stores/postgres-cluster.ts';

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { HeldLease } from '../../router/src/core/cluster/held-lease.ts';
+import { HeldLease } from '../../router/src/core/cluster/lease-manager.ts';
 import { LeaseLostError } from '../../router/src/core/errors.ts';
-import type { Lease } from '../../router/src/core/ports/account-lease.ts';
+import type { Lease } from '../../router/src/core/ports/cluster.ts';
 import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
 import type { Postgres } from '../../router/src/infra/db/postgres.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';

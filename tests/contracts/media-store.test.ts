@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { ListedFile, MediaStore } from '../../router/src/core/ports/media-store.ts';
+import type { ListedFile, MediaStore } from '../../router/src/core/ports/media.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';

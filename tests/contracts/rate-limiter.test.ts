@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { RateLimiter } from '../../router/src/core/ports/access.ts';
 import type { KeyLimits } from '../../router/src/core/ports/api-key-store.ts';
-import type { RateLimiter } from '../../router/src/core/ports/rate-limiter.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/db/stores/postgres-rate-limiter.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

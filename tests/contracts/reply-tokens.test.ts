@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LateReply } from '../../router/src/core/ports/reply-tokens.ts';
+import type { LateReply } from '../../router/src/core/ports/pending-answers.ts';
 import type { TurnResult } from '../../router/src/core/turns/turn.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 

@@ -1,4 +1,4 @@
-import type { FaultPoint } from '../../router/src/config/fault-plan.ts';
+import type { FaultPoint } from '../../router/src/config/config-fields.ts';
 import { KillPlan } from './kill-plan.ts';
 import type { ProcessRun } from './process-runs.ts';
 import { runTrial, type Trial, type TrialOptions, type TrialReport } from './trial.ts';

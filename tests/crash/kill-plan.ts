@@ -1,4 +1,4 @@
-import { FAULT_POINTS, type FaultPlan, type FaultPoint } from '../../router/src/config/fault-plan.ts';
+import { FAULT_POINTS, type FaultPlan, type FaultPoint } from '../../router/src/config/config-fields.ts';
 import type { SeededRandom } from './random.ts';
 
 /** How one run of the service is to end. */

@@ -1,4 +1,4 @@
-import { guardConsole } from '../../router/src/providers/baileys/connection/console-guard.ts';
+import { guardConsole } from '../../router/src/providers/baileys/connection/open-socket.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { Nodes } from '../support/nodes.ts';
 import { pairByQr, untilState } from '../support/pairing.ts';

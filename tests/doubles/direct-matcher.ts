@@ -1,4 +1,4 @@
-import type { TextMatcher } from '../../router/src/core/ports/text-matcher.ts';
+import type { TextMatcher } from '../../router/src/core/ports/converters.ts';
 
 /** Matches patterns in this thread, without a time limit. */
 export const directMatcher: TextMatcher = {

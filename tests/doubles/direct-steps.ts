@@ -1,4 +1,4 @@
-import type { TaskSteps } from '../../router/src/core/ports/durable-tasks.ts';
+import type { TaskSteps } from '../../router/src/core/tasks.ts';
 
 /** Steps of a task in memory: a second run over the same object returns stored results, as after a crash. */
 export class DirectSteps implements TaskSteps {

@@ -1,6 +1,5 @@
-import type { AccountControl } from '../../router/src/core/ports/account-control.ts';
 import type { AccountStatus, PasskeyInput } from '../../router/src/core/ports/chat-provider.ts';
-import type { NewAccount } from '../../router/src/core/ports/cluster.ts';
+import type { AccountControl, NewAccount } from '../../router/src/core/ports/cluster.ts';
 
 /** Accounts whose state a test sets. */
 export class FakeAccounts implements AccountControl {

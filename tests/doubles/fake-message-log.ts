@@ -11,7 +11,7 @@ import type {
   SentMessageRow,
   SentQuery,
 } from '../../router/src/core/ports/message-log.ts';
-import type { StoredMessageToRoute } from '../../router/src/core/routing/when-facts.ts';
+import type { StoredMessageToRoute } from '../../router/src/core/routing/when.ts';
 
 /** A message log whose rows a test sets; it records the queries it receives. */
 export class FakeMessageLog implements MessageLog {

@@ -1,4 +1,4 @@
-import type { AccountLeases, Lease } from '../../router/src/core/ports/account-lease.ts';
+import type { AccountLeases, Lease } from '../../router/src/core/ports/cluster.ts';
 
 /** State shared by the nodes of one test: leases, time, and the nodes whose process ended. */
 export class MemoryLeaseState {

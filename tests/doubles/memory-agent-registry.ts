@@ -1,4 +1,4 @@
-import type { HostedAgent } from '../../router/src/core/hosting/agent-spec.ts';
+import type { HostedAgent } from '../../router/src/core/hosting/agent-life.ts';
 import type { AgentQuery, AgentRecord, AgentRegistry } from '../../router/src/core/ports/agent-registry.ts';
 
 /** Hosted agents in memory, with the promises of PostgresAgentRegistry except durability. */

@@ -5,7 +5,7 @@ import {
   PAST_TEXT_CHARS,
   type PastTurn,
   type UnansweredMessage,
-} from '../../router/src/core/ports/chat-history.ts';
+} from '../../router/src/core/ports/message-log.ts';
 import { isSamePerson } from './memory-chats.ts';
 import type { MemoryMessage, MemoryState } from './memory-state.ts';
 

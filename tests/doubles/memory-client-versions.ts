@@ -1,9 +1,5 @@
-import type {
-  ClientVersionStore,
-  LookUpDue,
-  StoredVersions,
-} from '../../router/src/core/ports/client-versions.ts';
-import type { Clock } from '../../router/src/core/ports/clock.ts';
+import type { ClientVersionStore, LookUpDue, StoredVersions } from '../../router/src/core/client-version.ts';
+import type { Clock } from '../../router/src/core/clock.ts';
 import { ClientVersions } from '../../router/src/providers/baileys/connection/client-versions.ts';
 import { quietLog } from '../support/quiet-log.ts';
 

@@ -1,4 +1,4 @@
-import { userKeyOf } from '../../router/src/core/access/user-key.ts';
+import { userKeyOf } from '../../router/src/core/access/caller.ts';
 import {
   type ConsoleSession,
   type ConsoleSessions,
@@ -8,7 +8,7 @@ import {
   SESSION_MAX_MS,
   type SessionLookup,
   type StoredSession,
-} from '../../router/src/core/ports/console-sessions.ts';
+} from '../../router/src/core/ports/access.ts';
 import type { MemoryConsoleUsers } from './memory-console-users.ts';
 
 type Row = Omit<StoredSession, 'user'> & { userName?: string };

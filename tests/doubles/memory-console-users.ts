@@ -1,10 +1,10 @@
-import { userKeyOf } from '../../router/src/core/access/user-key.ts';
+import { userKeyOf } from '../../router/src/core/access/caller.ts';
 import type {
   ConsoleUser,
   ConsoleUsers,
   StoredConsoleUser,
   UserChange,
-} from '../../router/src/core/ports/console-users.ts';
+} from '../../router/src/core/ports/access.ts';
 
 /** Users of the console in memory, for tests. */
 export class MemoryConsoleUsers implements ConsoleUsers {

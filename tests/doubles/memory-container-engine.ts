@@ -16,7 +16,7 @@ import type {
   ContainerState,
   EngineInfo,
   LogLine,
-} from '../../router/src/core/ports/container-engine.ts';
+} from '../../router/src/core/ports/agent-runtime.ts';
 
 /** What a program of the double sees of its container. */
 interface FakeContainer {

@@ -1,6 +1,6 @@
 import { canonicalChannelId } from '../../router/src/core/chat-id.ts';
 import { channelIdsOf } from '../../router/src/core/messages/chat-identity.ts';
-import type { Draft, DraftQuery, Drafts } from '../../router/src/core/ports/drafts.ts';
+import type { Draft, DraftQuery, Drafts } from '../../router/src/core/ports/pending-answers.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import { queuedReplyOf } from './memory-inbox.ts';
 import type { MemoryReply, MemoryState } from './memory-state.ts';

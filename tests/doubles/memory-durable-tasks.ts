@@ -4,7 +4,7 @@ import type {
   TaskInput,
   TaskKind,
   TaskStatus,
-} from '../../router/src/core/ports/durable-tasks.ts';
+} from '../../router/src/core/tasks.ts';
 import { DirectSteps } from './direct-steps.ts';
 
 /** Durable tasks in memory, with the promises of the engine except durability. */

@@ -7,8 +7,8 @@ import {
 } from '../../router/src/core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { NoTranscript } from '../../router/src/core/models.ts';
-import { GROUP_EVENT } from '../../router/src/core/policies/group.ts';
-import type { Lease } from '../../router/src/core/ports/account-lease.ts';
+import { GROUP_EVENT } from '../../router/src/core/policies/access.ts';
+import type { Lease } from '../../router/src/core/ports/cluster.ts';
 import type {
   ChatClaim,
   ChatToClaim,
@@ -27,7 +27,7 @@ import type {
   QueuedReply,
   TurnResult,
 } from '../../router/src/core/turns/turn.ts';
-import { mediaColumns } from '../../router/src/infra/db/stores/media-columns.ts';
+import { mediaColumns } from '../../router/src/infra/db/stores/postgres-message-files.ts';
 import {
   ACCESS_REASONS,
   chatOf,

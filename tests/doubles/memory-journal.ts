@@ -1,4 +1,4 @@
-import type { Journal, JournalEntry } from '../../router/src/core/ports/journal.ts';
+import type { Journal, JournalEntry } from '../../router/src/core/ports/inbox.ts';
 import type { MemoryState } from './memory-state.ts';
 
 type MemoryEntry = JournalEntry & { runsAlone?: boolean };

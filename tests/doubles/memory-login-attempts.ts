@@ -1,5 +1,5 @@
-import { FORGET_ATTEMPTS_AFTER_MS } from '../../router/src/core/access/login-delays.ts';
-import type { AttemptKey, LoginAttempts } from '../../router/src/features/access/login-attempts.ts';
+import { FORGET_ATTEMPTS_AFTER_MS } from '../../router/src/core/access/failed-attempts.ts';
+import type { AttemptKey, LoginAttempts } from '../../router/src/features/access/sign-in.ts';
 
 /** Attempts to sign in, counted in memory, for tests. */
 export class MemoryLoginAttempts implements LoginAttempts {

@@ -18,8 +18,8 @@ import type {
   SentMessageRow,
   SentQuery,
 } from '../../router/src/core/ports/message-log.ts';
-import type { StoredMessageToRoute } from '../../router/src/core/routing/when-facts.ts';
-import { rowId } from '../../router/src/infra/db/stores/storable-text.ts';
+import type { StoredMessageToRoute } from '../../router/src/core/routing/when.ts';
+import { rowId } from '../../router/src/infra/db/stores/rows.ts';
 import { asRow } from './memory-outbox.ts';
 import type { MemoryDeadLetter, MemoryMessage, MemoryReply, MemoryState } from './memory-state.ts';
 

@@ -1,11 +1,11 @@
-import type { NpcScope } from '../../router/src/features/npc/memories.ts';
 import type {
+  NpcScope,
   NpcTrades,
   ScopedTradeOffer,
   TradeEnd,
   TradeSide,
   TradeTerms,
-} from '../../router/src/features/npc/trades.ts';
+} from '../../router/src/features/npc/memories.ts';
 
 /** The ledger of trades in memory. */
 export class MemoryNpcTrades implements NpcTrades {

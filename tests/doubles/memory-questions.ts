@@ -1,11 +1,10 @@
-import { parseJid } from '../../router/src/core/chat-id.ts';
-import type { ChatId } from '../../router/src/core/ids.ts';
+import { type ChatId, parseJid } from '../../router/src/core/chat-id.ts';
 import type {
   NewQuestion,
   Question,
   QuestionState,
   Questions,
-} from '../../router/src/core/ports/questions.ts';
+} from '../../router/src/core/ports/pending-answers.ts';
 import { chatOf } from './memory-chats.ts';
 import type { MemoryQuestion, MemoryState } from './memory-state.ts';
 

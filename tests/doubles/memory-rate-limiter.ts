@@ -1,10 +1,10 @@
-import type { KeyLimits } from '../../router/src/core/ports/api-key-store.ts';
 import {
   type LimitResult,
   type RateLimiter,
   WINDOWS,
   type WindowState,
-} from '../../router/src/core/ports/rate-limiter.ts';
+} from '../../router/src/core/ports/access.ts';
+import type { KeyLimits } from '../../router/src/core/ports/api-key-store.ts';
 
 /** Counts requests in memory, for tests. */
 export class MemoryRateLimiter implements RateLimiter {

@@ -1,4 +1,4 @@
-import type { ChatId } from '../../router/src/core/ids.ts';
+import type { ChatId } from '../../router/src/core/chat-id.ts';
 import { channelIdOfChat, pendingTurn } from '../../router/src/core/messages/chat-identity.ts';
 import type {
   AgentSession,
@@ -10,7 +10,7 @@ import type {
   StoredTask,
   TaskListQuery,
   TaskOwner,
-} from '../../router/src/core/ports/remote-tasks.ts';
+} from '../../router/src/core/tasks.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import { queuedReplyOf, queueReply } from './memory-inbox.ts';
 import type { MemoryMessage, MemoryState } from './memory-state.ts';

@@ -5,7 +5,7 @@ import {
   REPLY_TOKEN_VALID_MS,
   type ReplyTokenState,
   type ReplyTokens,
-} from '../../router/src/core/ports/reply-tokens.ts';
+} from '../../router/src/core/ports/pending-answers.ts';
 import { queuedReplyOf, queueReply } from './memory-inbox.ts';
 import type { MemoryState } from './memory-state.ts';
 

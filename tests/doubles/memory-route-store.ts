@@ -3,17 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { ANY_CHANNEL } from '../../router/src/core/chat-id.ts';
 import type { Environment, Route } from '../../router/src/core/models.ts';
 import type {
+  NewRoute,
   RouteAction,
   RouteChange,
   RouteChangeBy,
-  RouteHistory,
-  RouteVersion,
-} from '../../router/src/core/ports/route-history.ts';
-import type {
-  NewRoute,
   RouteChanges,
   RouteCheck,
+  RouteHistory,
   RouteStore,
+  RouteVersion,
 } from '../../router/src/core/ports/route-store.ts';
 
 const MAX_VERSIONS = 1_000;

@@ -3,8 +3,8 @@ import type { SpecialMessage } from '../../router/src/core/delivery/special-mess
 import type { StoredDetails, StoredMention } from '../../router/src/core/messages/chat-identity.ts';
 import type { MessageState, ToUs } from '../../router/src/core/messages/inbound-message.ts';
 import type { MediaInfo, MediaKind, Quote } from '../../router/src/core/models.ts';
-import type { Access } from '../../router/src/core/policies/access-fields.ts';
 import type { ChatState } from '../../router/src/core/policies/chat-state.ts';
+import type { Access } from '../../router/src/core/policies/conversation-fields.ts';
 import type { PauseMode, PersonSession } from '../../router/src/core/ports/chat-store.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 

@@ -1,6 +1,6 @@
-import type { GivenFile } from '../../router/src/core/delivery/sendable-file.ts';
+import type { GivenFile } from '../../router/src/core/delivery/agent-file.ts';
 import { FileRefusedError } from '../../router/src/core/errors.ts';
-import type { WebFiles } from '../../router/src/core/ports/web-files.ts';
+import type { WebFiles } from '../../router/src/core/ports/media.ts';
 
 /** Files of the web, by address. */
 export class MemoryWebFiles implements WebFiles {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { guardConsole } from '../../router/src/providers/baileys/connection/console-guard.ts';
+import { guardConsole } from '../../router/src/providers/baileys/connection/open-socket.ts';
 import { residentMb } from '../bench/statistics.ts';
 import { untilState } from '../support/pairing.ts';
 import { quietLog } from '../support/quiet-log.ts';

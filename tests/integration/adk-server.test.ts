@@ -6,7 +6,7 @@ import {
   AgentUnavailableError,
 } from '../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
-import { AdkState } from '../../router/src/infra/agents/adk/adk-state.ts';
+import { AdkState } from '../../router/src/infra/agents/adk/adk-run.ts';
 import { HttpAgentClient, type HttpAgentClientConfig } from '../../router/src/infra/http-agent-client.ts';
 import { type AdkApp, type AdkServer, startAdkServer } from '../support/adk-server.ts';
 

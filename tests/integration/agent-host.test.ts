@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import type { AgentSpec } from '../../router/src/core/hosting/agent-spec.ts';
+import type { AgentSpec } from '../../router/src/core/hosting/agent-life.ts';
 import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
 import { ProcessRuntime } from '../../router/src/features/hosting/process-runtime.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';

@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type AuditCheckpoint, verifyAudit } from '../../router/src/features/audit/verify-audit.ts';
 import { retentionRules } from '../../router/src/features.ts';
-import { PostgresAuditLog } from '../../router/src/infra/db/stores/postgres-audit-log.ts';
+import { PostgresAuditLog } from '../../router/src/infra/db/stores/log-conditions.ts';
 import { Retention } from '../../router/src/infra/db/upkeep/retention.ts';
 import { ADMIN_KEY, type ApiNode, startApiNode } from '../support/api-nodes.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

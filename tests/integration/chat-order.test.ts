@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
-import type { JournalEntry } from '../../router/src/core/ports/journal.ts';
+import type { JournalEntry } from '../../router/src/core/ports/inbox.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
 import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
 import type { GroupInfo } from '../whatsapp-emulator/actors.ts';

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
-import type { TaskFunctions } from '../../router/src/core/ports/durable-tasks.ts';
+import type { TaskFunctions } from '../../router/src/core/tasks.ts';
 import { DbosTasks } from '../../router/src/infra/engine/dbos-tasks.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { asOwner, createRole } from '../support/database-role.ts';

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { ChainFollower } from '../../router/src/features/npc/chain-follower.ts';
-import type { NpcChain, WalletTransaction } from '../../router/src/features/npc/npc-chain.ts';
-import type { NpcChainSettings } from '../../router/src/features/npc/npc-settings.ts';
+import type {
+  NpcChain,
+  NpcChainSettings,
+  WalletTransaction,
+} from '../../router/src/features/npc/npc-chain.ts';
 import type { NpcTask } from '../../router/src/features/npc/npc-tasks.ts';
 import {
   type ChainTaskDeps,
@@ -13,6 +15,7 @@ import {
   PostgresNpcChainEvents,
   PostgresNpcTransactions,
 } from '../../router/src/features/npc/postgres-npc-chain.ts';
+import { ChainFollower } from '../../router/src/features/npc/short-tasks.ts';
 import { ViemNpcChain } from '../../router/src/features/npc/viem-npc-chain.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';

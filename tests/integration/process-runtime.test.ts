@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
-import type { AgentSpec } from '../../router/src/core/hosting/agent-spec.ts';
+import type { AgentSpec } from '../../router/src/core/hosting/agent-life.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
 import { HttpAgentProbe, ProcessRuntime } from '../../router/src/features/hosting/process-runtime.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { AttemptStore } from '../../router/src/core/agent-client.ts';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
 import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
-import type { AgentSession } from '../../router/src/core/ports/remote-tasks.ts';
+import type { AgentSession } from '../../router/src/core/tasks.ts';
 import { ShellAgentClient } from '../../router/src/infra/agents/shell/shell-agent-client.ts';
 import type { ShellSettings } from '../../router/src/infra/agents/shell/shell-settings.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';

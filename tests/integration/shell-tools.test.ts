@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shellTools } from '../../router/src/infra/agents/shell/shell-tools.ts';
+import { shellTools } from '../../router/src/infra/agents/shell/shell-kind.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 import { type RunningRuntime, startRuntime } from '../support/shell-runtime.ts';

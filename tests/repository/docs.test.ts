@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { envSchema } from '../../router/src/config/config.ts';
-import { CLI_VARIABLES } from '../../router/src/config/unknown-variables.ts';
+import { CLI_VARIABLES, envSchema } from '../../router/src/config/config.ts';
 import { anchorsOf, codeBlocksOf, documents, readDocument, withoutCode } from '../support/documents.ts';
 import { type HttpApi, pathMatches, startHttpApi } from '../support/http-api.ts';
 import { repositoryRoot } from '../support/repository.ts';

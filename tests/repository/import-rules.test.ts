@@ -273,7 +273,7 @@ const OTHER_SENDERS = [
   // WhatsApp's servers, through the proxy of an account.
   'router/src/providers/baileys/connection/account-proxy.ts',
   // WhatsApp's file servers.
-  'router/src/providers/baileys/media/media-download.ts',
+  'router/src/providers/baileys/media/media.ts',
   // Programs that wa2ai has just started; with the mark.
   'router/src/features/hosting/process-runtime.ts',
   // Commands of a person, outside of the service.

@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { envSchema } from '../../router/src/config/config.ts';
-import { CLI_VARIABLES } from '../../router/src/config/unknown-variables.ts';
+import { CLI_VARIABLES, envSchema } from '../../router/src/config/config.ts';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
-import { MESSAGE_REASONS } from '../../router/src/core/messages/message-reason.ts';
+import { MESSAGE_REASONS } from '../../router/src/core/messages/inbound-message.ts';
 import { DEAD_REPLY_REASONS } from '../../router/src/core/ports/outbox.ts';
-import { anchorOf } from '../../router/src/features/pages/docs-pages.ts';
+import { anchorOf } from '../../router/src/features/pages/feature.ts';
 import { anchorsOf, readDocument } from '../support/documents.ts';
 import { repositoryRoot } from '../support/repository.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Logger } from '../../router/src/core/ports/logger.ts';
+import type { Logger } from '../../router/src/core/logger.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 interface LoggedEvent {

@@ -1,8 +1,7 @@
 import { LeaseLostError, StorageUnavailableError } from '../../router/src/core/errors.ts';
-import type { Fence, Lease } from '../../router/src/core/ports/account-lease.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
-import type { Inbox } from '../../router/src/core/ports/inbox.ts';
-import type { Journal } from '../../router/src/core/ports/journal.ts';
+import type { Fence, Lease } from '../../router/src/core/ports/cluster.ts';
+import type { Inbox, Journal } from '../../router/src/core/ports/inbox.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
 import type { Outbox } from '../../router/src/core/ports/outbox.ts';
 import { MemoryAccountLeases, MemoryLeaseState } from '../doubles/memory-account-lease.ts';

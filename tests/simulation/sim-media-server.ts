@@ -1,6 +1,6 @@
 import { MediaError, UploadFailedError } from '../../router/src/core/errors.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
-import { readReference } from '../../router/src/providers/baileys/media/media-reference.ts';
+import { readReference } from '../../router/src/providers/baileys/media/media.ts';
 import type { Faults } from './faults.ts';
 import type { SimProcess } from './sim-process.ts';
 import { uploadedPicture } from './sim-signal.ts';

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../router/src/core/ports/clock.ts';
+import type { Clock } from '../../router/src/core/clock.ts';
 import type { Timer, VirtualTime } from './virtual-time.ts';
 import { enterProcess } from './virtual-timers.ts';
 

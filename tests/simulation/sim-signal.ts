@@ -1,6 +1,8 @@
 import { MISSING_KEYS_ERROR_TEXT, proto, type SignalRepositoryWithLIDStore } from '@whiskeysockets/baileys';
-import type { AccountSignal } from '../../router/src/providers/baileys/signal/signal-repository.ts';
-import type { SignalSteps } from '../../router/src/providers/baileys/signal/signal-steps.ts';
+import type {
+  AccountSignal,
+  SignalSteps,
+} from '../../router/src/providers/baileys/signal/signal-repository.ts';
 import { encryptedEdit } from '../whatsapp-emulator/message-content.ts';
 
 /** What a message says. */

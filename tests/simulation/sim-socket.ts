@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import type { BinaryNode, proto, WASocket } from '@whiskeysockets/baileys';
-import type {
-  OpenedSocket,
-  OpenSocketInput,
+import {
+  gateWrites,
+  type OpenedSocket,
+  type OpenSocketInput,
 } from '../../router/src/providers/baileys/connection/open-socket.ts';
-import { gateWrites } from '../../router/src/providers/baileys/connection/write-gate.ts';
 import { START_MS } from './sim-process.ts';
 import { type Content, encryptTo, simAccountSignal } from './sim-signal.ts';
 import {

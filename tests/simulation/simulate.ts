@@ -1,5 +1,5 @@
 import { initAuthCreds } from '@whiskeysockets/baileys';
-import { encodeCreds } from '../../router/src/providers/baileys/signal/key-encoding.ts';
+import { encodeCreds } from '../../router/src/providers/baileys/signal/account-keys.ts';
 import { SeededRandom } from '../crash/random.ts';
 import { EventLog } from './event-log.ts';
 import { Faults } from './faults.ts';

@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Logger } from '../../router/src/core/ports/logger.ts';
+import type { Logger } from '../../router/src/core/logger.ts';
 import {
+  preparePostgres,
   type RunningPostgres,
   startEmbeddedPostgres,
 } from '../../router/src/infra/db/embedded/embedded-postgres.ts';
 import { findFreePort } from '../../router/src/infra/db/embedded/postgres-folder.ts';
-import { preparePostgres } from '../../router/src/infra/db/embedded/postgres-preparation.ts';
 import { launchServer } from '../../router/src/infra/db/embedded/postgres-server.ts';
 import { applyMigrations } from '../../router/src/infra/db/upkeep/migrations.ts';
 import { createTaskTables } from '../../router/src/infra/engine/create-task-tables.ts';

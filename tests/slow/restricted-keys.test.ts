@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RESTRICTIONS, type Restriction } from '../../router/src/core/access/admission.ts';
+import { RESTRICTIONS, type Restriction } from '../../router/src/core/access/caller.ts';
 import { SCOPES } from '../../router/src/core/access/scopes.ts';
 import { UNRESTRICTABLE } from '../../router/src/features/access/keys-api.ts';
 import { a2aClient, a2aRequest, seen } from '../support/a2a-client.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { AttemptStore } from '../../router/src/core/agent-client.ts';
-import type { AgentSession, StoredTask } from '../../router/src/core/ports/remote-tasks.ts';
+import type { AgentSession, StoredTask } from '../../router/src/core/tasks.ts';
 import { A2aAgentClient } from '../../router/src/infra/agents/a2a/a2a-agent-client.ts';
 import type { A2aSettings } from '../../router/src/infra/agents/a2a/a2a-settings.ts';
 import { A2aCards } from '../../router/src/infra/agents/a2a/card/a2a-cards.ts';

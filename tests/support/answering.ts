@@ -1,8 +1,8 @@
+import type { Clock } from '../../router/src/core/clock.ts';
 import type { AgentResponse, FailurePolicy, IncomingMessage } from '../../router/src/core/models.ts';
-import type { Clock } from '../../router/src/core/ports/clock.ts';
 import type { Inbox } from '../../router/src/core/ports/inbox.ts';
 import type { AnswerDeps } from '../../router/src/core/turns/answer-message.ts';
-import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
+import { CircuitBreakers } from '../../router/src/core/turns/ask-agent.ts';
 import { MemoryChatStore } from '../doubles/memory-chat-store.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryState } from '../doubles/memory-state.ts';

@@ -1,39 +1,38 @@
 import { onTestFinished } from 'vitest';
+import type { Clock } from '../../router/src/core/clock.ts';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
-import type { Clock } from '../../router/src/core/ports/clock.ts';
-import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
+import { previewRoutes } from '../../router/src/core/routing/explain-route.ts';
 import {
   CachedConsoleSessions,
   PostgresConsoleSessions,
 } from '../../router/src/features/access/console-sessions.ts';
 import { CachedApiKeyStore, PostgresApiKeyStore } from '../../router/src/features/access/key-store.ts';
 import { keysApi } from '../../router/src/features/access/keys-api.ts';
-import { PostgresLoginAttempts } from '../../router/src/features/access/login-attempts.ts';
-import { Argon2Passwords } from '../../router/src/features/access/passwords.ts';
 import { PostgresConsoleUsers } from '../../router/src/features/access/postgres-console-users.ts';
 import { sessionApi, sessionsApi } from '../../router/src/features/access/session-api.ts';
-import { SignIn } from '../../router/src/features/access/sign-in.ts';
+import { Argon2Passwords, PostgresLoginAttempts, SignIn } from '../../router/src/features/access/sign-in.ts';
 import { usersApi } from '../../router/src/features/access/users-api.ts';
-import { auditApi } from '../../router/src/features/audit/audit-api.ts';
+import { auditApi } from '../../router/src/features/audit/feature.ts';
 import { PostgresChatStore } from '../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
-import { nodesApi } from '../../router/src/features/nodes/nodes-api.ts';
+import { nodesApi } from '../../router/src/features/nodes/feature.ts';
 import { PostgresRouteHistory } from '../../router/src/features/routes/postgres-route-history.ts';
 import { routeHistoryApi } from '../../router/src/features/routes/route-history-api.ts';
 import { routesApi } from '../../router/src/features/routes/routes-api.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
-import { CachedRouteStore } from '../../router/src/infra/db/stores/cached-route-store.ts';
-import { PostgresAuditLog } from '../../router/src/infra/db/stores/postgres-audit-log.ts';
+import { PostgresAuditLog } from '../../router/src/infra/db/stores/log-conditions.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/db/stores/postgres-rate-limiter.ts';
-import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-route-store.ts';
+import {
+  CachedRouteStore,
+  PostgresRouteStore,
+} from '../../router/src/infra/db/stores/postgres-route-store.ts';
 import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
-import { Access } from '../../router/src/infra/operations/access.ts';
+import { Access, UserPresence } from '../../router/src/infra/operations/access.ts';
 import { AuditRecorder } from '../../router/src/infra/operations/audit-recorder.ts';
 import { createHttpServer } from '../../router/src/infra/operations/server.ts';
-import { UserPresence } from '../../router/src/infra/operations/user-presence.ts';
 import { FakeAccounts } from '../doubles/fake-accounts.ts';
 import { appWith } from './app-with.ts';
 import type { TestDatabase } from './database.ts';

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import {
+  type PreparedPostgres,
+  preparePostgres,
+} from '../../router/src/infra/db/embedded/embedded-postgres.ts';
+import {
   findFreePort,
   readPidFile,
   removeStalePidFile,
 } from '../../router/src/infra/db/embedded/postgres-folder.ts';
-import {
-  type PreparedPostgres,
-  preparePostgres,
-} from '../../router/src/infra/db/embedded/postgres-preparation.ts';
 import { DATABASE_NAME, launchServer } from '../../router/src/infra/db/embedded/postgres-server.ts';
 import { quietLog } from './quiet-log.ts';
 import { until } from './until.ts';

@@ -12,7 +12,7 @@ import type {
   ContainerSpec,
   ContainerState,
   LogLine,
-} from '../../router/src/core/ports/container-engine.ts';
+} from '../../router/src/core/ports/agent-runtime.ts';
 
 /** An engine under test, and the programs that its image can run. */
 export interface EngineSubject {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../router/src/core/ports/clock.ts';
+import type { Clock } from '../../router/src/core/clock.ts';
 
 interface Sleeper {
   atMs: number;

@@ -3,15 +3,15 @@
 // when the agent answers, over `unsendable` when the reply is sent. A text after `journal:` was decrypted and is not in
 // the inbox; over `unstorable` it hangs when that is stored. All its times run 20 times as fast.
 import { randomBytes } from 'node:crypto';
-import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
+import type { Clock } from '../../router/src/core/clock.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
+import { AccountRegistry } from '../../router/src/core/cluster/cluster-view.ts';
 import { type DeliverDeps, ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
-import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
+import { mintWaMessageId } from '../../router/src/core/delivery/send-message.ts';
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
-import type { Fence } from '../../router/src/core/ports/account-lease.ts';
 import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
-import type { Clock } from '../../router/src/core/ports/clock.ts';
+import type { Fence } from '../../router/src/core/ports/cluster.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';

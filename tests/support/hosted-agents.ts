@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createAgent } from '../../examples/agents/chat-node/agent.js';
 import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
 import { HostedAgents } from '../../router/src/core/hosting/hosted-agents.ts';
-import type { Logger } from '../../router/src/core/ports/logger.ts';
+import type { Logger } from '../../router/src/core/logger.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
 import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
 import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtime.ts';

@@ -1,16 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { loadConfig } from '../../router/src/config/config.ts';
-import type { Role } from '../../router/src/core/access/roles.ts';
+import type { Role } from '../../router/src/core/access/caller.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
 import { refuseUnknownNumber, sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
-import { Changes } from '../../router/src/core/live/changes.ts';
+import { Changes } from '../../router/src/core/live/live-event.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import { groupPolicy, pausedChatPolicy, quotaPolicy } from '../../router/src/core/policies/access.ts';
 import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
-import { groupPolicy } from '../../router/src/core/policies/group.ts';
-import { pausedChatPolicy } from '../../router/src/core/policies/paused-chat.ts';
-import { quotaPolicy } from '../../router/src/core/policies/quota.ts';
 import { storedConversation } from '../../router/src/core/policies/settings.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
@@ -20,17 +18,19 @@ import {
   type ExplainDeps,
   type ExplainInput,
   explainRoute,
+  previewRoutes,
 } from '../../router/src/core/routing/explain-route.ts';
-import { policyOfChat } from '../../router/src/core/routing/policy-of-chat.ts';
-import { previewRoutes } from '../../router/src/core/routing/preview-routes.ts';
-import { answerLater } from '../../router/src/core/turns/answer-later.ts';
+import { policyOfChat } from '../../router/src/core/routing/route-message.ts';
+import { answerLater } from '../../router/src/core/turns/ask-owner.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { App } from '../../router/src/feature.ts';
-import { Argon2Passwords } from '../../router/src/features/access/passwords.ts';
-import { SignIn } from '../../router/src/features/access/sign-in.ts';
+import { Argon2Passwords, SignIn } from '../../router/src/features/access/sign-in.ts';
 import { LiveFeed } from '../../router/src/features/live/live-feed.ts';
-import type { NpcChain } from '../../router/src/features/npc/npc-chain.ts';
-import { defaultNpcSettings, type NpcFaceSettings } from '../../router/src/features/npc/npc-settings.ts';
+import {
+  defaultNpcSettings,
+  type NpcChain,
+  type NpcFaceSettings,
+} from '../../router/src/features/npc/npc-chain.ts';
 import { NpcTaskFeed } from '../../router/src/features/npc/npc-task-feed.ts';
 import { hasEnded } from '../../router/src/features/npc/npc-tasks.ts';
 import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/features/npc/run-npc-task.ts';
@@ -46,21 +46,22 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { LogRing } from '../../router/src/infra/logging/log-ring.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { FfmpegVoiceEncoder } from '../../router/src/infra/media/ffmpeg-voice-encoder.ts';
-import { FilesToSend } from '../../router/src/infra/media/files-to-send.ts';
-import { Access } from '../../router/src/infra/operations/access.ts';
+import { FilesToSend } from '../../router/src/infra/media/http-web-files.ts';
+import { Access, newKey, UserPresence } from '../../router/src/infra/operations/access.ts';
 import { AuditRecorder } from '../../router/src/infra/operations/audit-recorder.ts';
 import type { Endpoint } from '../../router/src/infra/operations/endpoint.ts';
-import { newKey } from '../../router/src/infra/operations/key-text.ts';
 import { KeyWatch } from '../../router/src/infra/operations/key-watch.ts';
 import { problemSchema, rateLimitSchema } from '../../router/src/infra/operations/problem.ts';
-import { RestCalls } from '../../router/src/infra/operations/rest-calls.ts';
-import { createHttpServer, type HttpServerOptions } from '../../router/src/infra/operations/server.ts';
+import {
+  createHttpServer,
+  type HttpServerOptions,
+  RestCalls,
+} from '../../router/src/infra/operations/server.ts';
 import {
   adminKeyMac,
   newSessionToken,
   sessionTokenHash,
 } from '../../router/src/infra/operations/session-cookie.ts';
-import { UserPresence } from '../../router/src/infra/operations/user-presence.ts';
 import { writeMessage } from '../../router/src/providers/playground/write-message.ts';
 import { FakeAccounts } from '../doubles/fake-accounts.ts';
 import { FakeMessageLog } from '../doubles/fake-message-log.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
+import type { Clock } from '../../router/src/core/clock.ts';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
-import type { Clock } from '../../router/src/core/ports/clock.ts';
 import { NpcCards } from '../../router/src/infra/agents/npc/card/npc-card.ts';
 import { NpcAgentClient } from '../../router/src/infra/agents/npc/npc-agent-client.ts';
 import type { NpcSettings } from '../../router/src/infra/agents/npc/npc-settings.ts';

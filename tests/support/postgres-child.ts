@@ -1,5 +1,5 @@
-import { errorCode, errorMessage } from '../../router/src/infra/db/database-errors.ts';
 import { startEmbeddedPostgres } from '../../router/src/infra/db/embedded/embedded-postgres.ts';
+import { errorCode, errorMessage } from '../../router/src/infra/db/stores/storage-errors.ts';
 import { quietLog } from './quiet-log.ts';
 
 /**

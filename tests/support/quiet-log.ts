@@ -1,4 +1,4 @@
-import type { Logger } from '../../router/src/core/ports/logger.ts';
+import type { Logger } from '../../router/src/core/logger.ts';
 
 export interface LoggedLine {
   level: string;

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { AccountRegistry } from '../../router/src/core/cluster/account-registry.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
+import { AccountRegistry } from '../../router/src/core/cluster/cluster-view.ts';
 import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
-import { mintWaMessageId } from '../../router/src/core/delivery/message-id.ts';
+import { mintWaMessageId } from '../../router/src/core/delivery/send-message.ts';
 import { MediaError } from '../../router/src/core/errors.ts';
+import type { Logger } from '../../router/src/core/logger.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
 import type { AutoReplyLoopSettings } from '../../router/src/core/policies/auto-reply-loop.ts';
 import { chatPolicies } from '../../router/src/core/policies/policies.ts';
 import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
-import type { Logger } from '../../router/src/core/ports/logger.ts';
+import { CircuitBreakers } from '../../router/src/core/turns/ask-agent.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
-import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
 import { PostgresChatStore } from '../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
 import {

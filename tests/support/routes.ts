@@ -1,6 +1,6 @@
 import type { Route } from '../../router/src/core/models.ts';
+import type { TextMatcher } from '../../router/src/core/ports/converters.ts';
 import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
-import type { TextMatcher } from '../../router/src/core/ports/text-matcher.ts';
 import type { MatchResult } from '../../router/src/core/routing/route-table.ts';
 
 let made = 0;

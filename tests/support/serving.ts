@@ -1,8 +1,8 @@
+import type { Clock } from '../../router/src/core/clock.ts';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { AgentResponse, Route } from '../../router/src/core/models.ts';
-import type { Clock } from '../../router/src/core/ports/clock.ts';
-import { CircuitBreakers } from '../../router/src/core/turns/circuit-breaker.ts';
+import { CircuitBreakers } from '../../router/src/core/turns/ask-agent.ts';
 import type { ServeTaskDeps } from '../../router/src/features/tasks/ask-person.ts';
 import { serveTask } from '../../router/src/features/tasks/serve-task.ts';
 import type { ServedRequest } from '../../router/src/features/tasks/served-tasks.ts';

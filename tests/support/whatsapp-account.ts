@@ -7,7 +7,7 @@ import type {
   ChatProvider,
   MessageReceipt,
 } from '../../router/src/core/ports/chat-provider.ts';
-import type { Journal } from '../../router/src/core/ports/journal.ts';
+import type { Journal } from '../../router/src/core/ports/inbox.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';

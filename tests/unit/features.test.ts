@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { TaskFunctions } from '../../router/src/core/ports/durable-tasks.ts';
+import type { TaskFunctions } from '../../router/src/core/tasks.ts';
 import { durableFunctionsOf } from '../../router/src/features.ts';
 import { pathMatches, startHttpApi } from '../support/http-api.ts';
 

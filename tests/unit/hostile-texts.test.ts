@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { filterEgress } from '../../router/src/core/policies/egress-filter.ts';
 import { paragraphMessages } from '../../router/src/core/policies/stream.ts';
-import { readScenario } from '../../router/src/features/playground/read-scenario.ts';
+import { readScenario } from '../../router/src/features/playground/scenario.ts';
 import { parseOutputTemplate } from '../../router/src/infra/agents/abi/output/output-template.ts';
 import { parseJsonTemplate } from '../../router/src/infra/agents/json-template.ts';
-import { resultResponse } from '../../router/src/infra/agents/shell/shell-text.ts';
+import { resultResponse } from '../../router/src/infra/agents/shell/shell-agent-client.ts';
 import { errorText } from '../../router/src/infra/agents/transport/error-text.ts';
 import { maskedText } from '../../router/src/infra/agents/transport/exchange-mask.ts';
 import { readYaml } from '../../router/src/infra/operations/form.ts';

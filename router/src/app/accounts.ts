@@ -2,14 +2,13 @@ import type { Config } from '../config/config.ts';
 import { AccountEvents } from '../core/cluster/account-events.ts';
 import { type ConnectedAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
 import { deliverReplies, ReplyDelivery } from '../core/delivery/deliver-reply.ts';
-import { ContactGovernor } from '../core/delivery/govern-contacts.ts';
-import { NumberLookUps } from '../core/delivery/number-look-ups.ts';
+import { ContactGovernor, NumberLookUps } from '../core/delivery/govern-contacts.ts';
 import { SendPace } from '../core/delivery/pace-sends.ts';
+import type { Logger } from '../core/logger.ts';
 import { lastGovernorOf } from '../core/policies/governor.ts';
-import type { Fence } from '../core/ports/account-lease.ts';
-import type { AccountStatus } from '../core/ports/chat-provider.ts';
-import type { Logger } from '../core/ports/logger.ts';
-import { firstRouteCommand } from '../core/routing/first-route.ts';
+import type { AccountStatus, ChatProvider } from '../core/ports/chat-provider.ts';
+import type { Fence } from '../core/ports/cluster.ts';
+import { firstRouteCommand } from '../core/routing/route-message.ts';
 import { PostgresChatStore } from '../features/chats/postgres-chat-store.ts';
 import { PostgresDrafts } from '../features/drafts/postgres-drafts.ts';
 import { TerminalPairing } from '../features/pages/qr-page.ts';
@@ -20,11 +19,8 @@ import { PostgresOutbox } from '../infra/db/stores/postgres-outbox.ts';
 import type { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import type { ClientVersions } from '../providers/baileys/connection/client-versions.ts';
 import type { ClusterParts } from './cluster.ts';
-import type { DatabaseParts } from './database.ts';
-import type { FaultPoints } from './fault-points.ts';
-import { observedProvider } from './observed-provider.ts';
-import type { Part } from './part.ts';
-import { providerOf } from './provider.ts';
+import type { DatabaseParts, Part } from './database.ts';
+import { type FaultPoints, providerOf } from './provider.ts';
 import type { TurnParts } from './turns.ts';
 
 /** How long turns that run may take to end when the service stops; the others continue at the next start. */
@@ -44,7 +40,7 @@ export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
   log: Logger;
 }
 
-export interface AccountsParts {
+interface AccountsParts {
   leases: LeaseManager;
   /**
    * Resolves when an account of this node is connected, or waits for a person or for WhatsApp; when there is none, and after a
@@ -228,5 +224,22 @@ async function connectAccount(
       registry.remove(account);
       await provider.abandon();
     },
+  };
+}
+
+type Sender = Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status' | 'untilLimitsKnown'>;
+
+/** The sending side of a provider; calls `onSent` after each message that was written to the socket. */
+export function observedProvider(provider: Sender, onSent: (accountId: string) => void): Sender {
+  const { accountId } = provider;
+  return {
+    accountId,
+    send: async (...message) => {
+      await provider.send(...message);
+      onSent(accountId);
+    },
+    upload: (...file) => provider.upload(...file),
+    status: () => provider.status(),
+    untilLimitsKnown: () => provider.untilLimitsKnown(),
   };
 }

@@ -1,18 +1,15 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { PostgresAccountProxies } from '../features/accounts/postgres-account-proxies.ts';
+import { PostgresAccountProxies } from '../features/accounts/postgres-account-store.ts';
 import { listenHttp } from '../infra/operations/http-listener.ts';
 import { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import { createAccounts } from './accounts.ts';
 import type { Beginning } from './beginning.ts';
 import { createCluster } from './cluster.ts';
-import { openStorage } from './database.ts';
-import { createDelivery } from './delivery.ts';
-import { FaultPoints } from './fault-points.ts';
+import { openStorage, type Part } from './database.ts';
 import { createHostedAgents, createHosting } from './hosting.ts';
-import type { Part } from './part.ts';
-import { createClientVersions } from './provider.ts';
-import { createTurns } from './turns.ts';
+import { createClientVersions, FaultPoints } from './provider.ts';
+import { createDelivery, createTurns } from './turns.ts';
 
 /** The running service. */
 export interface App {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger as PinoLogger } from 'pino';
-import type { Config } from '../config/config.ts';
-import { unknownVariables } from '../config/unknown-variables.ts';
+import { type Config, unknownVariables } from '../config/config.ts';
 import { type Database, openDatabase } from '../infra/db/database.ts';
 import { LogRing } from '../infra/logging/log-ring.ts';
 import { createLogger } from '../infra/logging/logger.ts';

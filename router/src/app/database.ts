@@ -1,13 +1,25 @@
+import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { StorageTroubleError } from '../core/errors.ts';
-import type { Logger } from '../core/ports/logger.ts';
+import type { Logger } from '../core/logger.ts';
+import type { MediaStore } from '../core/ports/media.ts';
+import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
+import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import type { Database } from '../infra/db/database.ts';
 import { Postgres } from '../infra/db/postgres.ts';
 import { FileUpkeep } from '../infra/db/upkeep/file-upkeep.ts';
 import { StorageCheck } from '../infra/db/upkeep/storage-check.ts';
-import { mediaStores } from './media-stores.ts';
-import type { Part } from './part.ts';
+import { DiskMediaStore, ReplyFileStores } from '../infra/media/disk-media-store.ts';
+import { S3MediaStore } from '../infra/media/s3-media-store.ts';
+
+/** A part of the service: what other parts use of it, and how it starts and stops. */
+export interface Part<Parts> {
+  readonly parts: Parts;
+  start(): Promise<void>;
+  /** Called once, also when `start` failed. */
+  stop(): Promise<void>;
+}
 
 const CHECK_EVERY_MS = 5_000;
 /** Statements of the start that run at the same time. */
@@ -78,4 +90,17 @@ async function checkUntilOutdated(storage: StorageCheck, stopping: AbortSignal):
       if (error instanceof StorageTroubleError && error.trouble === 'newer') return error.message;
     }
   }
+}
+
+/** The stores of files that this node can read, and where new files go. */
+function mediaStores(config: Pick<Config, 'media' | 'dataDir'>, log: Logger) {
+  const { store, dir, maxBytes, s3 } = config.media;
+  // The operator names the S3 server, so that no egress rule applies.
+  const transport = new AgentTransport(new Egress('any'));
+  const stores: MediaStore[] = [
+    new DiskMediaStore({ folder: dir ?? join(config.dataDir, 'media'), maxBytes }),
+    ...(s3 ? [new S3MediaStore(s3, { transport, clock: systemClock })] : []),
+  ];
+  const files = new ReplyFileStores({ stores, use: store === 'database' ? undefined : store, log });
+  return { stores, files };
 }

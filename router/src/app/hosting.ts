@@ -3,12 +3,9 @@ import type { Config } from '../config/config.ts';
 import { AgentHost } from '../core/hosting/agent-host.ts';
 import { type AgentCalls, AgentsOfNodes } from '../core/hosting/agents-of-nodes.ts';
 import { HostedAgents } from '../core/hosting/hosted-agents.ts';
-import type { AgentFiles } from '../core/ports/agent-files.ts';
-import type { AgentRegistry } from '../core/ports/agent-registry.ts';
-import type { AgentRuntime } from '../core/ports/agent-runtime.ts';
-import type { AgentTalk } from '../core/ports/agent-talk.ts';
-import type { ContainerEngine } from '../core/ports/container-engine.ts';
-import type { Logger } from '../core/ports/logger.ts';
+import type { Logger } from '../core/logger.ts';
+import type { AgentRegistry, AgentTalk } from '../core/ports/agent-registry.ts';
+import type { AgentFiles, AgentRuntime, ContainerEngine } from '../core/ports/agent-runtime.ts';
 import { AgentFolders } from '../features/hosting/agent-folders.ts';
 import { DockerEngine } from '../features/hosting/docker-engine.ts';
 import { DockerRuntime } from '../features/hosting/docker-runtime.ts';
@@ -16,8 +13,7 @@ import { PostgresAgentRegistry } from '../features/hosting/postgres-agent-regist
 import { HttpAgentProbe, ProcessRuntime } from '../features/hosting/process-runtime.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import type { ClusterParts } from './cluster.ts';
-import type { DatabaseParts } from './database.ts';
-import type { Part } from './part.ts';
+import type { DatabaseParts, Part } from './database.ts';
 
 /** The user of agents when wa2ai runs as root. */
 const AGENT_USER = '1000:1000';

@@ -1,9 +1,9 @@
 import { DEAD_FOR_MS } from '../core/cluster/chat-placement.ts';
-import type { TaskFunctions } from '../core/ports/durable-tasks.ts';
+import type { TaskFunctions } from '../core/tasks.ts';
 import type { Feature, Kernel, Service } from '../feature.ts';
 import type { Retention } from '../infra/db/upkeep/retention.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
-import type { Part } from './part.ts';
+import type { Part } from './database.ts';
 
 /** How often one node searches for unfinished tasks of dead nodes, and for tasks that nobody started; also when a node dies. */
 const RESUME_EVERY_MS = 60_000;

@@ -2,34 +2,34 @@ import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns';
 import type { Config } from '../config/config.ts';
 import type { AgentClients } from '../core/agent-client.ts';
+import type { ExchangeRecorder } from '../core/agent-exchange.ts';
+import { backoffMs } from '../core/clock.ts';
 import { deliverReplies } from '../core/delivery/deliver-reply.ts';
-import { mintWaMessageId } from '../core/delivery/message-id.ts';
-import { sendMessage } from '../core/delivery/send-message.ts';
-import { namedRoute } from '../core/playground/named-route.ts';
+import {
+  mintWaMessageId,
+  refuseUnknownNumber,
+  type SendMessageInput,
+  sendMessage,
+} from '../core/delivery/send-message.ts';
+import type { Logger } from '../core/logger.ts';
+import { namedRoute } from '../core/playground/playground-account.ts';
 import { chatPolicies } from '../core/policies/policies.ts';
 import type { ChatPolicy } from '../core/policies/policy.ts';
 import type { ReplyShaping } from '../core/policies/reply.ts';
 import { storedConversation } from '../core/policies/settings.ts';
-import type { AgentTalk } from '../core/ports/agent-talk.ts';
-import type { CurrentWork } from '../core/ports/current-work.ts';
-import type { ExchangeRecorder } from '../core/ports/exchange-recorder.ts';
+import type { AgentTalk } from '../core/ports/agent-registry.ts';
+import type { LanguageDetector, TextMatcher, VoiceEncoder } from '../core/ports/converters.ts';
 import type { FaceSettings } from '../core/ports/face-settings.ts';
-import type { LanguageDetector } from '../core/ports/language-detector.ts';
-import type { Logger } from '../core/ports/logger.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
+import type { Questions, ReplyTokens } from '../core/ports/pending-answers.ts';
 import type { Playground } from '../core/ports/playground.ts';
-import type { Questions } from '../core/ports/questions.ts';
-import type { RemoteTasks } from '../core/ports/remote-tasks.ts';
-import type { ReplyTokens } from '../core/ports/reply-tokens.ts';
 import type { RouteStore } from '../core/ports/route-store.ts';
-import type { TextMatcher } from '../core/ports/text-matcher.ts';
-import type { VoiceEncoder } from '../core/ports/voice-encoder.ts';
-import { backoffMs } from '../core/retry.ts';
 import type { RouteDeps } from '../core/routing/route-message.ts';
-import { StartedTasks } from '../core/tasks/started-tasks.ts';
+import type { CurrentWork } from '../core/suspects.ts';
+import { type RemoteTasks, StartedTasks } from '../core/tasks.ts';
+import { CircuitBreakers } from '../core/turns/ask-agent.ts';
 import type { FailureDefaults } from '../core/turns/ask-route.ts';
 import { ChatWorkers } from '../core/turns/chat-workers.ts';
-import { CircuitBreakers } from '../core/turns/circuit-breaker.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
 import type { QueuedReply } from '../core/turns/turn.ts';
 import { type SigningKey, signingKey } from '../features/a2a/push-updates.ts';
@@ -46,37 +46,32 @@ import { createAgentClients } from '../infra/agents/agent-clients.ts';
 import { HostedTalk } from '../infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress, type EgressPolicy, type OwnAddress } from '../infra/agents/transport/egress.ts';
-import { TransportRecorder } from '../infra/agents/transport/transport-recorder.ts';
+import { TransportRecorder } from '../infra/agents/transport/exchange-mask.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { pushKeyCipher } from '../infra/db/encryption/secret-columns.ts';
-import { CachedFaceSettings } from '../infra/db/stores/cached-face-settings.ts';
-import { CachedQuestions } from '../infra/db/stores/cached-questions.ts';
-import { CachedRouteStore } from '../infra/db/stores/cached-route-store.ts';
-import { PostgresAuditLog } from '../infra/db/stores/postgres-audit-log.ts';
+import { PostgresAuditLog } from '../infra/db/stores/log-conditions.ts';
 import { PostgresChatHistory } from '../infra/db/stores/postgres-chat-history.ts';
-import { PostgresFaceSettings } from '../infra/db/stores/postgres-face-settings.ts';
+import { CachedFaceSettings, PostgresFaceSettings } from '../infra/db/stores/postgres-face-settings.ts';
 import { PostgresInbox } from '../infra/db/stores/postgres-inbox.ts';
 import { PostgresMessageFiles } from '../infra/db/stores/postgres-message-files.ts';
 import { PostgresOutbox } from '../infra/db/stores/postgres-outbox.ts';
-import { PostgresQuestions } from '../infra/db/stores/postgres-questions.ts';
+import { CachedQuestions, PostgresQuestions } from '../infra/db/stores/postgres-questions.ts';
 import { PostgresReplyTokens } from '../infra/db/stores/postgres-reply-tokens.ts';
-import { PostgresRouteStore } from '../infra/db/stores/postgres-route-store.ts';
-import { markdownPictures } from '../infra/formatting/markdown-pictures.ts';
+import { CachedRouteStore, PostgresRouteStore } from '../infra/db/stores/postgres-route-store.ts';
+import { markdownPictures } from '../infra/formatting/markdown-lexer.ts';
 import { markdownToWhatsApp } from '../infra/formatting/markdown-to-whatsapp.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { TinyldLanguageDetector } from '../infra/matching/tinyld-language-detector.ts';
 import { FfmpegVoiceEncoder } from '../infra/media/ffmpeg-voice-encoder.ts';
 import { HttpWebFiles } from '../infra/media/http-web-files.ts';
 import { SealedMediaLinks } from '../infra/media/sealed-media-links.ts';
+import { HttpTranscripts } from '../infra/speech/audio-server.ts';
 import { HttpSpeech } from '../infra/speech/http-speech.ts';
-import { HttpTranscripts } from '../infra/speech/http-transcripts.ts';
 import type { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import type { ClusterParts } from './cluster.ts';
-import type { DatabaseParts } from './database.ts';
-import type { FaultPoints } from './fault-points.ts';
+import type { DatabaseParts, Part } from './database.ts';
 import type { HostingParts } from './hosting.ts';
-import type { Part } from './part.ts';
-import { loadFile } from './provider.ts';
+import { type FaultPoints, loadFile } from './provider.ts';
 
 /** Longest wait between two attempts, unless a route or the agent itself says otherwise. */
 const MAX_AGENT_WAIT_MS = 10_000;
@@ -358,5 +353,34 @@ export function createTurns(
       await recorder.stop();
       await matcher.close();
     },
+  };
+}
+
+export interface DeliveryParts {
+  /** Starts the delivery of stored replies. */
+  deliver(replies: readonly QueuedReply[]): void;
+  /** Stores a message to a chat, and starts its delivery. */
+  sendMessage(input: SendMessageInput): ReturnType<typeof sendMessage>;
+  /** As core's function of this name. */
+  refuseUnknownNumber(message: Parameters<typeof refuseUnknownNumber>[1]): Promise<void>;
+  /** The bytes of the file of a message sent; undefined: they are not stored. */
+  sentFile(messageId: string): Promise<Uint8Array | undefined>;
+}
+
+/** What is sent without a turn: by programs, tasks and admins. */
+export function createDelivery({
+  postgres,
+  accounts,
+  registry,
+  bus,
+  mintId,
+}: DatabaseParts & ClusterParts & TurnParts): DeliveryParts {
+  const outbox = new PostgresOutbox(postgres);
+  const deliver: DeliveryParts['deliver'] = (replies) => deliverReplies({ accounts: registry, bus }, replies);
+  return {
+    deliver,
+    sendMessage: (input) => sendMessage({ outbox, mintId, deliver: (reply) => deliver([reply]) }, input),
+    refuseUnknownNumber: (message) => refuseUnknownNumber({ outbox, accounts }, message),
+    sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
   };
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { CliError, CliUsageError, EXIT } from './exit-code.ts';
-import { Colours } from './output/colours.ts';
+import { Colours } from './output/table.ts';
 import { Api } from './service/api.ts';
 import { type TargetOptions, targetOf } from './service/target.ts';
 
@@ -24,7 +24,7 @@ export interface CliHost {
 }
 
 /** Options that every command has. */
-export interface CommonOptions extends TargetOptions {
+interface CommonOptions extends TargetOptions {
   json?: boolean;
   limit?: string;
   cursor?: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const OFF = 'off';
 
 /** Where the service listens for its owner besides the port. */
-export interface LocalSocketSetting {
+interface LocalSocketSetting {
   path: string;
   /** An operator chose the path: the service does not start without it. */
   isChosen: boolean;

@@ -1,7 +1,7 @@
+import type { Logger } from './logger.ts';
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
-import type { PastTurn } from './ports/chat-history.ts';
-import type { Logger } from './ports/logger.ts';
-import type { AgentSession, StoredTask } from './ports/remote-tasks.ts';
+import type { PastTurn } from './ports/message-log.ts';
+import type { AgentSession, StoredTask } from './tasks.ts';
 import type { HistoryLimits } from './turns/load-history.ts';
 
 /**

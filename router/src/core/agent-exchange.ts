@@ -1,3 +1,12 @@
+/** Records what is exchanged with agents. */
+export interface ExchangeRecorder {
+  /**
+   * Runs one attempt; then `onExchange` gets each of its requests with the answer, in order and without secrets.
+   * @throws what `work` throws, after `onExchange`
+   */
+  during<Result>(onExchange: (exchange: AgentExchange) => void, work: () => Promise<Result>): Promise<Result>;
+}
+
 /** A header, a key or a token in an exchange is replaced by this. */
 export const MASKED = '***';
 

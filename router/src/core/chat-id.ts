@@ -1,12 +1,10 @@
-import type { GroupId, Lid, PhoneNumber } from './ids.ts';
-
 /**
  * The only place that makes and parses WhatsApp addresses. A JID is `<user>[_agent][:device]@<server>`.
  * Servers: `s.whatsapp.net` (phone number; `c.us` is its old name, `hosted` a business on Meta's servers), `lid` (and
  * `hosted.lid`), `g.us` (group), `broadcast`, `newsletter`.
  */
 
-export type Address =
+type Address =
   | { kind: 'phone'; phone: PhoneNumber; device: number }
   | { kind: 'lid'; lid: Lid; device: number }
   | { kind: 'group'; groupId: GroupId }
@@ -199,3 +197,49 @@ export function sessionOf({
 export function contractSessionId(from: string, channelId: string): string {
   return `${contractUser(from)}_${contractUser(channelId)}`;
 }
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/**
+ * Names a stored chat in log lines: eight hexadecimal digits, the same for all its messages, turns and replies, whichever
+ * address (number or LID) they have.
+ */
+export function chatHash(chatId: ChatId): string {
+  return fnv1a(`chat ${chatId}`);
+}
+
+/**
+ * Names the address of a chat in log lines, without showing the number, before its message is stored. The line
+ * `message received` has it beside the chat.
+ * @param jid without a device
+ */
+export function jidHash(accountId: string, jid: string): string {
+  return fnv1a(`${accountId} ${jid}`);
+}
+
+/** Eight hexadecimal digits that differ for most other texts: FNV-1a, 32 bits. */
+export function fnv1a(text: string): string {
+  let hash = FNV_OFFSET;
+  for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), FNV_PRIME) >>> 0;
+  return hash.toString(16).padStart(8, '0');
+}
+
+declare const kind: unique symbol;
+
+/**
+ * A string that names one kind of thing: a literal can be used as any kind, but an id of one kind cannot be used as
+ * another, so that the compiler finds a LID that is passed as a phone number.
+ */
+type Id<Kind extends string> = string & { readonly [kind]?: Kind };
+
+/** Digits of an E.164 number, without `+`: `5493777239922`. */
+export type PhoneNumber = Id<'phone'>;
+/** Digits of a LID, WhatsApp's identifier that hides the number. */
+export type Lid = Id<'lid'>;
+/** Id of a group, without `@g.us`; ids of old groups contain a dash. */
+export type GroupId = Id<'group'>;
+/** Id of a stored chat. */
+export type ChatId = Id<'chat'>;
+/** Name of a node, stable over its restarts. */
+export type NodeId = Id<'node'>;

@@ -1,5 +1,14 @@
-import type { Clock } from './ports/clock.ts';
-import type { Logger } from './ports/logger.ts';
+import type { Clock } from './clock.ts';
+import type { Logger } from './logger.ts';
+
+/** Notes what this process works on, for the log of one that hangs. */
+export interface CurrentWork {
+  /**
+   * The work that continues now, such as `message 17`; until the next call. Costs about a microsecond: call it whenever work
+   * continues that may take long without a pause. Never throws.
+   */
+  workingOn(name: string): void;
+}
 
 /** From this suspicion on a work runs alone, and ends without running again. */
 const ALONE_FROM = 2;

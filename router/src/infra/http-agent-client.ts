@@ -1,5 +1,6 @@
 import type { AgentClient, AttemptOptions } from '../core/agent-client.ts';
 import { sessionOf } from '../core/chat-id.ts';
+import { type Clock, withLimit } from '../core/clock.ts';
 import {
   AgentTimeoutError,
   AgentUnavailableError,
@@ -7,28 +8,32 @@ import {
   MediaError,
   Wa2aiError,
 } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import type { AgentResponse, IncomingMessage } from '../core/models.ts';
-import type { Clock } from '../core/ports/clock.ts';
-import type { Logger } from '../core/ports/logger.ts';
-import { withLimit } from '../core/time-limit.ts';
-import { sessionStateOf } from './agents/adk/adk-facts.ts';
-import { adkServer, reportedError, timeoutSentence } from './agents/adk/adk-http.ts';
-import { fileDataOf, fileLinksIn, filesIn, inlineDataOf, isReadable } from './agents/adk/adk-media.ts';
-import { type AdkAttempt, type AdkRequest, AdkRuns } from './agents/adk/adk-run.ts';
-import { watchRun } from './agents/adk/adk-session.ts';
-import type { AdkSettings } from './agents/adk/adk-settings.ts';
-import { AdkState } from './agents/adk/adk-state.ts';
+import { adkServer, reportedError, timeoutSentence, watchRun } from './agents/adk/adk-http.ts';
+import {
+  type AdkAttempt,
+  type AdkRequest,
+  AdkRuns,
+  type AdkSettings,
+  AdkState,
+} from './agents/adk/adk-run.ts';
 import {
   type AdkEvent,
   type FilePart,
+  fileDataOf,
+  fileLinksIn,
+  filesIn,
+  inlineDataOf,
+  isReadable,
   type RunAnswer,
   type RunRequest,
   readAnswer,
+  sessionStateOf,
 } from './agents/adk/adk-wire.ts';
 import { attemptLog } from './agents/attempt-log.ts';
-import { contextText } from './agents/context-text.ts';
-import { AgentTransport } from './agents/transport/agent-transport.ts';
-import { redactor } from './agents/transport/redaction.ts';
+import { contextText } from './agents/message-template.ts';
+import { AgentTransport, redactor } from './agents/transport/agent-transport.ts';
 import { holdingClock } from './clock/system-clock.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;

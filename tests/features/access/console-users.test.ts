@@ -1,15 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { delaysOf, NAME_DELAYS } from '../../../router/src/core/access/login-delays.ts';
-import { type ConsoleSessions, MAX_SESSIONS } from '../../../router/src/core/ports/console-sessions.ts';
-import type { ConsoleUsers } from '../../../router/src/core/ports/console-users.ts';
-import { PostgresConsoleSessions } from '../../../router/src/features/access/console-sessions.ts';
+import { delaysOf, NAME_DELAYS } from '../../../router/src/core/access/failed-attempts.ts';
 import {
-  type LoginAttempts,
-  PostgresLoginAttempts,
-} from '../../../router/src/features/access/login-attempts.ts';
+  type ConsoleSessions,
+  type ConsoleUsers,
+  MAX_SESSIONS,
+} from '../../../router/src/core/ports/access.ts';
+import { PostgresConsoleSessions } from '../../../router/src/features/access/console-sessions.ts';
 import { PostgresConsoleUsers } from '../../../router/src/features/access/postgres-console-users.ts';
+import { type LoginAttempts, PostgresLoginAttempts } from '../../../router/src/features/access/sign-in.ts';
 import { MemoryConsoleSessions } from '../../doubles/memory-console-sessions.ts';
 import { MemoryConsoleUsers } from '../../doubles/memory-console-users.ts';
 import { MemoryLoginAttempts } from '../../doubles/memory-login-attempts.ts';

@@ -1,8 +1,8 @@
 import sql, { raw } from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { AgentExchange } from '../../../router/src/core/agent-exchange.ts';
-import type { AccountLeases, Lease } from '../../../router/src/core/ports/account-lease.ts';
-import { PostgresAccountDeletion } from '../../../router/src/features/accounts/delete-account.ts';
+import type { AccountLeases, Lease } from '../../../router/src/core/ports/cluster.ts';
+import { PostgresAccountDeletion } from '../../../router/src/features/accounts/feature.ts';
 import { PostgresRemoteTasks } from '../../../router/src/features/tasks/postgres-remote-tasks.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresAccountLeases } from '../../../router/src/infra/db/stores/postgres-account-lease.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AccountNotHeldError, StorageUnavailableError } from '../../../router/src/core/errors.ts';
-import { deleteAccount } from '../../../router/src/features/accounts/delete-account.ts';
+import { deleteAccount } from '../../../router/src/features/accounts/feature.ts';
 import { DirectSteps } from '../../doubles/direct-steps.ts';
 import { MemoryDurableTasks } from '../../doubles/memory-durable-tasks.ts';
 

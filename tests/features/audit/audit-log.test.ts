@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEvent, AuditLog } from '../../../router/src/core/ports/audit-log.ts';
-import { PostgresAuditLog } from '../../../router/src/infra/db/stores/postgres-audit-log.ts';
+import { PostgresAuditLog } from '../../../router/src/infra/db/stores/log-conditions.ts';
 import { auditHash } from '../../../router/src/infra/operations/audit-recorder.ts';
 import { MemoryAuditLog } from '../../doubles/memory-audit-log.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

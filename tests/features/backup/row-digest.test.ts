@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RowDigest } from '../../../router/src/features/backup/backup-tables.ts';
+import { RowDigest } from '../../../router/src/features/backup/records.ts';
 
 const row = fc.string().map((text) => text.replaceAll('\n', ' '));
 

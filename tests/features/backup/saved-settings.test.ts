@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { savedSettings, settingsText } from '../../../router/src/features/backup/saved-settings.ts';
+import { savedSettings, settingsText } from '../../../router/src/features/backup/backup-commands.ts';
 
 let folder: string;
 beforeEach(() => {

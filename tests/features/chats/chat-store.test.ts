@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Wa2aiError } from '../../../router/src/core/errors.ts';
-import type { OwnerEffect } from '../../../router/src/core/messages/inbound-message.ts';
-import type { TurnReason } from '../../../router/src/core/messages/message-reason.ts';
+import type { OwnerEffect, TurnReason } from '../../../router/src/core/messages/inbound-message.ts';
 import type { ChatCheck } from '../../../router/src/core/ports/chat-store.ts';
 import type { TurnResult } from '../../../router/src/core/turns/turn.ts';
 import {

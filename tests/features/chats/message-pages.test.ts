@@ -3,7 +3,7 @@ import {
   type MessagePageQuery,
   messagePage,
   SEARCH_SPAN,
-} from '../../../router/src/features/chats/message-pages.ts';
+} from '../../../router/src/features/chats/messages-api.ts';
 import { aSentMessage, FakeMessageLog } from '../../doubles/fake-message-log.ts';
 
 /** A log with messages sent of these ids, newest first. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { chatHash } from '../../../router/src/core/chat-hash.ts';
+import { chatHash } from '../../../router/src/core/chat-id.ts';
 import type { ReceivedMessage } from '../../../router/src/core/ports/message-log.ts';
 import { aSentMessage } from '../../doubles/fake-message-log.ts';
 import { type HttpApi, startHttpApi } from '../../support/http-api.ts';

@@ -4,16 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clockFinding, migrationFinding } from '../../../router/src/features/doctor/check-database.ts';
+import { checkWhatsApp, proxyFindings } from '../../../router/src/features/doctor/check-network.ts';
 import {
   checkDataFolder,
   checkDisk,
   checkNode,
   checkPort,
   checkSecretFile,
-} from '../../../router/src/features/doctor/check-machine.ts';
-import { checkWhatsApp, proxyFindings } from '../../../router/src/features/doctor/check-network.ts';
-import { examine, versionFindings } from '../../../router/src/features/doctor/examine.ts';
+  clockFinding,
+  examine,
+  migrationFinding,
+  versionFindings,
+} from '../../../router/src/features/doctor/examine.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { HostedAgent } from '../../../router/src/core/hosting/agent-spec.ts';
+import type { HostedAgent } from '../../../router/src/core/hosting/agent-life.ts';
 import type { AgentRegistry } from '../../../router/src/core/ports/agent-registry.ts';
 import { PostgresAgentRegistry } from '../../../router/src/features/hosting/postgres-agent-registry.ts';
 import { MemoryAgentRegistry } from '../../doubles/memory-agent-registry.ts';

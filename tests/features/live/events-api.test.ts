@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MAX_STREAMS } from '../../../router/src/features/live/events-api.ts';
-import { keyIdIn } from '../../../router/src/infra/operations/key-text.ts';
+import { MAX_STREAMS } from '../../../router/src/features/live/feature.ts';
+import { keyIdIn } from '../../../router/src/infra/operations/access.ts';
 import { EventClient } from '../../support/event-client.ts';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Changes } from '../../../router/src/core/live/changes.ts';
+import { Changes } from '../../../router/src/core/live/live-event.ts';
 import { LiveFeed } from '../../../router/src/features/live/live-feed.ts';
 import { MemoryNodeHub } from '../../doubles/memory-node-hub.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';

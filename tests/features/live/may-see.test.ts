@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../router/src/core/access/caller.ts';
 import type { Scope } from '../../../router/src/core/access/scopes.ts';
 import { LIVE_EVENT_TYPES } from '../../../router/src/core/live/live-event.ts';
-import { maySee } from '../../../router/src/features/live/may-see.ts';
+import { maySee } from '../../../router/src/features/live/feature.ts';
 
 function key(scopes: Scope[], chats?: string[]): Caller {
   const limits = { perMinute: 1, perSecond: 1 };

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { descriptionOf } from '../../../router/src/features/mcp/call-tool.ts';
-import { READS, READS_CHATS, tool } from '../../../router/src/features/mcp/tool.ts';
+import { descriptionOf, READS, READS_CHATS, tool } from '../../../router/src/features/mcp/call-tool.ts';
 
 const definition = {
   name: 'list_things',

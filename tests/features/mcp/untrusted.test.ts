@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { markedText } from '../../../router/src/features/mcp/tool.ts';
+import { markedText } from '../../../router/src/features/mcp/call-tool.ts';
 
 it('puts data between two marks that no text can repeat', () => {
   const first = markedText({ text: 'x' }, 'people');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { chainAccess } from '../../../router/src/features/npc/chain-access.ts';
-import type { NpcFaceSettings } from '../../../router/src/features/npc/npc-settings.ts';
+import { chainAccess } from '../../../router/src/features/npc/feature.ts';
+import type { NpcFaceSettings } from '../../../router/src/features/npc/npc-chain.ts';
 
 const transport = { fetch: () => Promise.reject(new Error('no request is expected')) };
 const address = `0x${'1'.repeat(40)}`;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { listChainEvents } from '../../../router/src/features/npc/chain-follower.ts';
 import type { ChainEvent } from '../../../router/src/features/npc/npc-chain.ts';
+import { listChainEvents } from '../../../router/src/features/npc/short-tasks.ts';
 import { MemoryNpcChainEvents } from '../../doubles/memory-npc-chain-events.ts';
 import { ScriptedNpcChain } from '../../doubles/scripted-npc-chain.ts';
 

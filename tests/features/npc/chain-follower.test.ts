@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ChainFollower } from '../../../router/src/features/npc/chain-follower.ts';
 import { type ChainEvent, ChainUnavailableError } from '../../../router/src/features/npc/npc-chain.ts';
+import { ChainFollower } from '../../../router/src/features/npc/short-tasks.ts';
 import { MemoryNpcChainEvents } from '../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcTransactions } from '../../doubles/memory-npc-transactions.ts';
 import { ScriptedNpcChain } from '../../doubles/scripted-npc-chain.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type EndOfferInput, endOffer } from '../../../router/src/features/npc/trades.ts';
+import { type EndOfferInput, endOffer } from '../../../router/src/features/npc/memories.ts';
 import { MemoryNpcTrades } from '../../doubles/memory-npc-trades.ts';
 
 const scope = { npc: 'Guard', peer: 'key:1' };

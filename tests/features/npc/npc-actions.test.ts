@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actionNames, actionOf } from '../../../router/src/features/npc/npc-actions.ts';
+import { actionNames, actionOf } from '../../../router/src/features/npc/npc-tasks.ts';
 import { STANDARD_CAPABILITIES } from '../../../router/src/infra/agents/npc/input/capabilities.ts';
 
 const names = (type: string, params: Record<string, unknown> = {}) =>

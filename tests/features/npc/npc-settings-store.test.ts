@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { NpcSettingsStore } from '../../../router/src/features/npc/npc-settings.ts';
+import { NpcSettingsStore } from '../../../router/src/features/npc/npc-chain.ts';
 import { MemoryFaceSettings } from '../../doubles/memory-face-settings.ts';
 
 const cipher = {

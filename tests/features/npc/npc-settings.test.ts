@@ -3,7 +3,7 @@ import {
   CUSTOM_CAPABILITY,
   capabilitiesOf,
   defaultNpcSettings,
-} from '../../../router/src/features/npc/npc-settings.ts';
+} from '../../../router/src/features/npc/npc-chain.ts';
 
 describe('the settings of the NPC face', () => {
   it('are on only where nobody else can call, until an admin stores some', () => {

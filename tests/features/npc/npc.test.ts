@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { FaceSettings } from '../../../router/src/core/ports/face-settings.ts';
-import type { NpcEmotions, NpcMemories, NpcScope } from '../../../router/src/features/npc/memories.ts';
+import type {
+  NpcEmotions,
+  NpcMemories,
+  NpcScope,
+  NpcTrades,
+  TradeTerms,
+} from '../../../router/src/features/npc/memories.ts';
 import type {
   NpcChainEvents,
   NpcTransactions,
@@ -19,7 +25,6 @@ import {
   PostgresNpcTrades,
 } from '../../../router/src/features/npc/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../../../router/src/features/npc/postgres-npc-tasks.ts';
-import type { NpcTrades, TradeTerms } from '../../../router/src/features/npc/trades.ts';
 import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
 import { MemoryFaceSettings } from '../../doubles/memory-face-settings.ts';
 import { MemoryNpcChainEvents } from '../../doubles/memory-npc-chain-events.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { listedView, taskEvent, taskView } from '../../../router/src/features/npc/npc-task-feed.ts';
-import { npcTaskOf } from '../../../router/src/infra/agents/npc/rpc/npc-task.ts';
+import { npcTaskOf } from '../../../router/src/infra/agents/npc/rpc/json-rpc.ts';
 import { anNpcTask } from '../../support/npc-tasks.ts';
 
 const done = anNpcTask({ status: 'completed', result: { success: true }, version: 3, idempotencyKey: 'k' });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { endFor, stateOf, type TradeOffer, totalOf } from '../../../router/src/features/npc/trades.ts';
+import { endFor, stateOf, type TradeOffer, totalOf } from '../../../router/src/features/npc/memories.ts';
 
 const offer: TradeOffer = {
   offerId: '1',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consoleFace } from '../../../router/src/features/pages/console-face.ts';
+import { consoleFace } from '../../../router/src/features/pages/feature.ts';
 import { mountFace } from '../../../router/src/infra/operations/face.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wa2ai-console-'));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readScenario, sentenceOfProblem } from '../../../router/src/features/playground/read-scenario.ts';
+import { readScenario, sentenceOfProblem } from '../../../router/src/features/playground/scenario.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 
 const problemsOf = async (text: string) => {

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { runScenario } from '../../../router/src/features/playground/run-scenario.ts';
-import { type Scenario, scenarioSchema } from '../../../router/src/features/playground/scenario.ts';
 import {
+  type Scenario,
   type ScenarioChat,
   type ScenarioWorld,
   type ScenarioWriting,
   type ShownEvent,
   StepFailedError,
-} from '../../../router/src/features/playground/scenario-world.ts';
+  scenarioSchema,
+} from '../../../router/src/features/playground/scenario.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 type Answer = { afterMs: number; event: Record<string, unknown> };

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ExplainInput } from '../../../router/src/core/routing/explain-route.ts';
 import { explainApi } from '../../../router/src/features/routes/explain-api.ts';
+import { validate } from '../../../router/src/infra/operations/form.ts';
 import type { Call } from '../../../router/src/infra/operations/response.ts';
-import { validate } from '../../../router/src/infra/operations/validate.ts';
 import { aMessage } from '../../contracts/adapters.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
 import { appWith } from '../../support/app-with.ts';

@@ -2,8 +2,12 @@ import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../../router/src/core/models.ts';
-import type { RouteChangeBy, RouteHistory } from '../../../router/src/core/ports/route-history.ts';
-import type { NewRoute, RouteStore } from '../../../router/src/core/ports/route-store.ts';
+import type {
+  NewRoute,
+  RouteChangeBy,
+  RouteHistory,
+  RouteStore,
+} from '../../../router/src/core/ports/route-store.ts';
 import { PostgresRouteHistory } from '../../../router/src/features/routes/postgres-route-history.ts';
 import { parseDataKeys } from '../../../router/src/infra/db/encryption/data-keys.ts';
 import { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';

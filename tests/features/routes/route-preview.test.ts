@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { StoredMessageToRoute } from '../../../router/src/core/routing/when-facts.ts';
+import type { StoredMessageToRoute } from '../../../router/src/core/routing/when.ts';
 import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
 
 let api: HttpApi;

@@ -2,11 +2,12 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../../router/src/core/errors.ts';
-import type { RouteAction, RouteChangeBy } from '../../../router/src/core/ports/route-history.ts';
-import type { NewRoute } from '../../../router/src/core/ports/route-store.ts';
+import type { NewRoute, RouteAction, RouteChangeBy } from '../../../router/src/core/ports/route-store.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
-import { CachedRouteStore } from '../../../router/src/infra/db/stores/cached-route-store.ts';
-import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
+import {
+  CachedRouteStore,
+  PostgresRouteStore,
+} from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { ADAPTERS, type Adapter, anAccount, describeStores } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClient, TaskReport } from '../../../router/src/core/agent-client.ts';
+import type { ExchangeRecorder } from '../../../router/src/core/agent-exchange.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../router/src/core/errors.ts';
 import type { RouteConfig } from '../../../router/src/core/models.ts';
-import type { ExchangeRecorder } from '../../../router/src/core/ports/exchange-recorder.ts';
 import type { QueuedReply } from '../../../router/src/core/turns/turn.ts';
 import { type FollowTaskDeps, followTask } from '../../../router/src/features/tasks/follow-task.ts';
 import { DirectSteps } from '../../doubles/direct-steps.ts';

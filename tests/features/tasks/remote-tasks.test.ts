@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { AgentExchange } from '../../../router/src/core/agent-exchange.ts';
-import type { NewReport, TaskListQuery, TaskOwner } from '../../../router/src/core/ports/remote-tasks.ts';
+import type { NewReport, TaskListQuery, TaskOwner } from '../../../router/src/core/tasks.ts';
 import type { TurnResult } from '../../../router/src/core/turns/turn.ts';
 import { aMessage, anAccount, aPerson, aReply, describeStores, NODE } from '../../contracts/adapters.ts';
 

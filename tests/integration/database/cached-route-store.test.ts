@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
 import { NodeConnection } from '../../../router/src/infra/db/connections/node-connection.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
-import { CachedRouteStore } from '../../../router/src/infra/db/stores/cached-route-store.ts';
-import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
+import {
+  CachedRouteStore,
+  PostgresRouteStore,
+} from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { anAccount } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';

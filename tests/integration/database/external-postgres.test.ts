@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Logger } from '../../../router/src/core/ports/logger.ts';
+import type { Logger } from '../../../router/src/core/logger.ts';
 import { connectExternalPostgres } from '../../../router/src/infra/db/connections/external-postgres.ts';
 import type { RunningPostgres } from '../../../router/src/infra/db/embedded/embedded-postgres.ts';
 import { Postgres } from '../../../router/src/infra/db/postgres.ts';

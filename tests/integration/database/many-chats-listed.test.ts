@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chatPage, messagePage } from '../../../router/src/features/chats/message-pages.ts';
+import { chatPage, messagePage } from '../../../router/src/features/chats/messages-api.ts';
 import { PostgresChatStore } from '../../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';

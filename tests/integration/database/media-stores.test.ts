@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { MediaStore, StoreName } from '../../../router/src/core/ports/media-store.ts';
+import type { MediaStore, StoreName } from '../../../router/src/core/ports/media.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
 import { AgentTransport } from '../../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../../router/src/infra/agents/transport/egress.ts';
@@ -13,8 +13,7 @@ import { PostgresMessageFiles } from '../../../router/src/infra/db/stores/postgr
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { PostgresReplyTokens } from '../../../router/src/infra/db/stores/postgres-reply-tokens.ts';
 import { FileUpkeep } from '../../../router/src/infra/db/upkeep/file-upkeep.ts';
-import { DiskMediaStore } from '../../../router/src/infra/media/disk-media-store.ts';
-import { ReplyFileStores } from '../../../router/src/infra/media/media-location.ts';
+import { DiskMediaStore, ReplyFileStores } from '../../../router/src/infra/media/disk-media-store.ts';
 import { S3MediaStore } from '../../../router/src/infra/media/s3-media-store.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
 import { S3Server } from '../../doubles/s3-server.ts';

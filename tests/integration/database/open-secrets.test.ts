@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { InboundMessage } from '../../../router/src/core/messages/inbound-message.ts';
-import { openSecrets } from '../../../router/src/infra/db/encryption/open-secrets.ts';
+import { openSecrets } from '../../../router/src/infra/db/encryption/re-encrypt.ts';
 import type { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createPostgresPool } from '../../../router/src/infra/db/connections/postgres-pool.ts';
+import { createPostgresPool } from '../../../router/src/infra/db/connections/postgres-client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startHeartbeat, TimedClient } from '../../../router/src/infra/db/connections/timed-client.ts';
+import { startHeartbeat, TimedClient } from '../../../router/src/infra/db/connections/postgres-client.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 

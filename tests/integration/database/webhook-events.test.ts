@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { PostgresAccountDeletion } from '../../../router/src/features/accounts/delete-account.ts';
+import { PostgresAccountDeletion } from '../../../router/src/features/accounts/feature.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/dead-letters.ts';
 import { PostgresDrafts } from '../../../router/src/features/drafts/postgres-drafts.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type AccountsDeps, createAccounts } from '../../../router/src/app/accounts.ts';
 import { whatsApp } from '../../../router/src/app/provider.ts';
 import { loadConfig } from '../../../router/src/config/config.ts';
-import { AccountRegistry } from '../../../router/src/core/cluster/account-registry.ts';
+import { AccountRegistry } from '../../../router/src/core/cluster/cluster-view.ts';
 import { NodeBus, type NodeMessage } from '../../../router/src/core/cluster/node-bus.ts';
 import { ReplyDelivery } from '../../../router/src/core/delivery/deliver-reply.ts';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createDelivery } from '../../../router/src/app/delivery.ts';
-import { AccountRegistry } from '../../../router/src/core/cluster/account-registry.ts';
+import { createDelivery } from '../../../router/src/app/turns.ts';
+import { AccountRegistry } from '../../../router/src/core/cluster/cluster-view.ts';
 import type { NodeMessage } from '../../../router/src/core/cluster/node-bus.ts';
 
 it('delivers stored replies through the node of their account', () => {

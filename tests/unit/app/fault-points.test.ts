@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { FaultPoints } from '../../../router/src/app/fault-points.ts';
+import { FaultPoints } from '../../../router/src/app/provider.ts';
 import { ConfigError, loadConfig } from '../../../router/src/config/config.ts';
-import { FAULT_POINTS } from '../../../router/src/config/fault-plan.ts';
+import { FAULT_POINTS } from '../../../router/src/config/config-fields.ts';
 import type { Inbox } from '../../../router/src/core/ports/inbox.ts';
 import { MemoryJournal } from '../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../doubles/memory-key-store.ts';

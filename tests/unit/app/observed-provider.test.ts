@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { observedProvider } from '../../../router/src/app/observed-provider.ts';
+import { observedProvider } from '../../../router/src/app/accounts.ts';
 import { NotConnectedError } from '../../../router/src/core/errors.ts';
 
 const message = { accountId: 'a', to: '1@lid', waMessageId: '3EB0', text: 'hello' };

@@ -2,7 +2,7 @@ import nock from 'nock';
 import { expect, it } from 'vitest';
 import { whatsApp } from '../../../router/src/app/provider.ts';
 import { loadConfig } from '../../../router/src/config/config.ts';
-import { writeReference } from '../../../router/src/providers/baileys/media/media-reference.ts';
+import { writeReference } from '../../../router/src/providers/baileys/media/media.ts';
 import { mockNetwork } from '../../support/mocked-network.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { encryptFile } from '../../whatsapp-emulator/media-crypto.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createTasks, createWork } from '../../../router/src/app/tasks.ts';
-import { StartedTasks } from '../../../router/src/core/tasks/started-tasks.ts';
+import { StartedTasks } from '../../../router/src/core/tasks.ts';
 import type { Kernel, Service } from '../../../router/src/feature.ts';
 import { tasks as tasksFeature } from '../../../router/src/features/tasks/feature.ts';
 import { TaskFollower } from '../../../router/src/features/tasks/follow-task.ts';

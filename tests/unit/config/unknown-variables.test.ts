@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { unknownVariables } from '../../../router/src/config/unknown-variables.ts';
+import { unknownVariables } from '../../../router/src/config/config.ts';
 
 describe('unknownVariables', () => {
   it('lists variables with the prefix that are not settings, sorted', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatHash, jidHash } from '../../../router/src/core/chat-hash.ts';
+import { chatHash, jidHash } from '../../../router/src/core/chat-id.ts';
 
 const ana = '5493777000001@s.whatsapp.net';
 

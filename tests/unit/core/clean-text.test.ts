@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanText } from '../../../router/src/core/clean-text.ts';
+import { cleanText } from '../../../router/src/core/text.ts';
 import { anyText } from '../../support/any-text.ts';
 
 describe('cleanText', () => {

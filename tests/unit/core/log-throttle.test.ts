@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LogThrottle } from '../../../router/src/core/log-throttle.ts';
+import { LogThrottle } from '../../../router/src/core/logger.ts';
 
 describe('LogThrottle', () => {
   it('logs occurrences 1, 2, 4, 8 of an event, and counts from 1 again after a minute without it', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { backoffMs } from '../../../router/src/core/retry.ts';
+import { backoffMs } from '../../../router/src/core/clock.ts';
 
 const highest = () => 0.999_999_999;
 const lowest = () => 0;

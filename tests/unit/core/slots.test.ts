@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Slots } from '../../../router/src/core/slots.ts';
+import { Slots } from '../../../router/src/core/keyed-queue.ts';
 
 describe('Slots', () => {
   it('are free again after failed work', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orAbort, within, withLimit } from '../../../router/src/core/time-limit.ts';
+import { orAbort, within, withLimit } from '../../../router/src/core/clock.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
 /** Work that ends only when its signal aborts, with the reason. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FAULT_POINTS } from '../../../router/src/config/fault-plan.ts';
+import { FAULT_POINTS } from '../../../router/src/config/config-fields.ts';
 import { KillPlan, type RunPlan } from '../../crash/kill-plan.ts';
 import { SeededRandom } from '../../crash/random.ts';
 

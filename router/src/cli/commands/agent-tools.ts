@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { AgentTimeoutError } from '../../core/errors.ts';
+import { detectKind, type KindWithTools } from '../../infra/agents/agent-kind.ts';
 import { agentKinds } from '../../infra/agents/agent-kinds.ts';
 import {
   suggestedLimitMs,
@@ -7,7 +8,6 @@ import {
   ToolkitError,
   ToolUsageError,
 } from '../../infra/agents/agent-tools.ts';
-import { detectKind, type KindWithTools } from '../../infra/agents/inspect-agent.ts';
 import { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../infra/agents/transport/egress.ts';
 import { holdingClock } from '../../infra/clock/system-clock.ts';

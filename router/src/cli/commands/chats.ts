@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Cli } from '../cli.ts';
-import { relativeTime } from '../output/times.ts';
-import { change, chatOf, paged, part, showList, showOne, textOf, type View } from './show-list.ts';
+import { CliUsageError } from '../exit-code.ts';
+import { relativeTime } from '../output/table.ts';
+import type { ApiRequest } from '../service/api.ts';
+import { change, chatOf, paged, part, showList, showOne, textOf, type View } from './lists.ts';
 
 interface ListOptions {
   search?: string;
@@ -92,4 +96,143 @@ function stateOf({ pause, failed, isLocked }: View): string {
   if (pause !== undefined) return 'paused';
   if (isLocked !== undefined && Number(failed) === 0) return 'locked';
   return Number(failed) > 0 ? `${failed} failed` : '';
+}
+
+const KINDS = ['image', 'video', 'audio', 'voice', 'document', 'sticker'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** As what a file is sent, by the end of its name. Any other is a document. */
+const KIND_OF: Readonly<Record<string, Kind>> = {
+  '.jpg': 'image',
+  '.jpeg': 'image',
+  '.png': 'image',
+  '.mp4': 'video',
+  '.3gp': 'video',
+  '.mp3': 'audio',
+  '.m4a': 'audio',
+  '.aac': 'audio',
+  '.amr': 'audio',
+  '.ogg': 'voice',
+  '.opus': 'voice',
+};
+
+interface SendOptions {
+  account?: string;
+  file?: string;
+  as?: Kind;
+  quote?: string;
+  react?: string;
+  edit?: string;
+  delete?: string;
+  poll?: readonly string[];
+  selectable?: string;
+  location?: string;
+  mention?: readonly string[];
+  byHand?: boolean;
+  idempotencyKey?: string;
+}
+
+/** `wa2ai send`: a message to a chat. */
+export function addSend(parent: Command, cli: Cli): void {
+  parent
+    .command('send')
+    .description('send a text, a file, a reaction, a poll or a location to a chat')
+    .argument('<chat>', 'a phone number, a JID or a group id')
+    .argument('[text]', 'the text; the caption of a file, the emoji of --react, the question of --poll')
+    .option('--account <account>', 'id of the account')
+    .option('--file <file>', 'a file of at most 10 MB, or its http:// or https:// address')
+    .addOption(new Option('--as <kind>', 'as what the file is sent; default: by its name').choices(KINDS))
+    .option('--quote <message>', 'id of the message of the chat that it answers')
+    .option('--react <message>', 'id of the message that gets the emoji; without an emoji it is removed')
+    .option('--edit <message>', 'id of the message sent that the text replaces')
+    .option('--delete <message>', 'id of the message sent that is deleted for everyone')
+    .option('--poll <options...>', 'two to twelve options of a poll')
+    .option('--selectable <number>', 'how many options may be chosen; 0: any number')
+    .option('--location <latitude,longitude>', 'a place; the text is its name')
+    .option('--mention <people...>', 'people who are notified; the text names each as @ and digits')
+    .option('--by-hand', 'a person wrote it: the agent is silent for a while')
+    .option('--idempotency-key <key>', 'a repeat with the same key sends nothing')
+    .action(async (to: string, text: string | undefined, options: SendOptions) => {
+      const request = requestOf(to, text, options);
+      const api = await cli.api();
+      const answer = await api.call<{ data: { id: string } }>('POST', '/api/messages', request);
+      cli.show(answer, () => `Message ${answer.data.id} is queued.`);
+    });
+}
+
+function requestOf(to: string, text: string | undefined, options: SendOptions): ApiRequest {
+  const { account, quote, mention, byHand, idempotencyKey } = options;
+  const common = {
+    to,
+    ...(account !== undefined && { accountId: account }),
+    ...(quote !== undefined && { quote }),
+    ...(mention && { mentions: mention }),
+    ...(byHand && { byHand: true }),
+  };
+  const headers = { ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
+  const { file } = options;
+  if (file !== undefined && !/^https?:\/\//i.test(file)) {
+    const fields = { ...common, ...contentOf(text, { ...options, file: undefined }, true) };
+    return { form: formOf(fields, file, options.as ?? kindOf(file)), headers };
+  }
+  return { body: { ...common, ...contentOf(text, options, false) }, headers };
+}
+
+/** The fields that say what the message is. @throws {CliUsageError} none does, or one is wrong */
+function contentOf(
+  text: string | undefined,
+  options: SendOptions,
+  hasFile: boolean,
+): Record<string, unknown> {
+  const { file, as, react, edit, poll, selectable, location } = options;
+  const caption = text === undefined ? {} : { text };
+  if (as !== undefined && file === undefined && !hasFile) throw new CliUsageError('--as goes with --file');
+  if (selectable !== undefined && !poll) throw new CliUsageError('--selectable goes with --poll');
+  const contents: Array<Record<string, unknown>> = [];
+  if (file !== undefined)
+    contents.push({ [as ?? kindOf(new URL(file).pathname)]: { url: file }, ...caption });
+  if (hasFile) contents.push(caption);
+  if (react !== undefined) contents.push({ react: { to: react, emoji: text ?? '' } });
+  if (edit !== undefined) contents.push({ edit, ...caption });
+  if (options.delete !== undefined) contents.push({ delete: options.delete });
+  if (poll) contents.push({ poll: pollOf(text, poll, selectable) });
+  if (location !== undefined)
+    contents.push({ location: { ...placeOf(location), ...(text && { name: text }) } });
+  const [content, other] = contents;
+  if (other) throw new CliUsageError('name one of --file, --react, --edit, --delete, --poll and --location');
+  if (content) return content;
+  if (text === undefined) throw new CliUsageError('the text is missing');
+  return caption;
+}
+
+function pollOf(question: string | undefined, options: readonly string[], selectable: string | undefined) {
+  if (question === undefined) throw new CliUsageError('the question of the poll is missing');
+  return { question, options, ...(selectable !== undefined && { selectable: Number(selectable) }) };
+}
+
+function placeOf(text: string) {
+  const [latitude, longitude, ...more] = text.split(',').map(Number);
+  if (more.length > 0 || !Number.isFinite(latitude) || !Number.isFinite(longitude)) {
+    throw new CliUsageError('--location must be LATITUDE,LONGITUDE, such as -27.47,-58.83');
+  }
+  return { latitude, longitude };
+}
+
+function kindOf(name: string): Kind {
+  return KIND_OF[extname(name).toLowerCase()] ?? 'document';
+}
+
+function formOf(fields: Record<string, unknown>, file: string, kind: Kind): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) {
+    for (const each of Array.isArray(value) ? value : [value]) form.append(name, String(each));
+  }
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch {
+    throw new CliUsageError(`the file cannot be read: ${file}`);
+  }
+  form.append(kind, new Blob([Uint8Array.from(bytes)]), basename(file));
+  return form;
 }

@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
 import type { ClientVersion } from '../../core/client-version.ts';
 import type { AgentToCheck, RouteToCheck } from '../../features/doctor/check-agents.ts';
-import type { AccountToCheck } from '../../features/doctor/check-network.ts';
+import type { AccountToCheck, Finding } from '../../features/doctor/check-network.ts';
 import type { RunningService } from '../../features/doctor/examine.ts';
-import type { Finding } from '../../features/doctor/finding.ts';
 import type { ProbeResult } from '../../infra/agents/route-probe.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import type { Api } from '../service/api.ts';
-import { part } from './show-list.ts';
+import { part } from './lists.ts';
 
 const SEVERITY = ['ok', 'warning', 'error'];
 const MOODS = { ok: 'good', warning: 'look', error: 'bad' } as const;

@@ -1,11 +1,10 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { MAX_YAML_BYTES, parseYaml } from '../../infra/operations/form.ts';
 import type { Cli } from '../cli.ts';
-import { CliUsageError, EXIT } from '../exit-code.ts';
-import { fields } from '../output/table.ts';
-import { bodyOfFile } from './route-file.ts';
-import { type Explanation, explanationText } from './route-text.ts';
-import { addRouteVersions } from './route-versions.ts';
-import { asking, change, findNamed, part, showList, showOne, textOf } from './show-list.ts';
+import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
+import { fields, relativeTime } from '../output/table.ts';
+import { asking, change, findNamed, paged, part, showList, showOne, textOf, type View } from './lists.ts';
 
 const ROUTE = 'its name, its id, or the start of its id';
 
@@ -111,4 +110,206 @@ function probeText({ kind, isProbed, findings, about, milliseconds }: Probe): st
     ]),
     ...findings.map(({ code, message }) => `${code}: ${textOf(message)}`),
   ].join('\n');
+}
+
+interface Changed {
+  message: string;
+  data: { version: number; changes: readonly RouteChange[]; unchanged?: number };
+  warnings?: ReadonlyArray<{ code: string; field?: string; message: string }>;
+}
+
+/** The commands of `wa2ai routes` that concern the whole table: as a file, and its versions. */
+function addRouteVersions(routes: Command, cli: Cli): void {
+  routes
+    .command('export')
+    .description('write all routes to a file, or to standard output, as YAML or with --json as JSON')
+    .argument('[file]', 'the file; default: standard output')
+    .option('--account <account>', 'only routes of this account')
+    .option('--environment <environment>', 'only routes of this environment, lab or prod')
+    .action(async (file: string | undefined, { account, environment }: Record<string, string>) => {
+      const query = { format: cli.isJson ? 'json' : 'yaml', accountId: account, environment };
+      const text = await (await cli.api()).text('GET', '/api/routes/export', { query });
+      if (file === undefined || file === '-') {
+        cli.host.write(text.endsWith('\n') ? text : `${text}\n`);
+        return;
+      }
+      writeOrThrow(file, text);
+      cli.show({ success: true, file }, () => `Routes written to ${file}.`);
+    });
+  asking(routes.command('apply'))
+    .description('make the routes as a file says, or with --dry-run say what would change')
+    .argument('<file>', 'YAML or JSON as export writes it, or - for standard input')
+    .option('--dry-run', 'change nothing')
+    .option('--prune', 'delete routes that the file does not have')
+    .action(async (file: string, { dryRun, prune }: { dryRun?: boolean; prune?: boolean }) => {
+      const query = { ...(dryRun && { dryRun }), ...(prune && { prune }) };
+      if (prune && !dryRun) await cli.confirm('Routes that the file does not have will be deleted.');
+      const text = { type: 'application/yaml', content: textOfFile(file) };
+      const answer = await (await cli.api()).call<Changed>('POST', '/api/routes/apply', { query, text });
+      show(cli, answer);
+    });
+  paged(routes.command('history'))
+    .description('list the versions of the routes, or show what one changed')
+    .argument('[version]', 'number of a version')
+    .action(async (version: string | undefined) => {
+      if (version !== undefined) {
+        const api = await cli.api();
+        const answer = await api.call<Changed>('GET', `/api/routes/history/${part(version)}`);
+        cli.show(answer, () => changesText(answer.data.changes));
+        return;
+      }
+      await showList(
+        cli,
+        '/api/routes/history',
+        {},
+        {
+          VERSION: ({ version: number }) => textOf(number),
+          MADE: ({ at }) => relativeTime(String(at), cli.host.now()),
+          ACTION: ({ action, restored }) =>
+            restored === undefined ? textOf(action) : `${textOf(action)} to ${textOf(restored)}`,
+          CALLER: ({ caller }) => textOf(caller),
+          CHANGES: ({ created, changed, deleted }) =>
+            `+${textOf(created)} ~${textOf(changed)} -${textOf(deleted)}`,
+        },
+      );
+    });
+  asking(routes.command('rollback'))
+    .description('restore the routes of a version, or with --dry-run say what would change')
+    .argument('<version>', 'number of the version; 0: before the first one')
+    .option('--dry-run', 'change nothing')
+    .action(async (version: string, { dryRun }: { dryRun?: boolean }) => {
+      if (!/^\d{1,9}$/.test(version)) throw new CliUsageError('the version must be a number');
+      if (!dryRun)
+        await cli.confirm(
+          `Routes added after version ${version} will be deleted, and changed ones replaced.`,
+        );
+      const answer = await (await cli.api()).call<Changed>('POST', '/api/routes/rollback', {
+        query: dryRun ? { dryRun } : {},
+        body: { version: Number(version) },
+      });
+      show(cli, answer);
+    });
+}
+
+function show(cli: Cli, answer: Changed): void {
+  const { message, data, warnings = [] } = answer;
+  cli.show(answer, () =>
+    [
+      changesText(data.changes),
+      ...warnings.map(
+        ({ code, field, message: text }) => `Warning ${code}: ${textOf(field ?? '')} ${textOf(text)}`,
+      ),
+      `${message} Version ${data.version}.`,
+    ].join('\n'),
+  );
+}
+
+/** @throws {CliError} the file cannot be written */
+function writeOrThrow(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliError(`Cannot write ${file}: ${why}.`, undefined, { cause: error });
+  }
+}
+
+/** A change of a route as the API shows it. */
+interface RouteChange {
+  change: 'created' | 'changed' | 'deleted';
+  routeId?: string;
+  name?: string;
+  channelId: string;
+  fields: ReadonlyArray<{ field: string; before?: unknown; after?: unknown }>;
+}
+
+const MARKS = { created: '+', changed: '~', deleted: '-' } as const;
+
+/** Changes of routes, a line for each route and one for each field; of a deleted route, no fields. */
+function changesText(changes: readonly RouteChange[]): string {
+  if (changes.length === 0) return 'Nothing changes.';
+  return changes
+    .flatMap(({ change, routeId, name, channelId, fields }) => [
+      `${MARKS[change]} ${change} ${textOf(name ?? routeId ?? 'route')} (${textOf(channelId)})`,
+      ...(change === 'deleted' ? [] : fields.map((field) => `    ${fieldText(field)}`)),
+    ])
+    .join('\n');
+}
+
+function fieldText({ field, before, after }: RouteChange['fields'][number]): string {
+  const name = textOf(field);
+  if (before === undefined) return `${name}: ${valueText(after)}`;
+  return `${name}: ${valueText(before)} -> ${after === undefined ? '(removed)' : valueText(after)}`;
+}
+
+function valueText(value: unknown): string {
+  return textOf(typeof value === 'string' ? value : JSON.stringify(value)) ?? '';
+}
+
+/** An explanation as the API shows it. */
+interface Explanation {
+  decision: 'route' | 'none';
+  outcome: 'answer' | 'no-answer';
+  sentence: string;
+  trace: ReadonlyArray<{
+    routeId: string;
+    name?: string;
+    priority: number;
+    outcome: string;
+    sentence: string;
+    conditions?: ReadonlyArray<{ condition: string; holds: boolean; sentence: string }>;
+  }>;
+  policies?: ReadonlyArray<{ policy: string; outcome: string; reason?: string; sentence: string }>;
+  call?: View;
+}
+
+/** An explanation for people: the decision, then rule by rule, then policy by policy. */
+function explanationText({ decision, outcome, sentence, trace, policies = [], call }: Explanation): string {
+  const rules = trace.flatMap(({ routeId, name, priority, outcome, sentence: why, conditions = [] }) => [
+    `${outcome === 'chosen' ? '*' : ' '} ${textOf(name ?? routeId)} (priority ${priority}): ${textOf(why)}`,
+    ...conditions.map(
+      ({ condition, holds, sentence: fact }) =>
+        `      ${holds ? 'yes' : 'no '} ${condition}: ${textOf(fact)}`,
+    ),
+  ]);
+  const decided = policies
+    .filter(({ outcome }) => outcome !== 'not-reached')
+    .map(({ policy, outcome, reason, sentence: why }) => {
+      const end = outcome === 'ends' ? ` [ends${reason ? `: ${reason}` : ''}]` : '';
+      return `  ${policy}: ${textOf(why)}${end}`;
+    });
+  return [
+    `${decision === 'route' && outcome === 'no-answer' ? 'No answer: ' : ''}${textOf(sentence)}`,
+    ...(rules.length > 0 ? ['', 'Rules, in the order in which they are checked:', ...rules] : []),
+    ...(decided.length > 0 ? ['', 'Policies:', ...decided] : []),
+    ...(call ? ['', 'Request to the agent:', JSON.stringify(call, null, 2)] : []),
+  ].join('\n');
+}
+
+/**
+ * The text of a file.
+ * @param file its path, or - for standard input
+ * @throws {CliUsageError} it cannot be read
+ */
+export function textOfFile(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch {
+    throw new CliUsageError(`the file cannot be read: ${file}`);
+  }
+}
+
+/**
+ * The body of a call, from a file with JSON, or with YAML that the API would read too.
+ * @throws {CliUsageError} it cannot be read, or is neither
+ */
+async function bodyOfFile(file: string): Promise<unknown> {
+  const text = textOfFile(file);
+  try {
+    return JSON.parse(text);
+  } catch {
+    const parsed = await parseYaml(text, MAX_YAML_BYTES);
+    if ('value' in parsed) return parsed.value;
+    throw new CliUsageError(`the file is neither JSON nor YAML: ${file}: ${parsed.message}`);
+  }
 }

@@ -24,7 +24,7 @@ export interface ApiRequest {
 }
 
 /** The answer of the service as it is. */
-export interface ApiAnswer<Body> {
+interface ApiAnswer<Body> {
   status: number;
   body: Body;
   /** Of what the call read or changed. */

@@ -15,7 +15,7 @@ export interface StreamEvent {
   data: unknown;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   query?: Query;
   /** Ends the stream. */
   signal: AbortSignal;

@@ -21,7 +21,7 @@ export interface FeedMessage {
   [field: string]: unknown;
 }
 
-export interface MessageFeedOptions {
+interface MessageFeedOptions {
   accountId?: string | undefined;
   /** A phone number, a JID or a group id. */
   channelId?: string | undefined;

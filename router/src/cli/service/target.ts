@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { relative, resolve } from 'node:path';
 import { localSocketOf } from '../../config/socket-path.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { withoutTrailing } from '../../core/text.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 
 /** Where the running service is, and the key to send. */

@@ -1,14 +1,25 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { ApiWorld, type CallApi, OPERATIONS } from '../../features/playground/api-world.ts';
 import { runScenario, type ScenarioResult, type StepResult } from '../../features/playground/run-scenario.ts';
-import { StepFailedError } from '../../features/playground/scenario-world.ts';
+import {
+  fileOfStep,
+  readScenario,
+  type Scenario,
+  type ScenarioStep,
+  StepFailedError,
+  sentenceOfProblem,
+} from '../../features/playground/scenario.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
 import { RegexMatcher } from '../../infra/matching/regex-matcher.ts';
 import type { Cli } from '../cli.ts';
-import { CliError, EXIT } from '../exit-code.ts';
-import { oneLine } from '../output/visible-text.ts';
-import type { Api } from '../service/api.ts';
-import { type LoadedScenario, loadScenario } from './load-scenario.ts';
-import { OwnService } from './own-service.ts';
+import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
+import { oneLine } from '../output/table.ts';
+import { Api } from '../service/api.ts';
 
 /**
  * Runs the scenarios of files one after the other and reports each step. Nothing runs unless all files are right.
@@ -92,4 +103,143 @@ function stopOnSignal(close: () => Promise<void> | undefined): () => void {
   return () => {
     for (const signal of signals) process.off(signal, onSignal);
   };
+}
+
+/** A scenario of a file, with the bytes of the files that it sends. */
+interface LoadedScenario {
+  file: string;
+  scenario: Scenario;
+}
+
+/** @throws {CliUsageError} it cannot be read or is wrong; names each wrong line */
+async function loadScenario(file: string): Promise<LoadedScenario> {
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new CliUsageError(`the file cannot be read: ${file}`);
+  });
+  const read = await readScenario(text);
+  if ('problems' in read) {
+    const [first, ...others] = read.problems.map((problem) => `${file}, ${sentenceOfProblem(problem)}`);
+    throw new CliUsageError([first, ...others].join('\n       '));
+  }
+  const { scenario } = read;
+  const steps = await Promise.all(
+    scenario.steps.map((step, index) => withBytes(step, file, `steps.${index}.send`)),
+  );
+  return { file, scenario: { ...scenario, name: scenario.name ?? basename(file), steps } };
+}
+
+/** Paths are relative to the scenario, so that it can be run from any folder. */
+async function withBytes(step: ScenarioStep, scenarioFile: string, field: string): Promise<ScenarioStep> {
+  const file = fileOfStep(step);
+  if (!file || !('path' in file)) return step;
+  const { path, kind } = file;
+  const bytes = await readFile(resolve(dirname(scenarioFile), path)).catch(() => {
+    throw new CliUsageError(`${scenarioFile}, ${field}: the file cannot be read: ${path}`);
+  });
+  const send = { data: bytes.toString('base64'), fileName: basename(path), ...(kind && { kind }) };
+  return { ...step, send };
+}
+
+/** Nobody listens there: the service has no phone and looks for none. */
+const NO_WHATSAPP = 'ws://127.0.0.1:9';
+const START_LIMIT_MS = 120_000;
+const TAIL_LINES = 20;
+
+/** A service of one command, in a temporary folder, with an empty database and without WhatsApp. */
+class OwnService {
+  readonly #folder: string;
+  #child: ChildProcess | undefined;
+  #url = '';
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** @throws {CliError} it does not start; the sentence has the end of its log */
+  static async start(): Promise<OwnService> {
+    const service = new OwnService(await mkdtemp(join(tmpdir(), 'wa2ai-simulate-')));
+    try {
+      await service.#start();
+    } catch (error) {
+      await service.close();
+      throw error;
+    }
+    return service;
+  }
+
+  /** Its API. */
+  get api(): Api {
+    return new Api({ url: this.#url, name: this.#url });
+  }
+
+  /** Ends it and removes its data. */
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    }
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start(): Promise<void> {
+    // The program of this command, with the settings of nobody: the folder has no .env.
+    const child = spawn(process.execPath, [process.argv[1] ?? '', 'start'], {
+      cwd: this.#folder,
+      env: this.#env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    this.#url = await urlOf(child);
+  }
+
+  #env(): Record<string, string | undefined> {
+    const others = Object.entries(process.env).filter(
+      ([name]) => !name.startsWith('WA2AI_') && name !== 'DATABASE_URL',
+    );
+    return {
+      ...Object.fromEntries(others),
+      WA2AI_PORT: '0',
+      WA2AI_SOCKET: 'off',
+      WA2AI_DATA_DIR: join(this.#folder, 'data'),
+      WA2AI_LOG_FORMAT: 'json',
+      WA2AI_WHATSAPP_WS_URL: NO_WHATSAPP,
+    };
+  }
+}
+
+/** Resolves with the address of the service when it is ready. */
+function urlOf(child: ChildProcess): Promise<string> {
+  const tail: string[] = [];
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => {
+      clearTimeout(timer);
+      reject(new CliError(`The service of the scenario ${why}:\n${tail.join('\n')}`));
+    };
+    const timer = setTimeout(() => fail(`was not ready in ${START_LIMIT_MS / 1000} seconds`), START_LIMIT_MS);
+    const take = (line: string) => {
+      tail.push(line);
+      tail.splice(0, tail.length - TAIL_LINES);
+      const url = readyUrl(line);
+      if (url === undefined) return;
+      clearTimeout(timer);
+      resolve(url);
+    };
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', take);
+    }
+    child.once('error', (error) => fail(`did not start (${error.message})`));
+    child.once('exit', () => fail('ended'));
+  });
+}
+
+function readyUrl(line: string): string | undefined {
+  if (!line.includes('wa2ai is ready')) return undefined;
+  try {
+    const { msg, url } = JSON.parse(line) as { msg?: string; url?: string };
+    return msg === 'wa2ai is ready' ? url : undefined;
+  } catch {
+    return undefined;
+  }
 }

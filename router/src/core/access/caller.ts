@@ -1,8 +1,6 @@
 import { writtenForms } from '../chat-id.ts';
 import type { ApiKey } from '../ports/api-key-store.ts';
-import { type Role, scopesOfRole } from './roles.ts';
 import { contains, SCOPES, type Scope } from './scopes.ts';
-import { userKeyOf } from './user-key.ts';
 
 /** A browser that is signed in, as a user or with the admin key. */
 interface CallerSession {
@@ -23,7 +21,7 @@ export type Caller =
   | { kind: 'key'; key: ApiKey }
   | { kind: 'stranger'; refusal?: StrangerRefusal };
 
-export type StrangerRefusal = 'unknown' | 'expired' | 'forwarded' | 'two-sessions';
+type StrangerRefusal = 'unknown' | 'expired' | 'forwarded' | 'two-sessions';
 
 /** By this header of its own requests wa2ai knows them: one that comes back to it is no request of its machine. */
 export const OWN_REQUEST_HEADER = 'x-wa2ai-sender';
@@ -103,4 +101,62 @@ export async function mayUseChat(caller: Caller, chat: NamedChat, aliasesOf: Ali
   if (allowed === undefined || isAllowed([chat.channelId])) return true;
   const aliases = await aliasesOf(chat.accountId, chat.channelId);
   return isAllowed(aliases);
+}
+
+/** What a user of the console may do, the strongest first. */
+export const ROLES = ['owner', 'operator', 'viewer'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+/** The only place that says which scopes a role has. An operator cannot change who may do what: keys, users, the audit log. */
+const SCOPES_OF: Record<Role, readonly Scope[]> = {
+  owner: SCOPES,
+  operator: SCOPES.filter((scope) => scope !== 'admin'),
+  viewer: ['routes:read', 'messages:read', 'accounts:read'],
+};
+
+/** The scopes of a user with this role. */
+export function scopesOfRole(role: Role): readonly Scope[] {
+  return SCOPES_OF[role];
+}
+
+/** What makes a name of a user unique: names that differ only in case are one name. */
+export function userKeyOf(name: string): string {
+  return name.toLowerCase();
+}
+
+/** What a key can be restricted to; the names of the fields of a key. */
+export const RESTRICTIONS = ['chats', 'routes', 'accounts'] as const;
+
+export type Restriction = (typeof RESTRICTIONS)[number];
+
+/**
+ * Whom an operation of any protocol lets in. Every operation states it; a caller that it does not name is refused.
+ * `scopes`: what the caller needs, all of them. `any-key`: any caller that is known. `public`: everybody; such an operation must
+ * not depend on its caller.
+ * `honours`: the restrictions of keys that the operation obeys: with a key that has one of them it shows and changes only what
+ * belongs to the named chats, routes or accounts, or to none. A key with any other restriction is refused.
+ */
+export type Admission =
+  | { scopes: 'public'; honours?: undefined }
+  | { scopes: 'any-key' | readonly [Scope, ...Scope[]]; honours: readonly Restriction[] };
+
+/** Of an operation that not everybody reaches. */
+export type CallerAdmission = Exclude<Admission, { scopes: 'public' }>;
+
+/** Why a caller is refused. */
+type Refusal =
+  | { kind: 'unknown-caller'; why: 'none' | StrangerRefusal }
+  | { kind: 'scope'; scope: Scope }
+  | { kind: 'restriction'; restriction: Restriction };
+
+/** Whether the operation lets the caller in, whatever kind of caller it is; undefined: it does. */
+export function refusalOf(caller: Caller, { scopes, honours }: Admission): Refusal | undefined {
+  if (scopes === 'public') return undefined;
+  if (caller.kind === 'stranger') return { kind: 'unknown-caller', why: caller.refusal ?? 'none' };
+  const missing = scopes === 'any-key' ? undefined : scopes.find((scope) => !mayDo(caller, scope));
+  if (missing !== undefined) return { kind: 'scope', scope: missing };
+  if (caller.kind !== 'key') return undefined;
+  const restriction = RESTRICTIONS.find((each) => caller.key[each] !== undefined && !honours.includes(each));
+  return restriction && { kind: 'restriction', restriction };
 }

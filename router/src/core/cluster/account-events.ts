@@ -1,22 +1,26 @@
-import { messageRefused } from '../delivery/refused-message.ts';
+import type { Clock } from '../clock.ts';
+import { messageRefused } from '../delivery/govern-contacts.ts';
 import { LeaseLostError } from '../errors.ts';
-import { applyEditRule } from '../messages/edit-rule.ts';
+import type { Logger } from '../logger.ts';
 import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
-import { type OwnerCommandDeps, runOwnerCommand } from '../messages/owner-command.ts';
-import { applyOwnerRule } from '../messages/owner-message.ts';
-import { type ReceiveDeps, receiveMessage } from '../messages/receive-message.ts';
-import { applySelfChatRule, type SelfChatDeps } from '../messages/self-chat.ts';
-import type { Fence } from '../ports/account-lease.ts';
+import {
+  applyEditRule,
+  applyOwnerRule,
+  applySelfChatRule,
+  type OwnerCommandDeps,
+  type ReceiveDeps,
+  receiveMessage,
+  runOwnerCommand,
+  type SelfChatDeps,
+} from '../messages/receive-message.ts';
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Logger } from '../ports/logger.ts';
+import type { Fence } from '../ports/cluster.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { RouteDeps } from '../routing/route-message.ts';
-import type { AccountRegistry } from './account-registry.ts';
-import type { ClusterAccounts } from './cluster-view.ts';
+import type { AccountRegistry, ClusterAccounts } from './cluster-view.ts';
 
-export interface AccountEventsDeps
+interface AccountEventsDeps
   extends Omit<ReceiveDeps, 'log' | 'workers'>,
     SelfChatDeps,
     Omit<RouteDeps, 'chatStore' | 'routes'>,

@@ -19,7 +19,7 @@ const LISTED: Record<AccountState, true> = {
 export const ACCOUNT_STATES = Object.keys(LISTED) as readonly AccountState[];
 
 /** Details of the sentence, besides the state. */
-export interface AccountStateDetails {
+interface AccountStateDetails {
   /** How the account is paired: QR code or eight-letter code. */
   pairingBy?: 'qr' | 'code';
   /** A code to scan or enter is available. */

@@ -1,5 +1,5 @@
-import type { NodeId } from '../ids.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { NodeId } from '../chat-id.ts';
+import type { Clock } from '../clock.ts';
 import type { ClusterView, NodeView } from '../ports/cluster.ts';
 
 /** A chat worker starts elsewhere when this node runs so many turns more than another one: starting here is faster. */

@@ -1,17 +1,22 @@
 import { z } from 'zod';
+import { type Clock, within } from '../clock.ts';
+import type { ReplyDelivery } from '../delivery/deliver-reply.ts';
+import type { NumberLookUps } from '../delivery/govern-contacts.ts';
 import { AccountNotHeldError, PasskeyNotAskedError } from '../errors.ts';
 import { because, PHRASES, saidBy } from '../phrases.ts';
-import type { AccountControl, PairBy } from '../ports/account-control.ts';
-import type { AccountStatus, PasskeyInput } from '../ports/chat-provider.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { AccountView, Cluster, ClusterView, NewAccount } from '../ports/cluster.ts';
-import { within } from '../time-limit.ts';
-import type { AccountRegistry } from './account-registry.ts';
+import type { AccountStatus, ChatProvider, PasskeyInput } from '../ports/chat-provider.ts';
+import type {
+  AccountControl,
+  AccountView,
+  Cluster,
+  ClusterView,
+  NewAccount,
+  PairBy,
+} from '../ports/cluster.ts';
 import { nextActionOf } from './account-state.ts';
-import type { NodeBus } from './node-bus.ts';
-import type { NodeCalls } from './node-calls.ts';
+import type { NodeBus, NodeCalls } from './node-bus.ts';
 
-export interface ClusterAccountsDeps {
+interface ClusterAccountsDeps {
   /** The accounts that this node runs. */
   registry: AccountRegistry;
   bus: NodeBus;
@@ -262,4 +267,52 @@ export class ClusterAccounts implements AccountControl {
 
 function hasCode({ qr, pairingCode }: AccountStatus): boolean {
   return qr !== undefined || pairingCode !== undefined;
+}
+
+/** An account that this node runs: its connection, and the delivery of its replies. */
+export interface RegisteredAccount {
+  provider: ChatProvider;
+  delivery: ReplyDelivery;
+  /** Absent: WhatsApp is asked about nobody. */
+  numbers?: Pick<NumberLookUps, 'lookUp'>;
+}
+
+/** The accounts that this node runs, by account id. */
+export class AccountRegistry {
+  readonly #accounts = new Map<string, RegisteredAccount>();
+
+  add(account: RegisteredAccount): void {
+    this.#accounts.set(account.provider.accountId, account);
+  }
+
+  /** Removes an account, unless it was added again meanwhile. */
+  remove(account: RegisteredAccount): void {
+    const { accountId } = account.provider;
+    if (this.#accounts.get(accountId) === account) this.#accounts.delete(accountId);
+  }
+
+  provider(accountId: string): ChatProvider | undefined {
+    return this.#accounts.get(accountId)?.provider;
+  }
+
+  delivery(accountId: string): ReplyDelivery | undefined {
+    return this.#accounts.get(accountId)?.delivery;
+  }
+
+  numbers(accountId: string): RegisteredAccount['numbers'] | undefined {
+    return this.#accounts.get(accountId)?.numbers;
+  }
+
+  /** Deliveries of all accounts. */
+  deliveries(): ReplyDelivery[] {
+    return [...this.#accounts.values()].map(({ delivery }) => delivery);
+  }
+
+  list(): AccountStatus[] {
+    return [...this.#accounts.values()].map(({ provider }) => provider.status());
+  }
+
+  get(accountId: string): AccountStatus | undefined {
+    return this.provider(accountId)?.status();
+  }
 }

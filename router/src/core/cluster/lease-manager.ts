@@ -1,9 +1,7 @@
-import type { AccountLeases, Fence } from '../ports/account-lease.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { AccountView, Cluster, ClusterView } from '../ports/cluster.ts';
-import type { Logger } from '../ports/logger.ts';
-import { accountToGive, DEAD_FOR_MS, RANK_DELAY_MS, ranksOf } from './account-placement.ts';
-import { HeldLease } from './held-lease.ts';
+import type { Clock } from '../clock.ts';
+import { LeaseLostError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { AccountLeases, AccountView, Cluster, ClusterView, Fence, Lease } from '../ports/cluster.ts';
 
 /** An account that this node has connected. */
 export interface ConnectedAccount {
@@ -13,7 +11,7 @@ export interface ConnectedAccount {
   abandon(): Promise<void>;
 }
 
-export interface LeaseManagerDeps {
+interface LeaseManagerDeps {
   nodeId: string;
   leases: AccountLeases;
   cluster: Cluster;
@@ -312,4 +310,111 @@ export class LeaseManager {
     this.#releasedAtMs = nowMs;
     void this.#release(accountId);
   }
+}
+
+const TAKEN = 'another node took the account';
+
+interface HeldLeaseDeps {
+  leases: Pick<AccountLeases, 'renew'>;
+  /** Another node had the account before, and did not release it. */
+  isTakeOver: boolean;
+  /** How long after a renewal it may be used; less than the lease's time, so that this process stops before another one may start. */
+  safeMs: number;
+  /** Monotonic time before the lease was requested. */
+  askedAtMs: number;
+  monotonicMs(): number;
+  onLost(reason: string): void;
+}
+
+/** A lease of this process, with its own view of whether it may still act under it. */
+export class HeldLease implements Fence {
+  readonly accountId: string;
+  readonly owner: string;
+  readonly epoch: bigint;
+  readonly isTakeOver: boolean;
+  /** Why it was lost; undefined while it is valid, and when only its time has expired. */
+  lostBecause: string | undefined;
+  readonly #deps: HeldLeaseDeps;
+  #renewedAtMs: number;
+
+  constructor(lease: Lease, deps: HeldLeaseDeps) {
+    this.accountId = lease.accountId;
+    this.owner = lease.owner;
+    this.epoch = lease.epoch;
+    this.isTakeOver = deps.isTakeOver;
+    this.#deps = deps;
+    this.#renewedAtMs = deps.askedAtMs;
+  }
+
+  isHeld(): boolean {
+    const { monotonicMs, safeMs } = this.#deps;
+    return this.lostBecause === undefined && monotonicMs() - this.#renewedAtMs < safeMs;
+  }
+
+  async verify(): Promise<void> {
+    const { leases, monotonicMs } = this.#deps;
+    const askedAtMs = monotonicMs();
+    this.renewed(askedAtMs, await leases.renew([this]));
+    if (!this.isHeld()) throw new LeaseLostError(this.accountId);
+  }
+
+  /** @param kept the accounts whose leases a renewal, requested at `askedAtMs` (monotonic), found valid */
+  renewed(askedAtMs: number, kept: ReadonlySet<string>): void {
+    if (kept.has(this.accountId)) this.#renewedAtMs = Math.max(this.#renewedAtMs, askedAtMs);
+    else this.lose(TAKEN);
+  }
+
+  lose(reason: string): void {
+    if (this.lostBecause !== undefined) return;
+    this.lostBecause = reason;
+    this.#deps.onLost(reason);
+  }
+}
+
+/** How long a process must look dead before its accounts are taken: its connection may break and come back. */
+const DEAD_FOR_MS = 300;
+/** Each node with fewer accounts gets this long to take a free one first. */
+const RANK_DELAY_MS = 250;
+
+/** The number of WhatsApp accounts of each live node that does not drain. */
+export function sharesOf(view: ClusterView): Map<string, number> {
+  const shares = new Map<string, number>();
+  for (const node of view.nodes) if (node.isAlive && !node.isDraining) shares.set(node.nodeId, 0);
+  for (const { owner, availability, provider } of view.accounts) {
+    if (provider) continue;
+    const share = owner && availability === 'owned' ? shares.get(owner.nodeId) : undefined;
+    if (owner && share !== undefined) shares.set(owner.nodeId, share + 1);
+  }
+  return shares;
+}
+
+/**
+ * For each account that can be taken, the rank of this node: how many nodes should take it first. Nodes with fewer accounts
+ * come first, then those with smaller names; each account counts for the node of rank 0. Pure.
+ */
+export function ranksOf(view: ClusterView, nodeId: string): Map<string, number> {
+  const shares = sharesOf(view);
+  const ranks = new Map<string, number>();
+  for (const { accountId, availability, provider } of view.accounts) {
+    if (availability === 'owned') continue;
+    const order = [...shares].sort(([a, m], [b, n]) => m - n || (a < b ? -1 : 1)).map(([node]) => node);
+    ranks.set(accountId, Math.max(0, order.indexOf(nodeId)));
+    const first = order[0];
+    if (first !== undefined && !provider) shares.set(first, (shares.get(first) ?? 0) + 1);
+  }
+  return ranks;
+}
+
+/**
+ * An account that this node should release so that a node with fewer takes it; undefined when the shares are even or an
+ * account has no node yet. Only the node with the most accounts releases one, so that one moves at a time. Pure.
+ */
+export function accountToGive(view: ClusterView, nodeId: string): string | undefined {
+  if (view.accounts.some(({ availability }) => availability !== 'owned')) return undefined;
+  const shares = sharesOf(view);
+  const own = shares.get(nodeId) ?? 0;
+  const fewest = Math.min(...shares.values());
+  const isFullest = [...shares].every(([other, share]) => share < own || (share === own && other >= nodeId));
+  if (!isFullest || own - fewest < 2) return undefined;
+  return view.accounts.find(({ owner, provider }) => owner?.nodeId === nodeId && !provider)?.accountId;
 }

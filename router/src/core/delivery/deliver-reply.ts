@@ -1,23 +1,18 @@
-import { chatHash } from '../chat-hash.ts';
+import { type ChatId, chatHash } from '../chat-id.ts';
+import type { Clock } from '../clock.ts';
 import type { NodeBus } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
-import type { ChatId } from '../ids.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
+import type { Logger } from '../logger.ts';
 import type { OutgoingMessage } from '../models.ts';
-import type { Fence, Lease } from '../ports/account-lease.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { CurrentWork } from '../ports/current-work.ts';
-import type { Logger } from '../ports/logger.ts';
+import type { Fence, Lease } from '../ports/cluster.ts';
 import type { Outbox } from '../ports/outbox.ts';
-import type { Suspects } from '../suspects.ts';
+import type { CurrentWork, Suspects } from '../suspects.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { ContactGovernor } from './govern-contacts.ts';
 import type { SendPace } from './pace-sends.ts';
-import { replyFields } from './reply-fields.ts';
-import { ReplySender } from './send-reply.ts';
-import { ReservedSlot, type SendSlot } from './send-slot.ts';
-import { SentMarker } from './sent-marker.ts';
+import { ReplySender, replyFields, SentMarker } from './send-reply.ts';
 
 /** Rows read at once when a connection opens; more follow in further pages. */
 const PAGE = 200;
@@ -399,5 +394,42 @@ export class ReplyDelivery {
     const isSent = await this.#sender.send(reply, isCurrent);
     if (isCurrent()) this.#queued.delete(outboxId);
     return isSent;
+  }
+}
+
+/**
+ * The next position in the send queue of a chat, reserved for a turn: the row of its first reply may be stored as
+ * `sending` under this lease. Other replies of the chat wait until the slot is delivered or closed.
+ */
+export interface SendSlot {
+  lease: Lease;
+  /** No reply was stored under it. */
+  close(): void;
+}
+
+/** The slot as the delivery of its account uses it. */
+export class ReservedSlot implements SendSlot {
+  readonly lease: Lease;
+  /** The opening of the connection that it is for. */
+  readonly opening: number;
+  /** The replies to send in this slot; undefined: the account is released first. */
+  readonly replies: Promise<readonly QueuedReply[] | undefined>;
+  #resolve!: (replies: readonly QueuedReply[] | undefined) => void;
+
+  constructor(lease: Lease, opening: number) {
+    this.lease = lease;
+    this.opening = opening;
+    this.replies = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+  }
+
+  /** The first call counts. */
+  fill(replies: readonly QueuedReply[] | undefined): void {
+    this.#resolve(replies);
+  }
+
+  close(): void {
+    this.fill([]);
   }
 }

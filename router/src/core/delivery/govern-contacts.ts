@@ -1,12 +1,18 @@
-import { NotOnWhatsAppError } from '../errors.ts';
-import { decideFirstContact, decideQuietHours, type GovernorSettings } from '../policies/governor.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Logger } from '../ports/logger.ts';
-import type { Outbox } from '../ports/outbox.ts';
+import type { Clock } from '../clock.ts';
+import { NotOnWhatsAppError, Wa2aiError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import {
+  decideFirstContact,
+  decideQuietHours,
+  FULL_BUCKET,
+  type GovernorSettings,
+  takeToken,
+} from '../policies/governor.ts';
+import type { ChatProvider } from '../ports/chat-provider.ts';
+import type { DeadReplyReason, Outbox } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
-import type { NumberLookUps } from './number-look-ups.ts';
 
-export interface ContactGovernorDeps {
+interface ContactGovernorDeps {
   outbox: Pick<Outbox, 'firstContact' | 'countFirstContact' | 'isUnasked' | 'delay' | 'markDead'>;
   numbers: Pick<NumberLookUps, 'lookUp'>;
   /** Of the account. @throws {StorageUnavailableError} */
@@ -96,4 +102,135 @@ export class ContactGovernor {
     log.warn({}, 'message not sent: WhatsApp has no account with this number');
     return false;
   }
+}
+
+/** What is known of a number now. `why` is a sentence for the row that waits. */
+export type LookUp =
+  | { kind: 'known'; isOnWhatsApp: boolean }
+  | { kind: 'wait'; forMs: number; why: string }
+  /** The account is not connected: ask when it is. */
+  | { kind: 'offline' };
+
+interface NumberLookUpsDeps {
+  provider: Pick<ChatProvider, 'accountId' | 'isOnWhatsApp' | 'status'>;
+  outbox: Pick<Outbox, 'keepNumberCheck'>;
+  clock: Pick<Clock, 'monotonicMs'>;
+  log: Logger;
+}
+
+/** WhatsApp limits accounts that ask about many numbers: at most ten at once, and ten a minute. */
+const BUDGET = { burst: 10, perSecond: 10 / 60 };
+/** After a look-up without an answer; it grows with each in a row. */
+const RETRY_MS = 60_000;
+const MAX_RETRY_MS = 900_000;
+
+/**
+ * Asks WhatsApp whether numbers have an account, for one account. Its answers are stored before they are used. The tokens of the budget
+ * are in memory.
+ */
+export class NumberLookUps {
+  readonly #deps: NumberLookUpsDeps;
+  readonly #running = new Map<string, Promise<LookUp>>();
+  #bucket = FULL_BUCKET;
+  #failures = 0;
+
+  constructor(deps: NumberLookUpsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Asks about a number; calls for one number at a time share a question.
+   * @param phone digits
+   * @throws {StorageUnavailableError} the answer could not be stored: ask again
+   */
+  lookUp(phone: string): Promise<LookUp> {
+    const running = this.#running.get(phone);
+    if (running) return running;
+    const asked = this.#ask(phone).finally(() => this.#running.delete(phone));
+    this.#running.set(phone, asked);
+    return asked;
+  }
+
+  async #ask(phone: string): Promise<LookUp> {
+    const { provider, outbox, clock, log } = this.#deps;
+    if (!provider.isOnWhatsApp) return { kind: 'known', isOnWhatsApp: true };
+    const { state, isConnected } = provider.status();
+    if (!(isConnected ?? state === 'open')) return { kind: 'offline' };
+    const { bucket, waitMs } = takeToken(this.#bucket, BUDGET, clock.monotonicMs());
+    this.#bucket = bucket;
+    if (waitMs > 0) {
+      const why = 'It is a first contact, and WhatsApp is asked about at most 10 new numbers a minute.';
+      return { kind: 'wait', forMs: waitMs, why };
+    }
+    let isOnWhatsApp: boolean;
+    try {
+      isOnWhatsApp = await provider.isOnWhatsApp(phone);
+    } catch (error) {
+      if (error instanceof Wa2aiError && error.code === 'NOT_CONNECTED') return { kind: 'offline' };
+      this.#failures += 1;
+      log.warn({ err: error, failures: this.#failures }, 'WhatsApp did not answer about a number, retrying');
+      const why = 'It is a first contact, and WhatsApp did not say whether the number has an account.';
+      return { kind: 'wait', forMs: Math.min(RETRY_MS * this.#failures, MAX_RETRY_MS), why };
+    }
+    this.#failures = 0;
+    await outbox.keepNumberCheck(provider.accountId, phone, isOnWhatsApp);
+    return { kind: 'known', isOnWhatsApp };
+  }
+}
+
+/** Of an error ack: see `decideRefusal`. */
+const REACH_OUT_REFUSED = '463';
+/** Baileys asks the person's privacy token after error 463; so long it may take. */
+const TOKEN_WAIT_MS = 15_000;
+/** Sends with a privacy token that may be missing. */
+const MAX_TOKEN_ATTEMPTS = 3;
+
+/** What is known of a message that WhatsApp refused with an error ack. */
+export interface Refusal {
+  code: string;
+  /** For how long WhatsApp still limits the account; undefined: it does not. */
+  limitLeftMs?: number;
+  /** Sends so far. */
+  attempts: number;
+  /** Its person never wrote to the account. */
+  isCold: boolean;
+}
+
+/** What happens to a refused message. `error` is a sentence for its row. */
+interface RefusalDecision {
+  error: string;
+  delayMs?: number;
+  reason?: DeadReplyReason;
+}
+
+/**
+ * Decides about a refused message. Error 463 of a person who never wrote is the lock of the account while there is one; without one it
+ * concerns that person alone. A person who wrote has a privacy token, which may be missing here: the message is sent again with it, also
+ * during a lock, which spares such chats. Pure.
+ */
+export function decideRefusal({ code, limitLeftMs, attempts, isCold }: Refusal): RefusalDecision {
+  const error = `WhatsApp refused it with error ${code}.`;
+  if (code === REACH_OUT_REFUSED && !isCold && attempts < MAX_TOKEN_ATTEMPTS) {
+    return { error: `${error} It is sent again with the privacy token of its chat.`, delayMs: TOKEN_WAIT_MS };
+  }
+  if (limitLeftMs !== undefined) return { error, delayMs: limitLeftMs };
+  if (code !== REACH_OUT_REFUSED || !isCold) return { error };
+  const why =
+    'WhatsApp refused the first message to this person (463). The account is not limited; other messages are sent. Let the person write first, or write to them once on the phone.';
+  return { error: why, reason: 'contact-refused' };
+}
+
+/** Stores what happens to a message that WhatsApp refused. @throws {StorageUnavailableError} */
+export async function messageRefused(
+  outbox: Pick<Outbox, 'markRefused' | 'refusedRow'>,
+  {
+    accountId,
+    waMessageId,
+    ...refusal
+  }: Pick<Refusal, 'code' | 'limitLeftMs'> & { accountId: string; waMessageId: string },
+): Promise<void> {
+  const row = await outbox.refusedRow(accountId, waMessageId);
+  if (!row) return;
+  const { error, ...outcome } = decideRefusal({ ...refusal, ...row });
+  await outbox.markRefused(accountId, waMessageId, error, outcome);
 }

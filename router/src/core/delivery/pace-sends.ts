@@ -1,9 +1,14 @@
-import { type GovernorSettings, governorOf } from '../policies/governor.ts';
-import { FULL_BUCKET, takeToken, typingMsOf } from '../policies/send-pace.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from '../clock.ts';
+import {
+  FULL_BUCKET,
+  type GovernorSettings,
+  governorOf,
+  takeToken,
+  typingMsOf,
+} from '../policies/governor.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 
-export interface SendPaceDeps {
+interface SendPaceDeps {
   /** Of the account. @throws {StorageUnavailableError} the settings known before stay in force */
   settings(): Promise<GovernorSettings>;
   /** Best effort. */

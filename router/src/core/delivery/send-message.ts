@@ -1,12 +1,12 @@
 import { jidOfChannelId } from '../chat-id.ts';
 import { NotOnWhatsAppError } from '../errors.ts';
 import type { MediaKind, Quote, ReplyFile, ReplyMedia } from '../models.ts';
-import type { AccountControl } from '../ports/account-control.ts';
+import type { AccountControl } from '../ports/cluster.ts';
 import type { Outbox, OutboxRow } from '../ports/outbox.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { SpecialMessage } from './special-message.ts';
 
-export interface SendMessageDeps {
+interface SendMessageDeps {
   outbox: Outbox;
   mintId(): string;
   deliver(reply: QueuedReply): void;
@@ -96,4 +96,22 @@ export async function refuseUnknownNumber(
 
 function mediaOf({ kind, mimeType, fileName, bytes }: ReplyFile): ReplyMedia {
   return { kind, mimeType, ...(fileName !== undefined && { fileName }), sizeBytes: bytes.length };
+}
+
+/** Random bytes that an id takes. */
+const WA_MESSAGE_ID_BYTES = 9;
+
+/**
+ * Makes a WhatsApp message id in the form that Baileys mints: `3EB0` and 18 upper-case hexadecimal digits. Phones
+ * recognize the kind of client by its length and prefix, so no other form is used. 72 random bits: unique without a
+ * check.
+ * @param random exactly 9 bytes from a cryptographic source
+ * @throws {RangeError} another number of bytes
+ */
+export function mintWaMessageId(random: Uint8Array): string {
+  if (random.length !== WA_MESSAGE_ID_BYTES) {
+    throw new RangeError(`A WhatsApp message id takes ${WA_MESSAGE_ID_BYTES} random bytes.`);
+  }
+  const digits = Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return `3EB0${digits.toUpperCase()}`;
 }

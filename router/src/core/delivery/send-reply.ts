@@ -1,17 +1,21 @@
-import { NotConnectedError, StorageUnavailableError, UploadFailedError, Wa2aiError } from '../errors.ts';
-import type { ChatId } from '../ids.ts';
+import { type ChatId, chatHash } from '../chat-id.ts';
+import type { Clock } from '../clock.ts';
+import {
+  MediaError,
+  NotConnectedError,
+  SendRefusedError,
+  StorageUnavailableError,
+  UploadFailedError,
+  Wa2aiError,
+} from '../errors.ts';
+import { Slots } from '../keyed-queue.ts';
+import type { Logger } from '../logger.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { CurrentWork } from '../ports/current-work.ts';
-import type { Logger } from '../ports/logger.ts';
 import type { Outbox } from '../ports/outbox.ts';
-import type { Suspects } from '../suspects.ts';
+import type { CurrentWork, Suspects } from '../suspects.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { ContactGovernor } from './govern-contacts.ts';
 import type { SendPace } from './pace-sends.ts';
-import { replyFields } from './reply-fields.ts';
-import { ReplyFiles } from './reply-files.ts';
-import type { SentMarker } from './sent-marker.ts';
 
 /**
  * Sends of a message, one after the other, that may not have gone out although the account is open (WhatsApp did not say
@@ -25,7 +29,7 @@ const PROCESS_ENDED =
 /** Between attempts while the database does not answer. */
 const STORAGE_WAIT_MS = 1_000;
 
-export interface SendReplyDeps {
+interface SendReplyDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'send' | 'upload' | 'status' | 'untilLimitsKnown'>;
   marker: SentMarker;
@@ -254,4 +258,138 @@ export class ReplySender {
     log.warn({ reason }, 'reply may not have been sent, sending it again with the same id');
     return 'uncertain';
   }
+}
+
+/** Uploads of one file before its row is dead, and the wait after the first failure; it doubles with each. */
+const MAX_UPLOADS = 5;
+const UPLOAD_BACKOFF_MS = 2_000;
+/** Files in memory at once, however many chats wait for one. */
+const UPLOADS_AT_ONCE = 4;
+
+interface ReplyFilesDeps {
+  outbox: Pick<Outbox, 'fileOf' | 'keepContent' | 'markDead' | 'release' | 'delay'>;
+  provider: Pick<ChatProvider, 'upload'>;
+}
+
+/** Uploads the files of replies to WhatsApp, a few at a time. */
+class ReplyFiles {
+  readonly #deps: ReplyFilesDeps;
+  readonly #slots = new Slots(UPLOADS_AT_ONCE);
+  /** Failed uploads by row, in this process. */
+  readonly #failures = new Map<string, number>();
+
+  constructor(deps: ReplyFilesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The uploaded form of a reply's file, stored before anything is sent, so that every attempt sends the same message.
+   * @throws {UploadFailedError} {SendRefusedError} {StorageUnavailableError}
+   */
+  contentOf(reply: QueuedReply): Promise<Uint8Array> {
+    return this.#slots.run(() => this.#contentOf(reply));
+  }
+
+  async #contentOf({ outboxId, message }: QueuedReply): Promise<Uint8Array> {
+    const { outbox, provider } = this.#deps;
+    const file = await outbox.fileOf(outboxId).catch(notLoaded);
+    if (!file) throw new SendRefusedError('The file of the message is not stored.');
+    if (file.content) return file.content;
+    const content = await outbox.keepContent(outboxId, await provider.upload(message, file.bytes));
+    this.#failures.delete(outboxId);
+    return content;
+  }
+
+  /**
+   * Nothing was sent: the row is delayed, and with it the later messages of its chat.
+   * @param store repeats a write until the database answers; until then no later message of the chat may be sent
+   */
+  async uploadFailed(
+    { outboxId }: QueuedReply,
+    reason: string,
+    log: Logger,
+    store: (write: () => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const { outbox } = this.#deps;
+    const failures = (this.#failures.get(outboxId) ?? 0) + 1;
+    if (failures >= MAX_UPLOADS) {
+      this.#failures.delete(outboxId);
+      await store(() => outbox.markDead(outboxId, `${reason} There were ${failures} attempts.`));
+      log.error({ reason, failures }, 'file of a reply not uploaded, giving up');
+      return;
+    }
+    this.#failures.set(outboxId, failures);
+    await store(() => outbox.release(outboxId, reason));
+    await store(() => outbox.delay(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason));
+    log.warn({ reason, failures }, 'file of a reply not uploaded, retrying');
+  }
+}
+
+/** @throws {UploadFailedError} {SendRefusedError} the store has no file, or not now */
+function notLoaded(error: unknown): never {
+  if (!(error instanceof MediaError)) throw error;
+  const Failed = error.disposition === 'retry' ? UploadFailedError : SendRefusedError;
+  throw new Failed(error.message, { cause: error });
+}
+
+/** Most acks come sooner than this and say more than that the bytes were written: one write is enough for both. */
+const ACK_GRACE_MS = 250;
+
+interface SentMarkerDeps {
+  outbox: Pick<Outbox, 'markSent'>;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Marks replies as sent in the outbox, unless WhatsApp acknowledges them within 250 ms. */
+export class SentMarker {
+  readonly #deps: SentMarkerDeps;
+  /** Rows whose bytes are written and whose ack did not come yet, by WhatsApp id. */
+  readonly #unmarked = new Map<string, QueuedReply>();
+  #marking: Promise<void> = Promise.resolve();
+  #timer: Promise<void> | undefined;
+
+  constructor(deps: SentMarkerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The bytes of a reply are written. */
+  sent(reply: QueuedReply): void {
+    this.#unmarked.set(reply.message.waMessageId, reply);
+    this.#timer ??= this.#deps.clock.sleep(ACK_GRACE_MS).then(() => {
+      this.#timer = undefined;
+      return this.finish();
+    });
+  }
+
+  /** WhatsApp acknowledged these; the acks are stored by the caller. */
+  acknowledged(waMessageIds: readonly string[]): void {
+    for (const waMessageId of waMessageIds) this.#unmarked.delete(waMessageId);
+  }
+
+  /**
+   * Resolves when all sends so far are marked. Never rejects: a row that is not marked is still `sending`, and is sent again
+   * with the same id when no ack comes.
+   */
+  finish(): Promise<void> {
+    this.#marking = this.#marking.then(async () => {
+      for (const [waMessageId, reply] of [...this.#unmarked]) {
+        this.#unmarked.delete(waMessageId);
+        try {
+          await this.#deps.outbox.markSent(reply.outboxId);
+        } catch (error) {
+          this.#deps.log.warn({ err: error, ...replyFields(reply) }, 'cannot store that a reply was sent');
+        }
+      }
+    });
+    return this.#marking;
+  }
+}
+
+/**
+ * The fields of every log line about a reply. `messageId` is the message that it answers; for a message of an admin it is
+ * the row itself, under whose id the API shows it.
+ */
+export function replyFields({ outboxId, messageId = outboxId, chatId, message }: QueuedReply) {
+  return { outboxId, messageId, waMessageId: message.waMessageId, chat: chatHash(chatId) };
 }

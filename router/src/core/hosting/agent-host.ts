@@ -1,12 +1,9 @@
+import type { NodeId } from '../chat-id.ts';
 import { AgentUnavailableError } from '../errors.ts';
-import type { NodeId } from '../ids.ts';
-import type { RunningAgent } from '../ports/agent-probe.ts';
-import type { AgentRecord } from '../ports/agent-registry.ts';
-import type { AgentRuntime } from '../ports/agent-runtime.ts';
-import type { LogLine } from '../ports/container-engine.ts';
-import { type AgentPhase, agentsToStop, isIdle, isUp } from './agent-life.ts';
+import type { AgentRecord, RunningAgent } from '../ports/agent-registry.ts';
+import type { AgentRuntime, LogLine } from '../ports/agent-runtime.ts';
+import { type AgentPhase, agentsToStop, type HostedAgent, isIdle, isUp } from './agent-life.ts';
 import { AgentRunner, diskProblem, type RunnerDeps, refusalOf, type UseOptions } from './agent-runner.ts';
-import type { HostedAgent } from './agent-spec.ts';
 import { AgentElsewhereError, AgentUnusableError } from './hosting-errors.ts';
 
 /** How often idle agents are looked for. */

@@ -1,22 +1,20 @@
+import type { NodeId } from '../chat-id.ts';
+import { type Clock, orAbort } from '../clock.ts';
 import { AgentTimeoutError, AgentUnavailableError, Wa2aiError } from '../errors.ts';
-import type { NodeId } from '../ids.ts';
-import type { AgentFiles } from '../ports/agent-files.ts';
-import type { AgentProbe, RunningAgent } from '../ports/agent-probe.ts';
-import type { AgentRegistry } from '../ports/agent-registry.ts';
-import type { AgentRuntime } from '../ports/agent-runtime.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Logger } from '../ports/logger.ts';
-import { orAbort } from '../time-limit.ts';
+import type { Logger } from '../logger.ts';
+import type { AgentProbe, AgentRegistry, RunningAgent } from '../ports/agent-registry.ts';
+import type { AgentFiles, AgentRuntime } from '../ports/agent-runtime.ts';
 import {
   type AgentEffect,
   type AgentEvent,
   type AgentLife,
   type AgentProblem,
+  type AgentSpec,
   agentLife,
+  type HostedAgent,
   isIdle,
   newAgentLife,
 } from './agent-life.ts';
-import type { AgentSpec, HostedAgent } from './agent-spec.ts';
 import { AgentStartError, AgentUnusableError } from './hosting-errors.ts';
 
 /** Between two questions whether a started agent answers. */

@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import type { NodeCalls } from '../cluster/node-calls.ts';
+import type { NodeId } from '../chat-id.ts';
+import type { NodeCalls } from '../cluster/node-bus.ts';
 import { Wa2aiError } from '../errors.ts';
-import type { NodeId } from '../ids.ts';
-import type { AgentFileInfo } from '../ports/agent-files.ts';
-import type { AgentQuery } from '../ports/agent-registry.ts';
-import type { AgentMessage } from '../ports/agent-talk.ts';
-import type { LogLine } from '../ports/container-engine.ts';
-import type { HostedAgent } from './agent-spec.ts';
+import type { AgentMessage, AgentQuery } from '../ports/agent-registry.ts';
+import type { AgentFileInfo, LogLine } from '../ports/agent-runtime.ts';
+import type { HostedAgent } from './agent-life.ts';
 import type { AgentExchange, HostedAgents, HostedAgentView } from './hosted-agents.ts';
 import { AgentElsewhereError } from './hosting-errors.ts';
 

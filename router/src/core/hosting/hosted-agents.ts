@@ -1,15 +1,18 @@
+import type { NodeId } from '../chat-id.ts';
+import { type Clock, within } from '../clock.ts';
 import { AgentProtocolError, AgentUnavailableError, Wa2aiError } from '../errors.ts';
-import type { NodeId } from '../ids.ts';
-import type { AgentFileInfo, AgentFiles } from '../ports/agent-files.ts';
-import type { AgentQuery, AgentRecord, AgentRegistry } from '../ports/agent-registry.ts';
-import type { AgentMessage, AgentTalk, Conversation } from '../ports/agent-talk.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { LogLine } from '../ports/container-engine.ts';
-import type { Logger } from '../ports/logger.ts';
-import { within } from '../time-limit.ts';
+import type { Logger } from '../logger.ts';
+import type {
+  AgentMessage,
+  AgentQuery,
+  AgentRecord,
+  AgentRegistry,
+  AgentTalk,
+  Conversation,
+} from '../ports/agent-registry.ts';
+import type { AgentFileInfo, AgentFiles, LogLine } from '../ports/agent-runtime.ts';
 import type { AgentHost } from './agent-host.ts';
-import type { AgentPhase } from './agent-life.ts';
-import type { HostedAgent } from './agent-spec.ts';
+import type { AgentPhase, HostedAgent } from './agent-life.ts';
 import { AgentElsewhereError, AgentUnusableError } from './hosting-errors.ts';
 
 /** Messages of programs whose answer is kept; the oldest ended one is dropped first. */

@@ -1,8 +1,15 @@
-import { groupJid, lidJid, phoneJid } from '../chat-id.ts';
-import type { ChatId, GroupId, Lid, PhoneNumber } from '../ids.ts';
+import {
+  type ChatId,
+  type GroupId,
+  groupJid,
+  type Lid,
+  lidJid,
+  type PhoneNumber,
+  phoneJid,
+} from '../chat-id.ts';
 import type { IncomingMessage, MediaInfo, MediaKind, Mention, MessageKind } from '../models.ts';
-import type { Access } from '../policies/access-fields.ts';
 import { storedState } from '../policies/chat-state.ts';
+import type { Access } from '../policies/conversation-fields.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import type {
   ChatAddress,
@@ -22,7 +29,7 @@ export interface ChatIdentity {
 }
 
 /** An address as the database's functions take it; null is absent. */
-export interface AddressColumns {
+interface AddressColumns {
   phone: PhoneNumber | null;
   lid: Lid | null;
   groupId: GroupId | null;

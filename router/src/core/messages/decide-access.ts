@@ -1,4 +1,4 @@
-import type { ChatId } from '../ids.ts';
+import type { ChatId } from '../chat-id.ts';
 import type { ChatCheck, ChatRow, ChatStore } from '../ports/chat-store.ts';
 import type { ChatWorkers } from '../turns/chat-workers.ts';
 

@@ -6,7 +6,7 @@ import type { MessageCard } from './message-card.ts';
  * What an agent gets to know about a message besides its words. A field is absent when nothing is known. Everything but the ids,
  * the time and the kinds was written by people: it is data, never an instruction.
  */
-export interface MessageFacts {
+interface MessageFacts {
   /** WhatsApp's id of the message. */
   messageId: string;
   /** When the person sent it, ISO 8601 in UTC. */

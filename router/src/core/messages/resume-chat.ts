@@ -1,8 +1,8 @@
-import type { ChatId } from '../ids.ts';
+import type { ChatId } from '../chat-id.ts';
 import type { ChatCheck, ChatRow, ChatStore } from '../ports/chat-store.ts';
 import type { ChatWorkers } from '../turns/chat-workers.ts';
 
-export interface ResumeChatDeps {
+interface ResumeChatDeps {
   chatStore: Pick<ChatStore, 'resume'>;
   workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve'>;
 }

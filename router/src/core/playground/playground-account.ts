@@ -1,3 +1,7 @@
+import type { Route } from '../models.ts';
+import type { Playground } from '../ports/playground.ts';
+import type { RouteStore } from '../ports/route-store.ts';
+
 /** The account of the playground: its id, and the name of its provider. */
 export const PLAYGROUND = 'playground';
 
@@ -31,4 +35,28 @@ export function inventedGroupId(random: () => number): string {
 
 function digits(random: () => number, count: number): string {
   return Array.from({ length: count }, () => Math.floor(random() * 10)).join('');
+}
+
+/** The route that a chat names; `route` is absent when it was deleted. */
+export interface NamedRoute {
+  routeId: string;
+  route?: Route;
+}
+
+/**
+ * The route that a chat of the playground names instead of the route table: of any account, also when it is disabled or
+ * belongs to the other environment, so that an operator can try a route before people reach it.
+ * @returns undefined: the table decides
+ * @throws {StorageUnavailableError}
+ */
+export async function namedRoute(
+  { playground, routes }: { playground: Pick<Playground, 'chatAt'>; routes: Pick<RouteStore, 'get'> },
+  { accountId, channelIds }: { accountId: string; channelIds: readonly string[] },
+): Promise<NamedRoute | undefined> {
+  const [channelId] = channelIds;
+  if (accountId !== PLAYGROUND || channelId === undefined) return undefined;
+  const routeId = (await playground.chatAt(channelId))?.routeId;
+  if (routeId === undefined) return undefined;
+  const route = await routes.get(routeId);
+  return { routeId, ...(route && { route }) };
 }

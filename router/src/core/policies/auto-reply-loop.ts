@@ -1,6 +1,6 @@
 import { isRetryable } from '../errors.ts';
 import { say } from '../phrases.ts';
-import type { ChatHistory, EarlierTurn } from '../ports/chat-history.ts';
+import type { ChatHistory, EarlierTurn } from '../ports/message-log.ts';
 import { type ChatPolicy, CONTINUE } from './policy.ts';
 
 /** When a chat counts as an auto-reply loop: two programs that answer each other. */
@@ -25,7 +25,7 @@ const SLOW_FACTOR = 10;
 const SLOW_TURNS_FACTOR = 3;
 
 /** The message whose turn it is. */
-export interface TurnNow {
+interface TurnNow {
   chatId: string;
   text: string;
   /** Who wrote it, as EarlierTurn.sender. */

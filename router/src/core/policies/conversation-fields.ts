@@ -1,13 +1,221 @@
 import { z } from 'zod';
+import { ANY_CHANNEL, canonicalChannelId, hasTrunkZero } from '../chat-id.ts';
 import { PHRASES } from '../phrases.ts';
 import { regexProblem } from '../routing/regex-problem.ts';
 import { WHEN, whenField } from '../routing/when-fields.ts';
-import { ACCESS, accessField } from './access-fields.ts';
-import { editsField, PACE, paceField } from './pace-fields.ts';
-import { PRESENCE, presenceField } from './presence-fields.ts';
-import { TAKEOVER, takeoverField } from './takeover-fields.ts';
-import { isTimeZone } from './time-zone.ts';
-import { type VoiceSettings, voiceField } from './voice-fields.ts';
+import { isTimeZone } from './governor.ts';
+
+const TAKEOVER = { minutes: 30, contextMessages: 20 };
+
+const takeoverField = z
+  .strictObject({
+    minutes: z
+      .int()
+      .min(0)
+      .max(43_200)
+      .optional()
+      .describe(
+        'How long the chat is paused after a message that the owner writes by hand. 0: such messages change nothing. Default: 30.',
+      ),
+    contextMessages: z
+      .int()
+      .min(0)
+      .max(100)
+      .optional()
+      .describe(
+        'Messages of the time without answers, also those of the owner, that the agent gets with the next message. Default: 20.',
+      ),
+  })
+  .describe('What happens when the owner writes in the chat.');
+
+export const PACE = {
+  debounceMs: 0,
+  maxWaitMs: 10_000,
+  busy: 'queue' as 'queue' | 'merge' | 'interrupt',
+};
+
+const paceField = z
+  .strictObject({
+    debounceMs: z
+      .int()
+      .min(0)
+      .max(60_000)
+      .optional()
+      .describe(
+        'Messages of one person that follow each other within this time become one question. 0: each message is a question. Default: 0.',
+      ),
+    maxWaitMs: z
+      .int()
+      .min(0)
+      .max(300_000)
+      .optional()
+      .describe('The first of these messages waits no longer than this. Default: 10000.'),
+    busy: z
+      .enum(['queue', 'merge', 'interrupt'])
+      .optional()
+      .describe(
+        '`queue`: a message that comes while the agent works waits; `merge`: all that came meanwhile become one question; `interrupt`: the call of the agent ends and starts again with the new message added. Default: queue.',
+      ),
+  })
+  .describe('When messages that a person writes in a row are answered.');
+
+const editsField = z
+  .enum(['follow', 'ignore'])
+  .describe(
+    '`follow`: an edited message is answered by its new text, and one that its author deleted is not answered; `ignore`: the first text counts. Default: follow.',
+  );
+
+/** Shown on the person's message; an absent one is not shown. */
+export interface Reactions {
+  /** While the agent works. */
+  working?: string;
+  /** After an answer, else nothing. */
+  done?: string;
+  /** After a failure, else nothing. */
+  failed?: string;
+}
+
+export const PRESENCE = {
+  readReceipts: 'on-turn' as 'on-turn' | 'never',
+  typing: true,
+  reactions: {} as Reactions,
+};
+
+/** A flag or a family is several code points, and long ones are tags. */
+const MAX_EMOJI_CHARS = 40;
+const graphemes = new Intl.Segmenter();
+
+// Without `abort`, a text that is too long is segmented all the same.
+const emoji = z.string().max(MAX_EMOJI_CHARS, { abort: true }).refine(isEmoji, PHRASES['field.emoji']);
+
+export const presenceField = z
+  .strictObject({
+    readReceipts: z
+      .enum(['on-turn', 'never'])
+      .optional()
+      .describe('`on-turn`: the blue ticks appear when the turn of a message begins. Default: on-turn.'),
+    typing: z.boolean().optional().describe('"typing..." is shown while the agent works. Default: true.'),
+    reactions: z
+      .strictObject({
+        working: emoji.optional().describe('On the message while the agent works; removed at the end.'),
+        done: emoji.optional().describe('On the message after the answer.'),
+        failed: emoji.optional().describe('On the message when there is no answer.'),
+      })
+      .optional()
+      .describe('Emoji on the message that is answered. Default: none.'),
+  })
+  .describe('What a person sees of the work on a message, besides the answer.');
+
+function isEmoji(text: string): boolean {
+  return [...graphemes.segment(text)].length === 1 && /^\p{Emoji}/u.test(text) && /[^\d#*]/.test(text);
+}
+
+/** The settings of an OpenAI-compatible server that turns speech into text, or text into speech. */
+function audioServerFields(path: string, model: string) {
+  return {
+    url: z
+      .string()
+      .max(2048)
+      .refine(
+        (value) => /^https?:\/\//i.test(value) && URL.canParse(value),
+        PHRASES['field.http-or-https-url'],
+      )
+      .meta({ format: 'uri' })
+      .describe(
+        `URL of an OpenAI-compatible server: with or without \`/v1\`, or the full path that ends with \`${path}\`.`,
+      ),
+    model: z.string().min(1).max(200).optional().describe(`Default: \`${model}\`.`),
+    headers: z
+      .record(
+        z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/),
+        z
+          .string()
+          .max(8192)
+          .regex(/^[\t\x20-\x7e]*$/, PHRASES['field.ascii'])
+          .meta({ format: 'password' }),
+      )
+      .optional()
+      .describe(
+        'Extra request headers, such as `Authorization`. Stored; the API shows `***` for each value.',
+      ),
+  };
+}
+
+/** Longest answer that is spoken, in characters, where the settings do not say it. */
+export const MAX_VOICE_CHARS = 1_000;
+
+/** `config.reply.voice` of a route: its headers are secrets, so there is no default for all routes. */
+export const voiceField = z
+  .strictObject({
+    ...audioServerFields('/audio/speech', 'tts-1'),
+    voice: z.string().min(1).max(200).optional().describe('Name of the voice. Default: `alloy`.'),
+    when: z
+      .enum(['same-as-asked', 'always'])
+      .optional()
+      .describe(
+        '`same-as-asked`: a voice message is answered with one, a text with text. Default: same-as-asked.',
+      ),
+    maxChars: z
+      .int()
+      .min(1)
+      .max(4_096)
+      .optional()
+      .describe('A longer answer is sent as text. Default: 1000.'),
+  })
+  .describe(
+    'Answers with voice messages. Only in `config` of a route. An answer that cannot be spoken is sent as text. Default: off.',
+  );
+
+export type VoiceSettings = z.output<typeof voiceField>;
+
+/** Whether the answer to a message is spoken. Pure. */
+export function isVoiceReply(
+  voice: VoiceSettings | undefined,
+  asked: { media?: { kind: string } } | undefined,
+): voice is VoiceSettings {
+  return voice?.when === 'always' || (voice !== undefined && asked?.media?.kind === 'voice');
+}
+
+/** What the owner decided about a chat; `pending`: the owner was asked. */
+export type Access = 'pending' | 'approved' | 'refused';
+
+const ACCESS = {
+  people: 'everyone' as 'everyone' | 'listed' | 'approved',
+  list: [] as string[],
+  askText: undefined as string | undefined,
+};
+
+export const accessField = z
+  .strictObject({
+    people: z
+      .enum(['everyone', 'listed', 'approved'])
+      .optional()
+      .describe(
+        '`listed`: people and groups of `list` only; `approved`: also chats that the owner approved, and messages of others wait for the owner. Default: everyone.',
+      ),
+    list: z
+      .array(
+        z
+          .string()
+          .max(100)
+          .refine((address) => isPersonOrGroup(address), PHRASES['field.chat-address']),
+      )
+      .max(1_000)
+      .optional()
+      .describe('Phone numbers with country code, LIDs or group ids. Default: none.'),
+    askText: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe('Sent to a person whose first message waits for the owner. Default: nothing is sent.'),
+  })
+  .describe('Who gets answers.');
+
+function isPersonOrGroup(address: string): boolean {
+  const channelId = canonicalChannelId(address);
+  return channelId !== undefined && channelId !== ANY_CHANNEL && !hasTrunkZero(channelId);
+}
 
 const REPLY = {
   format: 'whatsapp' as 'whatsapp' | 'plain' | 'as-is',
@@ -262,3 +470,15 @@ const conversationSchema = z.object(conversationFields);
 
 /** Settings as an admin writes them, for a route or as the default of all routes; an absent field is decided elsewhere. */
 export type ConversationSettings = z.output<typeof conversationSchema>;
+
+const transcribeField = z
+  .strictObject(audioServerFields('/audio/transcriptions', 'whisper-1'))
+  .describe('Turns voice messages into text. Default: off.');
+
+/** `config.media` of a route: its headers are secrets, so there is no default for all routes. */
+export const mediaField = z
+  .strictObject({ transcribe: transcribeField.optional() })
+  .describe('What happens to files of people before the agent gets them.');
+
+export type MediaSettings = z.output<typeof mediaField>;
+export type TranscribeSettings = z.output<typeof transcribeField>;

@@ -1,5 +1,4 @@
-import { withoutReasoning } from './reasoning.ts';
-import { withoutStackTraces } from './stack-traces.ts';
+import { withoutReasoning, withoutStackTraces } from './reasoning.ts';
 
 /** What was removed from a text, and how often. */
 export interface Removed {

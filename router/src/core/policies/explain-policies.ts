@@ -1,9 +1,9 @@
 import { parseJid } from '../chat-id.ts';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
 import type { IncomingMessage, Route } from '../models.ts';
 import { type Said, say, spoken } from '../phrases.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Logger } from '../ports/logger.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import type { ConversationSettings } from './conversation-fields.ts';
 import type { ChatPolicy } from './policy.ts';
@@ -18,7 +18,7 @@ export interface PolicyLine extends Said {
   reason?: string;
 }
 
-export interface ExplainPoliciesDeps {
+interface ExplainPoliciesDeps {
   policies: readonly ChatPolicy[];
   /** The stored defaults of all routes. */
   conversation(): Promise<ConversationSettings>;

@@ -1,7 +1,43 @@
 import { z } from 'zod';
 import { PHRASES } from '../phrases.ts';
-import type { SendPaceSettings } from './send-pace.ts';
-import { isTimeZone, localTimeOf } from './time-zone.ts';
+
+/** Whether this is the name of a time zone, such as `Europe/Madrid`. */
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A moment as people of a time zone name it. */
+interface LocalTime {
+  day: 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun';
+  /** Since midnight, 0 to 1439. */
+  minute: number;
+  /** Since midnight, 0 to 86,399. */
+  second: number;
+  /** `17:05`. */
+  text: string;
+}
+
+/** @param timeZone a name that `isTimeZone` accepts */
+export function localTimeOf(atMs: number, timeZone: string): LocalTime {
+  const format = new Intl.DateTimeFormat('en-GB', {
+    ...{ timeZone, weekday: 'short', hourCycle: 'h23' },
+    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  });
+  const parts = Object.fromEntries(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
+  const { weekday = '', hour = '', minute = '', second = '' } = parts;
+  const minutes = Number(hour) * 60 + Number(minute);
+  return {
+    day: weekday.toLowerCase() as LocalTime['day'],
+    minute: minutes,
+    second: minutes * 60 + Number(second),
+    text: `${hour}:${minute}`,
+  };
+}
 
 /** How many messages an account sends, and when it writes first. */
 export interface GovernorSettings extends SendPaceSettings {
@@ -10,7 +46,7 @@ export interface GovernorSettings extends SendPaceSettings {
 }
 
 /** Nobody is written to first from one time of day to another, which may be on the next day: `21:00`. */
-export interface QuietHours {
+interface QuietHours {
   from: string;
   to: string;
   timeZone: string;
@@ -25,9 +61,7 @@ export interface FirstContact {
 }
 
 /** What the governor decides about a message that answers nobody. `why` is a sentence for the row. */
-export type GovernorDecision =
-  | { kind: 'send' }
-  | { kind: 'wait'; forMs: number; reason: string; why: string };
+type GovernorDecision = { kind: 'send' } | { kind: 'wait'; forMs: number; reason: string; why: string };
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -220,4 +254,42 @@ export function quietLeftMs({ from, to, timeZone }: QuietHours, nowMs: number): 
 function secondsOf(time: string): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
   return (hours * 60 + minutes) * 60;
+}
+
+/** How many messages of an account leave, and how long "typing..." is shown before each. */
+interface SendPaceSettings {
+  messages: { perSecond: number; burst: number };
+  typing: { charsPerSecond: number; maxMs: number };
+}
+
+/** A token bucket: what it had at a time of a clock that never goes back. */
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** What a sum of parts of a token may lack. */
+const ROUNDING = 1e-6;
+
+/** Full, whatever its size. */
+export const FULL_BUCKET: Bucket = { tokens: Number.POSITIVE_INFINITY, atMs: 0 };
+
+/**
+ * Takes a token for one message. In any time at most `burst` and `perSecond` for each second of it are taken. Pure.
+ * @returns `waitMs` 0: taken; else how long until there is one, and nothing was taken
+ */
+export function takeToken(
+  { tokens, atMs }: Bucket,
+  { perSecond, burst }: SendPaceSettings['messages'],
+  nowMs: number,
+): { bucket: Bucket; waitMs: number } {
+  if (perSecond === 0) return { bucket: FULL_BUCKET, waitMs: 0 };
+  const filled = Math.min(burst, tokens + (Math.max(0, nowMs - atMs) / 1_000) * perSecond);
+  if (filled > 1 - ROUNDING) return { bucket: { tokens: Math.max(0, filled - 1), atMs: nowMs }, waitMs: 0 };
+  return { bucket: { tokens: filled, atMs: nowMs }, waitMs: Math.ceil(((1 - filled) / perSecond) * 1_000) };
+}
+
+/** How long a person would type the text, in milliseconds; 0: nothing is shown. Pure. */
+export function typingMsOf(text: string, { charsPerSecond, maxMs }: SendPaceSettings['typing']): number {
+  return charsPerSecond === 0 ? 0 : Math.min(maxMs, Math.round((text.length / charsPerSecond) * 1_000));
 }

@@ -3,11 +3,11 @@ import { say } from '../phrases.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import { type RouteDeps, routeMessage } from '../routing/route-message.ts';
 import type { PendingTurn } from '../turns/turn.ts';
-import { commandIn } from './commands.ts';
 import { type ChatPolicy, CONTINUE, type TurnView } from './policy.ts';
+import { commandIn } from './session.ts';
 import type { Conversation } from './settings.ts';
 
-export interface PaceDeps extends RouteDeps {
+interface PaceDeps extends RouteDeps {
   inbox: Pick<Inbox, 'waiting'>;
 }
 
@@ -15,7 +15,7 @@ export interface PaceDeps extends RouteDeps {
 export const MAX_LINES = 50;
 
 /** The messages of one turn, oldest first. */
-export interface Collected {
+interface Collected {
   lines: PendingTurn[];
   /** A message that comes now may belong to it. */
   isOpen: boolean;

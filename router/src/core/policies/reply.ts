@@ -1,9 +1,8 @@
 import type { AgentResponse } from '../models.ts';
 import { type Said, say } from '../phrases.ts';
-import type { Pictures } from '../ports/pictures.ts';
-import type { FormatReply } from '../ports/reply-formatter.ts';
-import type { Speech } from '../ports/speech.ts';
-import { type ReplyContent, repliesOf } from '../turns/replies-of.ts';
+import type { FormatReply, Speech } from '../ports/converters.ts';
+import type { Pictures } from '../ports/media.ts';
+import { type ReplyContent, repliesOf } from '../turns/turn.ts';
 import { chunksOf } from './chunks.ts';
 import type { ConversationSettings } from './conversation-fields.ts';
 import { filterEgress, type Removed } from './egress-filter.ts';

@@ -1,14 +1,15 @@
 import { contractSessionId, contractUser } from '../chat-id.ts';
 import type { IncomingMessage, Session } from '../models.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
+import { localTimeOf } from './governor.ts';
 import type { Conversation } from './settings.ts';
-import { localTimeOf } from './time-zone.ts';
+import { type Language, textOf } from './texts.ts';
 
 /** Whose session it is with the scope `person`. */
 const PERSON = 'person';
 
 /** The session of a turn; with `patch` when it is a new one. */
-export interface SessionChoice {
+interface SessionChoice {
   session: Session;
   patch?: ChatState;
 }
@@ -89,4 +90,41 @@ function lastDaily(dailyAt: string, timeZone: string, nowMs: number): number {
   const { second } = localTimeOf(nowMs, timeZone);
   const since = (second - (hours * 60 + minutes) * 60 + 86_400) % 86_400;
   return nowMs - since * 1_000 - (nowMs % 1_000);
+}
+
+type CommandName = 'new' | 'help' | 'stop' | 'status';
+
+const NAMES: Record<string, CommandName> = {
+  new: 'new',
+  reset: 'new',
+  help: 'help',
+  stop: 'stop',
+  status: 'status',
+};
+
+/** The command that a text is, with or without a mention before it; undefined when it is none. */
+export function commandIn(text: string): CommandName | undefined {
+  const name = /^\s*(?:@\d{5,20}\s+)?\/([a-z]{3,6})\s*$/i.exec(text)?.[1]?.toLowerCase();
+  return name !== undefined && Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
+}
+
+/**
+ * The lines of `/help` about the commands that are on.
+ * @param title `helpAlso` where they follow the help of the agent
+ */
+export function commandHelp(
+  { commands }: Pick<Conversation, 'commands'>,
+  language: Language,
+  title: 'help' | 'helpAlso' = 'help',
+): string {
+  const lines: Array<[boolean, string, Parameters<typeof textOf>[0]]> = [
+    [commands.new, '/new', 'helpNew'],
+    [commands.stop, '/stop', 'helpStop'],
+    [commands.status, '/status', 'helpStatus'],
+    [commands.help, '/help', 'helpHelp'],
+  ];
+  const shown = lines
+    .filter(([isOn]) => isOn)
+    .map(([, command, name]) => `- ${command}: ${textOf(name, language)}`);
+  return [textOf(title, language), ...shown].join('\n');
 }

@@ -8,7 +8,7 @@ export type Conversation = typeof BUILT_IN;
 export type SettingOrigin = 'route' | 'default' | 'built-in';
 
 /** The settings that belong to a route, and the chat that it is for. */
-export interface SettingsOfRoute {
+interface SettingsOfRoute {
   channelId: string;
   config: ConversationSettings;
 }

@@ -1,4 +1,4 @@
-import type { FormatReply } from '../ports/reply-formatter.ts';
+import type { FormatReply } from '../ports/converters.ts';
 import { filterEgress } from './egress-filter.ts';
 import { shapeReply } from './reply.ts';
 import type { Conversation } from './settings.ts';

@@ -5,7 +5,7 @@ export const LANGUAGES = ['en', 'es', 'pt', 'de', 'fr'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 /** What wa2ai itself says to people. */
-export type TextName =
+type TextName =
   | 'unsupported'
   | 'failed'
   | 'slow'

@@ -1,6 +1,7 @@
-import type { AgentPhase } from '../hosting/agent-life.ts';
-import type { HostedAgent } from '../hosting/agent-spec.ts';
-import type { NodeId } from '../ids.ts';
+import type { AttemptOptions } from '../agent-client.ts';
+import type { NodeId } from '../chat-id.ts';
+import type { AgentPhase, AgentProfile, HostedAgent } from '../hosting/agent-life.ts';
+import type { AgentResponse, IncomingMessage } from '../models.ts';
 
 /** A hosted agent as it is stored: an entry of the specification's `tasks.json`. */
 export interface AgentRecord {
@@ -51,4 +52,49 @@ export interface AgentRegistry {
   /** Marks an agent as being deleted. @returns false when there is none */
   markDeleting(agentId: string): Promise<boolean>;
   delete(agentId: string): Promise<void>;
+}
+
+/** One message of a conversation with an agent, without calls of tools. */
+export interface AgentMessage {
+  role: 'user' | 'assistant';
+  content: string;
+}
+
+/** The conversation that is read or continued. */
+export type Conversation = Pick<IncomingMessage, 'from' | 'channelId'>;
+
+/** Talks to a hosted agent that runs, as its profile says. */
+export interface AgentTalk {
+  /** Makes one attempt. @throws as `AgentClient.sendMessage` */
+  ask(
+    agent: HostedAgent,
+    running: RunningAgent,
+    message: IncomingMessage,
+    options?: AttemptOptions,
+  ): Promise<AgentResponse>;
+  /**
+   * The newest messages that the agent has stored, oldest first.
+   * @throws {AgentUnusableError} the profile has no history
+   * @throws {AgentUnavailableError} it did not answer
+   * @throws {AgentProtocolError} its answer is no history
+   */
+  history(
+    agent: HostedAgent,
+    running: RunningAgent,
+    conversation: Conversation,
+    options: { count: number; signal: AbortSignal },
+  ): Promise<AgentMessage[]>;
+}
+
+/** How to reach a running agent. */
+export interface RunningAgent {
+  /** Without a path: `http://127.0.0.1:32768`. */
+  url: string;
+  token: string;
+}
+
+/** Asks a running agent how it is, as its profile says. */
+export interface AgentProbe {
+  /** `silent`: no HTTP answer yet. `busy`: it works, although no request may run. Never throws. */
+  ask(agent: RunningAgent, profile: AgentProfile, signal: AbortSignal): Promise<'silent' | 'ready' | 'busy'>;
 }

@@ -1,5 +1,145 @@
-import type { HostedAgent } from '../hosting/agent-spec.ts';
-import type { LogLine } from './container-engine.ts';
+import type { HostedAgent } from '../hosting/agent-life.ts';
+
+/** What a container engine says about itself. */
+export interface EngineInfo {
+  kind: 'docker' | 'podman';
+  version: string;
+  /** The socket: `unix:///var/run/docker.sock`. */
+  address: string;
+  /** Why limits of memory, processor and processes have no effect here; absent when they have. */
+  limitsProblem?: string;
+}
+
+/** A folder or file of the engine's machine inside a container. */
+interface ContainerMount {
+  /** Absolute path on the engine's machine; it must exist. */
+  hostPath: string;
+  containerPath: string;
+  isReadOnly: boolean;
+}
+
+/**
+ * What a container may connect to. `none`: nothing. A list: public addresses and these networks, such as `10.1.0.0/16`, but
+ * not the machine, cloud metadata and other private networks. `any`: everything. It always answers those who connect to it.
+ */
+export type ContainerReach = 'none' | 'any' | readonly string[];
+
+/** A container to create. It has no capabilities, no new privileges, and an init process as its first one. */
+export interface ContainerSpec {
+  /** `[a-zA-Z0-9][a-zA-Z0-9_.-]+`, unique on the engine. */
+  name: string;
+  image: string;
+  /** Replaces the command of the image; with `replacesEntrypoint`, its entrypoint too. */
+  command?: readonly string[];
+  replacesEntrypoint?: boolean;
+  env: Readonly<Record<string, string>>;
+  labels: Readonly<Record<string, string>>;
+  /** TCP port that the program in the container listens on. The engine publishes it on a free port of 127.0.0.1. */
+  port: number;
+  mounts: readonly ContainerMount[];
+  /** `1000:1000`; absent: the image's own. */
+  user?: string;
+  workingFolder?: string;
+  /** Name of a network that `ensureNetwork` made. */
+  network: string;
+  reach: ContainerReach;
+  memoryMb: number;
+  cpus: number;
+  /** Largest number of processes and threads. */
+  pids: number;
+  /** The root file system is read-only, and `/tmp` is in memory. */
+  isRootReadOnly: boolean;
+}
+
+/** What the engine knows about a container. */
+export interface ContainerState {
+  id: string;
+  /** Without a leading slash. */
+  name: string;
+  /** Id of its image, for a comparison with `imageId`: names differ between engines. */
+  imageId: string;
+  labels: Readonly<Record<string, string>>;
+  /** `created`: it never ran. */
+  state: 'created' | 'running' | 'exited';
+  /** Where the port of its spec can be reached; only while it runs, and another one after each start. */
+  address?: { host: string; port: number };
+  /** Only of an exited container. */
+  exitCode?: number;
+}
+
+/** One line that a container wrote. */
+export interface LogLine {
+  stream: 'stdout' | 'stderr';
+  /** Without the line break; at most 16 KiB. */
+  text: string;
+}
+
+/**
+ * An engine that runs containers: Docker, or podman through its Docker API.
+ * @throws {EngineUnavailableError} from every method: the engine does not answer, and the request may or may not have
+ *   been executed. Each method can be repeated.
+ * @throws {EngineRefusedError} from every method: the engine refused the request
+ */
+export interface ContainerEngine {
+  info(): Promise<EngineInfo>;
+  /** Id of a local image; undefined when it is not on this machine. */
+  imageId(image: string): Promise<string | undefined>;
+  /**
+   * Pulls an image. There is no limit of the whole time: it ends when nothing happened for `stallMs`.
+   * @param onProgress called with the share that is done, from 0 to 1, as the engine reports it
+   * @throws {ImagePullError}
+   */
+  pull(
+    image: string,
+    options: { stallMs: number; onProgress(share: number): void; signal: AbortSignal },
+  ): Promise<void>;
+  /**
+   * Creates a container without starting it.
+   * @returns its id, and what the engine warned about
+   * @throws {ContainerNameTakenError}
+   * @throws {ImageMissingError}
+   */
+  create(spec: ContainerSpec): Promise<{ id: string; warnings: string[] }>;
+  /**
+   * Starts a container, whose network is limited before its first program runs; one that runs stays as it is. A failed
+   * start leaves it `created` or `exited`.
+   */
+  start(idOrName: string): Promise<void>;
+  /** Asks the program to end, and kills it after `graceMs`. Nothing happens when the container does not run. */
+  stop(idOrName: string, graceMs: number): Promise<void>;
+  /** Removes a container, running or not; one that does not exist is removed already. */
+  remove(idOrName: string): Promise<void>;
+  /** Undefined: there is no such container. */
+  inspect(idOrName: string): Promise<ContainerState | undefined>;
+  /** The containers that have all these labels, in any state. */
+  list(labels: Readonly<Record<string, string>>): Promise<ContainerState[]>;
+  /**
+   * The lines of a container, oldest first.
+   * @param tail how many of the last lines to begin with
+   * @param follow continue with new lines until the container ends or the signal aborts
+   */
+  logs(
+    idOrName: string,
+    options: { tail: number; follow: boolean; signal: AbortSignal },
+  ): AsyncIterable<LogLine>;
+  /**
+   * Containers with these labels that started or ended, as they do, until the signal aborts or the connection to the
+   * engine is lost; then list them, because events were missed.
+   */
+  changes(
+    labels: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): AsyncIterable<{ id: string; labels: Readonly<Record<string, string>> }>;
+  /** Whether a path exists in the file system of a container that was created. */
+  hasPath(idOrName: string, path: string): Promise<boolean>;
+  /**
+   * Makes a bridge network, unless one of this name exists. Containers of different networks cannot reach each other.
+   * @throws {EngineRefusedError} also when the engine has no free addresses
+   */
+  ensureNetwork(name: string, options: { labels: Readonly<Record<string, string>> }): Promise<void>;
+  /** Removes a network without containers; one that does not exist is removed already. */
+  removeNetwork(name: string): Promise<void>;
+}
 
 /** An agent that exists at a runtime: a container, or a process with its record. */
 export interface AgentInstance {
@@ -71,4 +211,101 @@ export interface AgentRuntime {
    * the connection to the engine was lost. Resolves then, or at once for a runtime that has nothing to report.
    */
   watch(onChange: (agentId: string | undefined) => void, signal: AbortSignal): Promise<void>;
+}
+
+/** One file of an agent. */
+export interface AgentFileInfo {
+  /** Within the agent's folder, with slashes: `workspace/notes.txt`. */
+  path: string;
+  bytes: number;
+  changedAtMs: number;
+}
+
+/** What the data of an agent takes on the disk. */
+export interface AgentUsage {
+  /** Each file, folder and link counts with at least 4,096, which bounds their number too. */
+  bytes: number;
+  /** Path of something that could not be measured: more may be there. */
+  unread?: string;
+}
+
+/** The data of hosted agents: `session.json` and `workspace/` of each, in a folder that its program alone may change. */
+export interface AgentFiles {
+  /** Identifies the folder of all agents. Nodes that share it can start each other's agents. */
+  folderId(): Promise<string>;
+  /**
+   * Makes the folder of an agent, with a new token when `isNew`.
+   * @param owner of the files: `1000:1000`; absent: the user of wa2ai
+   */
+  prepare(agentId: string, options: { isNew: boolean; owner?: string }): Promise<AgentPlace>;
+  /** The agent's token; undefined when it has none yet. */
+  token(agentId: string): Promise<string | undefined>;
+  /** What its data takes on the disk. Counting ends above the limit. */
+  usage(agentId: string, limitBytes?: number): Promise<AgentUsage>;
+  /** Free bytes on the disk of all agents. */
+  freeBytes(): Promise<number>;
+  /** Its files, by path; at most `limit`. Links are not followed. */
+  list(agentId: string, limit: number): Promise<AgentFileInfo[]>;
+  /** The bytes of a file; undefined when it does not exist, is no file, or lies outside of the agent's folder. */
+  read(agentId: string, path: string): Promise<Uint8Array | undefined>;
+  /**
+   * Stores a file, in the place of one with this path, with the owner of the agent's folder. The file is there whole or as it
+   * was before. No link is followed; missing folders are made.
+   * @returns false: the path is none of a file within the agent's folder, or leads through a link or a file, or is a folder
+   * @throws {AgentUnusableError} the file cannot be stored
+   */
+  write(agentId: string, path: string, bytes: Uint8Array): Promise<boolean>;
+  /** All its files as a tar archive; a file that changes meanwhile may be cut. */
+  archive(agentId: string): AsyncIterable<Uint8Array>;
+  /**
+   * Deletes a file or folder; nothing happens when it does not exist. The agent's own folder stays.
+   * @throws {AgentUnusableError} it cannot be deleted
+   */
+  delete(agentId: string, path: string): Promise<void>;
+  /** Deletes all data of an agent, and its token. */
+  remove(agentId: string): Promise<void>;
+}
+
+/** How a command ended. */
+export interface ShellResult {
+  output: string;
+  /** Undefined: the runtime could not read it. */
+  exitCode: number | undefined;
+}
+
+/** Options of a command in a session. */
+export interface RunOptions {
+  session: string;
+  /** The runtime gives the command up after this; it then still runs, until it is interrupted. */
+  timeoutMs: number;
+  /** The runtime answers a repeat of this id from memory, where it can: the command runs once. */
+  requestId: string;
+  /** Only repeats the answer to this id, also of a command that still runs: nothing is started. */
+  isRepeatOnly?: boolean;
+  signal?: AbortSignal;
+}
+
+/**
+ * Persistent bash sessions on another machine: a SWE-ReX runtime.
+ * @throws {ShellError} from every method: the runtime reports an error
+ * @throws {AgentUnavailableError} from every method: the runtime did not take the request
+ * @throws {AgentTimeoutError} from every method: the request may have arrived
+ * @throws {AgentProtocolError} from every method: the answer is not one of a runtime, or the address or token is refused
+ */
+export interface ShellRuntime {
+  /** Whether it answers repeated requests from memory, also while the first one runs. Known after its first answer. */
+  readonly canReplay: boolean;
+  createSession(session: string, signal?: AbortSignal): Promise<void>;
+  /** Ends a session and its programs. */
+  closeSession(session: string): Promise<void>;
+  /** Runs a command in a session. */
+  run(command: string, options: RunOptions): Promise<ShellResult>;
+  /** Interrupts the command that runs in the session. @returns what it wrote, when no request waits for it */
+  interrupt(session: string): Promise<string>;
+  /** Runs a program outside of all sessions. */
+  execute(
+    command: readonly string[],
+    options: { timeoutMs: number; cwd?: string },
+  ): Promise<{ stdout: string; stderr: string; exitCode: number }>;
+  upload(path: string, bytes: Uint8Array): Promise<void>;
 }

@@ -1,6 +1,6 @@
-import type { ChatId, NodeId, PhoneNumber } from '../ids.ts';
+import type { ChatId, NodeId, PhoneNumber } from '../chat-id.ts';
 import type { ChatAddress } from '../messages/inbound-message.ts';
-import type { Access } from '../policies/access-fields.ts';
+import type { Access } from '../policies/conversation-fields.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import type { ChatClaim } from './inbox.ts';
 

@@ -1,4 +1,4 @@
-import type { JournalEntry } from './journal.ts';
+import type { JournalEntry } from './inbox.ts';
 
 /** The owner of keys. Keys of a generation that a logout ended are never read again, and are kept for the operator. */
 export interface KeyScope {

@@ -1,4 +1,4 @@
-import type { ChatId } from '../ids.ts';
+import type { ChatId } from '../chat-id.ts';
 import type { OutgoingMessage, ReplyMedia } from '../models.ts';
 import type { FirstContact } from '../policies/governor.ts';
 import type { QueuedReply } from '../turns/turn.ts';

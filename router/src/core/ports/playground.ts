@@ -1,4 +1,4 @@
-import type { ChatId } from '../ids.ts';
+import type { ChatId } from '../chat-id.ts';
 import type { InboundMessage } from '../messages/inbound-message.ts';
 
 /** A person of the playground; the number is bare digits. */

@@ -1,23 +1,30 @@
 import { writtenForms } from '../chat-id.ts';
 import type { Environment, Route } from '../models.ts';
 import { say } from '../phrases.ts';
-import type { NamedRoute } from '../playground/named-route.ts';
-import type { ConversationSettings } from '../policies/conversation-fields.ts';
-import type { TranscribeSettings } from '../policies/media-fields.ts';
+import type { NamedRoute } from '../playground/playground-account.ts';
+import type { ConversationSettings, TranscribeSettings } from '../policies/conversation-fields.ts';
+import { type Conversation, conversationOf, originsOf, type SettingOrigin } from '../policies/settings.ts';
+import type { TextMatcher } from '../ports/converters.ts';
 import type { RouteStore } from '../ports/route-store.ts';
-import type { TextMatcher } from '../ports/text-matcher.ts';
 import {
   allHold,
   chooseRoute,
   inRouteOrder,
   isInPlay,
   type MatchResult,
+  type NoRouteReason,
   type RouteChoice,
   type RouteQuery,
   type TraceEntry,
 } from './route-table.ts';
-import { type Condition, evaluateWhen } from './when.ts';
-import { type MessageToRoute, type WhenFactsDeps, WhenFactsOf, whenOf } from './when-facts.ts';
+import {
+  type Condition,
+  evaluateWhen,
+  type MessageToRoute,
+  type WhenFactsDeps,
+  WhenFactsOf,
+  whenOf,
+} from './when.ts';
 
 export type { RouteChoice } from './route-table.ts';
 
@@ -35,7 +42,7 @@ export interface RouteDeps extends WhenFactsDeps {
  * The message with the words of its voice message as the text, by the settings of the first route in order, from the one that
  * needs them on, that has any.
  */
-export type Transcribe = (settings: TranscribeSettings) => Promise<MessageToRoute>;
+type Transcribe = (settings: TranscribeSettings) => Promise<MessageToRoute>;
 
 /** Entries of a trace that are stored with a message. */
 const MAX_TRACE = 50;
@@ -71,7 +78,7 @@ export function choiceOfNamed({ routeId, route }: NamedRoute): RouteChoice {
 }
 
 /** What `chooseRoute` needs to know of each rule. */
-export interface Evaluated {
+interface Evaluated {
   matches: Map<string, MatchResult>;
   conditions: Map<string, Condition[]>;
 }
@@ -153,4 +160,52 @@ function shortened(trace: TraceEntry[]): TraceEntry[] {
   const chosen = entries.findIndex((entry) => entry.outcome === 'chosen');
   const head = entries.slice(0, MAX_TRACE);
   return chosen < MAX_TRACE ? head : [...head.slice(1), entries[chosen] as TraceEntry];
+}
+
+/** How wa2ai converses in a chat, and who decided about each value. */
+export interface PolicyOfChat {
+  /** The route that takes the message; absent when none does. */
+  route?: { id: string; name?: string; channelId: string };
+  /** Why no route takes it. */
+  reason?: NoRouteReason;
+  settings: Conversation;
+  /** By path: `reply.format`. */
+  origins: Record<string, SettingOrigin>;
+}
+
+/**
+ * The settings that apply to a message. Where no route takes it, they are the defaults.
+ * @throws {StorageUnavailableError} routes or settings could not be read
+ */
+export async function policyOfChat(deps: RouteDeps, message: MessageToRoute): Promise<PolicyOfChat> {
+  const choice = await routeMessage(deps, message);
+  const route = choice.kind === 'route' ? choice.route : undefined;
+  const defaults = await deps.conversation();
+  return {
+    ...(route && {
+      route: {
+        id: route.id,
+        ...(route.name !== undefined && { name: route.name }),
+        channelId: route.channelId,
+      },
+    }),
+    ...(choice.kind === 'none' && { reason: choice.reason }),
+    settings: conversationOf(route, defaults),
+    origins: originsOf(route, defaults),
+  };
+}
+
+/**
+ * The command that adds a first route for an account: every chat, answered by an ADK agent on this machine. Pure.
+ * @param url where the REST API is
+ */
+export function firstRouteCommand(url: string, accountId: string, environment: string): string {
+  const route = {
+    accountId,
+    channelId: '*',
+    agentEndpoint: 'http://localhost:8000',
+    environment,
+    config: { adk: { appName: 'my_agent' } },
+  };
+  return `curl -X POST ${url}/api/routes -H 'Content-Type: application/json' -d '${JSON.stringify(route)}'`;
 }

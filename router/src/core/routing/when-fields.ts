@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PHRASES } from '../phrases.ts';
-import { isTimeZone } from '../policies/time-zone.ts';
+import { isTimeZone } from '../policies/governor.ts';
 
 /** In the order of a week, as `localTimeOf` names them. */
 export const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
@@ -40,7 +40,7 @@ export const tagField = z
   .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,31}$/u, PHRASES['field.word']);
 
 /** `09:00-18:00` in minutes since midnight: the start is included, the end is not; the end may be on the next day. */
-export interface Hours {
+interface Hours {
   fromMinute: number;
   toMinute: number;
 }

@@ -1,7 +1,7 @@
 import type { AttemptStore } from '../agent-client.ts';
 import { sessionOf } from '../chat-id.ts';
 import type { Route } from '../models.ts';
-import type { RemoteTasks } from '../ports/remote-tasks.ts';
+import type { RemoteTasks } from '../tasks.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 
 /**

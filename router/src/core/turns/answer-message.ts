@@ -1,20 +1,25 @@
-import { chatHash } from '../chat-hash.ts';
-import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
-import type { SendSlot } from '../delivery/send-slot.ts';
+import { chatHash } from '../chat-id.ts';
+import { storageRetryMs } from '../clock.ts';
+import { type DeliverRepliesDeps, deliverReplies, type SendSlot } from '../delivery/deliver-reply.ts';
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import { say } from '../phrases.ts';
 import { begunTurn, MAX_LINES, mergedTurn } from '../policies/pace.ts';
 import { conversationOf } from '../policies/settings.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
-import { storageRetryMs } from '../retry.ts';
 import type { Suspects } from '../suspects.ts';
-import type { StartedTasks } from '../tasks/started-tasks.ts';
+import type { StartedTasks } from '../tasks.ts';
 import { TASK_STARTED } from './answer-of-turn.ts';
-import { viewOf } from './decide-turn.ts';
 import { faultOfTurn, faultResult, RunningTurn } from './running-turn.ts';
-import { type TurnDeps, takeTurn } from './take-turn.ts';
-import type { FinishedTurn, PendingTurn, TurnResult } from './turn.ts';
-import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
+import { type TurnDeps, takeTurn, viewOf } from './take-turn.ts';
+import type {
+  FinishedTurn,
+  PendingTurn,
+  TakenTurn,
+  TurnControl,
+  TurnInterrupted,
+  TurnResult,
+  TurnWait,
+} from './turn.ts';
 
 export interface AnswerDeps extends TurnDeps, DeliverRepliesDeps {
   inbox: Inbox;

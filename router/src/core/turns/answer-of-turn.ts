@@ -1,17 +1,20 @@
-import { AgentTaskError, MediaError, type Wa2aiError } from '../errors.ts';
-import type { TurnReason } from '../messages/message-reason.ts';
-import type { Route } from '../models.ts';
+import { fnv1a, phoneJid } from '../chat-id.ts';
+import { AgentTaskError, MediaError, Wa2aiError } from '../errors.ts';
+import type { TurnReason } from '../messages/inbound-message.ts';
+import type { AgentResponse, Route, Session } from '../models.ts';
+import { say } from '../phrases.ts';
+import { hasPauseContext } from '../policies/access.ts';
 import type { ReplyShaping } from '../policies/reply.ts';
-import { hasPauseContext } from '../policies/takeover.ts';
-import { textOf } from '../policies/texts.ts';
-import { withHelp } from './answer-command.ts';
-import type { RouteAnswer } from './ask-route.ts';
+import { chooseSession, commandHelp, commandIn, personState, startSession } from '../policies/session.ts';
+import { type Language, languageOf, textOf } from '../policies/texts.ts';
+import type { AccountStore } from '../ports/account-store.ts';
+import type { ChatStore } from '../ports/chat-store.ts';
+import { type AskOwnerDeps, aboutMessage, HIDDEN } from './ask-owner.ts';
+import type { AskRouteDeps, RouteAnswer } from './ask-route.ts';
 import { addressOf, notice, noticeFor, type RunningTurn } from './running-turn.ts';
 import { shapeAnswer } from './shape-answer.ts';
-import { type ShowDraftDeps, showDraft } from './show-draft.ts';
 import type { ReplyStream } from './stream-reply.ts';
-import type { NewReply, PendingTurn, TurnResult } from './turn.ts';
-import type { TakenTurn } from './turn-control.ts';
+import type { NewReply, PendingTurn, TakenTurn, TurnResult } from './turn.ts';
 
 /** Reason of a turn that left a task running: what `RemoteTasks.unfollowed` looks for. */
 export const TASK_STARTED = 'task-started';
@@ -102,4 +105,144 @@ export async function answerOfTurn(
 function textForPerson(error: Wa2aiError, failureNotice: string | undefined): string | undefined {
   if (error instanceof AgentTaskError) return error.forPerson;
   return error instanceof MediaError && failureNotice === undefined ? error.forPerson : undefined;
+}
+
+interface ShowDraftDeps extends Pick<AskOwnerDeps, 'sendNotice'> {
+  accountStore: Pick<AccountStore, 'load'>;
+  chatStore: Pick<ChatStore, 'get'>;
+}
+
+/** The API shows the rest of a longer draft. */
+const MAX_DRAFT_CHARS = 3_000;
+
+/**
+ * Shows the owner, in the account's "message yourself" chat, an answer that waits for approval: once for each text, also when a
+ * crash interrupts it. Called before the draft is stored, so that no draft stays unseen.
+ * @throws {StorageUnavailableError} the turn is repeated
+ */
+export async function showDraft(
+  { accountStore, chatStore, sendNotice }: ShowDraftDeps,
+  turn: PendingTurn,
+  replies: readonly NewReply[],
+): Promise<void> {
+  if (!sendNotice || replies.length === 0) return;
+  const { messageId: id, accountId, chatId } = turn;
+  const { phone } = await accountStore.load(accountId);
+  if (phone === undefined) return;
+  const isLocked = (await chatStore.get(chatId))?.isLocked;
+  const parts = replies.map(({ text, media }) =>
+    [media && `[${media.kind}]`, text].filter(Boolean).join(' '),
+  );
+  const whole = parts.join('\n\n');
+  const draft = whole.length > MAX_DRAFT_CHARS ? `${whole.slice(0, MAX_DRAFT_CHARS)}…` : whole;
+  const about = { ...aboutMessage(turn, isLocked), draft: isLocked ? HIDDEN : draft, id };
+  await sendNotice({
+    accountId,
+    to: phoneJid(phone),
+    text: textOf('ownerDraft', languageOf('', phone), about),
+    idempotencyKey: `draft-${id}-${fnv1a(whole)}`,
+  });
+}
+
+/** The answer to a command that wa2ai answers itself; undefined for any other message. */
+export async function answerCommand(
+  deps: Pick<AskRouteDeps, 'agents'> & SessionDeps & { mintId(): string },
+  route: Route,
+  running: RunningTurn,
+): Promise<TurnResult | undefined> {
+  const { turn, conversation, language } = running.view;
+  const name = commandIn(turn.message.text);
+  if (!name || !conversation.commands[name]) return undefined;
+  if (await ownsCommand(deps, route, name)) return undefined;
+  let text: string;
+  if (name === 'new') {
+    await sessionOfTurn(deps, running, true);
+    text = textOf('new', language);
+  } else if (name === 'status') {
+    const { startMs } = await sessionOfTurn(deps, running);
+    text = statusText(turn.isApproving === true, startMs, conversation.session.timeZone, language);
+  } else if (name === 'stop') {
+    text = textOf(running.state.isStopped ? 'stop' : 'stopNone', language);
+    if (running.state.isStopped) running.patch({ isStopped: false });
+  } else text = commandHelp(conversation, language);
+  const sentence = say('command.answered', { command: name });
+  running.steps.push({ step: 'command', outcome: name, ...sentence });
+  return running.ended({
+    state: 'answered',
+    reason: 'command',
+    routeId: route.id,
+    replies: notice(deps, turn, text),
+  });
+}
+
+/** What works, and since when. When the first conversation of a person began is not stored. */
+function statusText(isApproving: boolean, startMs: number, timeZone: string, language: Language): string {
+  const status = textOf(isApproving ? 'statusApproving' : 'status', language);
+  if (startMs === 0) return status;
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone });
+  return `${status} ${textOf('statusSince', language, { since: format.format(startMs) })}`;
+}
+
+async function ownsCommand(
+  { agents }: Pick<AskRouteDeps, 'agents'>,
+  route: Route,
+  name: string,
+): Promise<boolean> {
+  if (route.damage !== undefined) return false;
+  try {
+    return (await agents.clientFor(route).ownsCommand?.(name, route.agentEndpoint)) ?? false;
+  } catch (error) {
+    if (error instanceof Wa2aiError) return false;
+    throw error;
+  }
+}
+
+/** The agent's own help, followed by that of wa2ai. */
+function withHelp(
+  response: AgentResponse,
+  { view: { turn, conversation, language } }: RunningTurn,
+): AgentResponse {
+  if (commandIn(turn.message.text) !== 'help' || !conversation.commands.help || !response.response)
+    return response;
+  return {
+    ...response,
+    response: `${response.response}\n\n${commandHelp(conversation, language, 'helpAlso')}`,
+  };
+}
+
+export interface SessionDeps {
+  chatStore: Pick<ChatStore, 'usePersonSession' | 'startPersonSession'>;
+}
+
+/**
+ * The session of a turn. A new one, also one that the settings ask for, is stored: with the chat when the turn ends, that of a
+ * person in all chats at once. A locked chat has a separate session.
+ * @param isNew the person asked for a new one
+ * @throws {StorageUnavailableError} the turn is repeated
+ */
+export async function sessionOfTurn(
+  { chatStore }: SessionDeps,
+  running: RunningTurn,
+  isNew = false,
+): Promise<Session> {
+  const { turn, conversation, nowMs } = running.view;
+  const choose = isNew ? startSession : chooseSession;
+  const { accountId, sender, chatId, messageId } = turn;
+  const { session: settings } = conversation;
+  const isOfPerson = settings.scope === 'person';
+  const found = isOfPerson ? await chatStore.usePersonSession(accountId, sender, chatId) : undefined;
+  if (!found) {
+    // What a person says in a locked chat must not appear in other chats.
+    const own = isOfPerson ? { ...settings, scope: 'person-in-chat' as const } : settings;
+    const { session, patch } = choose(turn, running.state, own, nowMs);
+    running.patch(patch);
+    return session;
+  }
+  const { chatIds, usedMs, ...used } = found;
+  const person = { ...turn, repliedAtMs: usedMs };
+  const { session, patch } = choose(person, personState(used), settings, nowMs);
+  if (!patch) return { ...session, chatIds };
+  const begun = await chatStore.startPersonSession(accountId, sender, messageId);
+  const next = chooseSession({ ...turn, repliedAtMs: undefined }, personState(begun), settings, nowMs);
+  return { ...next.session, chatIds };
 }

@@ -1,12 +1,17 @@
-import { chatHash } from '../chat-hash.ts';
-import { phoneJid } from '../chat-id.ts';
-import type { TurnReason } from '../messages/message-reason.ts';
+import { chatHash, phoneJid } from '../chat-id.ts';
+import type { Logger } from '../logger.ts';
+import type { TurnReason } from '../messages/inbound-message.ts';
+import type { AgentResponse } from '../models.ts';
 import { ACCESS_PENDING } from '../policies/access.ts';
 import type { Decision, TurnView } from '../policies/policy.ts';
+import type { ReplyShaping } from '../policies/reply.ts';
+import { conversationOf } from '../policies/settings.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
-import type { Logger } from '../ports/logger.ts';
-import type { PendingTurn } from './turn.ts';
+import type { ReplyTokenState, ReplyTokens } from '../ports/pending-answers.ts';
+import type { RouteStore } from '../ports/route-store.ts';
+import { shapeAnswer } from './shape-answer.ts';
+import type { PendingTurn, QueuedReply } from './turn.ts';
 
 export interface AskOwnerDeps {
   chatStore: Pick<ChatStore, 'askAccess' | 'get'>;
@@ -16,7 +21,7 @@ export interface AskOwnerDeps {
 }
 
 /** How a turn ends whose message waits for the owner; `approved`: the owner approved the chat meanwhile. */
-export type WaitsForOwner = { kind: 'approved' } | { kind: 'waits'; reason: TurnReason; say?: string };
+type WaitsForOwner = { kind: 'approved' } | { kind: 'waits'; reason: TurnReason; say?: string };
 
 /** The owner reads on a phone what the message is about. */
 const MAX_TEXT_CHARS = 200;
@@ -77,4 +82,40 @@ export function aboutMessage(
     text: text.replace(/\s+/g, ' ').slice(0, MAX_TEXT_CHARS) || `[${kind}]`,
     address: channelId.includes('@') ? channelId : `+${channelId}`,
   };
+}
+
+interface AnswerLaterDeps extends ReplyShaping {
+  tokens: Pick<ReplyTokens, 'redeem' | 'routeOf'>;
+  routes: Pick<RouteStore, 'get'>;
+  mintId(): string;
+  deliver(reply: QueuedReply): void;
+  log: Logger;
+}
+
+/** The end of `answerLater`; `outboxIds` are the stored replies, in the order in which they are sent. */
+export type AnswerLaterResult =
+  | { outcome: 'stored'; outboxIds: string[] }
+  | { outcome: Exclude<ReplyTokenState, 'valid'> };
+
+/**
+ * Stores an agent's late answer to a message, once, and starts its delivery.
+ * @throws {StorageUnavailableError} nothing was stored; safe to retry
+ */
+export async function answerLater(
+  deps: AnswerLaterDeps,
+  token: string,
+  response: Pick<AgentResponse, 'response' | 'files' | 'fileLinks'>,
+): Promise<AnswerLaterResult> {
+  const routeId = await deps.tokens.routeOf(token);
+  const route = routeId === undefined ? undefined : await deps.routes.get(routeId);
+  const conversation = conversationOf(route, await deps.conversation());
+  const shaped = await shapeAnswer(deps, { success: true, ...response }, { conversation });
+  const replies = shaped.replies.map((reply) => ({ ...reply, waMessageId: deps.mintId() }));
+  const redeemed = await deps.tokens.redeem(token, replies);
+  if (redeemed.outcome !== 'stored') return redeemed;
+  const [first] = redeemed.replies;
+  const chat = first && chatHash(first.chatId);
+  deps.log.info({ messageId: first?.messageId, chat, replies: replies.length }, 'late answer stored');
+  for (const reply of redeemed.replies) deps.deliver(reply);
+  return { outcome: 'stored', outboxIds: redeemed.replies.map(({ outboxId }) => outboxId) };
 }

@@ -1,23 +1,22 @@
 import type { AgentClient, AgentClients } from '../agent-client.ts';
+import type { BackoffLimits, Clock } from '../clock.ts';
 import { RouteDamagedError, Wa2aiError } from '../errors.ts';
 import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
+import type { Logger } from '../logger.ts';
 import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import { type Said, say } from '../phrases.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { Inbox } from '../ports/inbox.ts';
-import type { Logger } from '../ports/logger.ts';
-import type { RemoteTasks } from '../ports/remote-tasks.ts';
 import type { RouteStore } from '../ports/route-store.ts';
-import type { BackoffLimits } from '../retry.ts';
 import { attemptStore } from '../tasks/attempt-store.ts';
+import type { RemoteTasks } from '../tasks.ts';
 import {
   type AskDeps,
   type AskOutcome,
   type AttemptPolicy,
   type AttemptTrace,
   askAgent,
+  type CircuitBreakers,
 } from './ask-agent.ts';
-import type { CircuitBreakers } from './circuit-breaker.ts';
 import type { PendingTurn } from './turn.ts';
 
 /** The service's own policy for agents that fail; a route's `failure` settings take precedence. */

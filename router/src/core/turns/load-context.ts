@@ -1,10 +1,59 @@
-import type { ContextMessage } from '../models.ts';
-import { nameOfPerson, OWNER_NAME } from '../person-name.ts';
-import { CONTEXT_REASONS } from '../policies/group.ts';
+import type { AgentClients } from '../agent-client.ts';
+import { describeCard } from '../messages/message-card.ts';
+import type { ContextMessage, IncomingMessage, Route } from '../models.ts';
+import { CONTEXT_REASONS, hasPauseContext, PAUSE_CONTEXT_REASONS } from '../policies/access.ts';
 import type { Conversation } from '../policies/settings.ts';
-import { hasPauseContext, PAUSE_CONTEXT_REASONS } from '../policies/takeover.ts';
-import type { ChatHistory } from '../ports/chat-history.ts';
+import type { MediaSource } from '../ports/media.ts';
+import type { ChatHistory } from '../ports/message-log.ts';
+import type { ReplyTokens } from '../ports/pending-answers.ts';
+import { nameOfPerson, OWNER_NAME } from '../text.ts';
+import type { AskRouteDeps } from './ask-route.ts';
+import { loadHistory } from './load-history.ts';
 import type { PendingTurn } from './turn.ts';
+
+/** What the offers need. */
+export interface OfferDeps {
+  media: MediaSource;
+  history: Pick<ChatHistory, 'pastTurns'>;
+  replyTokens: Pick<ReplyTokens, 'issue'>;
+  /** Sends a text to a chat outside of a turn; once for each key. Absent: agents cannot. */
+  sendNotice?(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;
+  stopping: AbortSignal;
+}
+
+/** What an agent's client may ask for besides the message; nothing is read before. */
+export function offersOf(
+  { media, history, replyTokens, sendNotice, stopping }: OfferDeps,
+  turn: PendingTurn,
+): Pick<AskRouteDeps, 'loadMedia' | 'mediaUrl' | 'loadHistory' | 'replyToken' | 'notify'> {
+  return {
+    ...(turn.message.media && {
+      loadMedia: once(() => media.load(turn, stopping)),
+      mediaUrl: once(() => media.urlOf(turn)),
+    }),
+    loadHistory: (limits) => loadHistory(history, turn, limits),
+    replyToken: once(() => replyTokens.issue(turn.messageId)),
+    ...(sendNotice && {
+      notify: (text: string) =>
+        sendNotice({
+          ...{ accountId: turn.accountId, to: turn.replyTo, text },
+          idempotencyKey: `notice:${turn.messageId}`,
+        }),
+    }),
+  };
+}
+
+/** Does the work when it is first asked for; again only when that failed. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let working: Promise<T> | undefined;
+  return () => {
+    working ??= work().catch((error: unknown) => {
+      working = undefined;
+      throw error;
+    });
+    return working;
+  };
+}
 
 /**
  * The messages since the last answer that the agent did not get, and those that the owner wrote by hand, oldest first; then a
@@ -36,4 +85,20 @@ interface ContextLine {
   pushName?: string;
   kind: string;
   text: string;
+}
+
+/**
+ * The message as the agent of the route gets it: without words, a location, a contact and the like has its description as
+ * the text. Words of a person stay as written.
+ */
+export function describedMessage(
+  agents: AgentClients,
+  route: Route,
+  message: IncomingMessage,
+): IncomingMessage {
+  const { text, card } = message;
+  if (text !== '' || !card) return message;
+  // Of a damaged route, the attempt reports what is wrong.
+  const isRead = route.damage !== undefined || (agents.clientFor(route).readsDescriptions?.() ?? true);
+  return isRead ? { ...message, text: describeCard(card) } : message;
 }

@@ -1,4 +1,4 @@
-import type { ChatHistory, PastTurn } from '../ports/chat-history.ts';
+import type { ChatHistory, PastTurn } from '../ports/message-log.ts';
 import type { PendingTurn } from './turn.ts';
 
 /** How much of a conversation an agent gets. */

@@ -1,13 +1,18 @@
 import { type AgentExchange, addExchange } from '../agent-exchange.ts';
 import { type ErrorCode, Wa2aiError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 import type { Route } from '../models.ts';
 import type { ChatState } from '../policies/chat-state.ts';
-import { type NoticeName, noticeOf } from '../policies/notices.ts';
-import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
+import {
+  type ChatPolicy,
+  type Decision,
+  type NoticeName,
+  noticeOf,
+  type TurnView,
+  type WorkEnd,
+} from '../policies/policy.ts';
 import { languageOfWords } from '../policies/texts.ts';
-import type { Logger } from '../ports/logger.ts';
-import type { LoopChange, NewReply, PendingTurn, TurnResult } from './turn.ts';
-import type { TakenTurn } from './turn-control.ts';
+import type { LoopChange, NewReply, PendingTurn, TakenTurn, TurnResult } from './turn.ts';
 
 interface MintId {
   /** A new WhatsApp id for a reply. */

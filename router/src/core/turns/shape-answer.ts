@@ -3,11 +3,11 @@ import { textOfSpecial } from '../delivery/special-message.ts';
 import { Wa2aiError } from '../errors.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
 import { say } from '../phrases.ts';
+import { isVoiceReply, MAX_VOICE_CHARS, type VoiceSettings } from '../policies/conversation-fields.ts';
 import { type ReplyShaping, type ReplyStep, type ShapedReply, shapeReply } from '../policies/reply.ts';
 import type { Conversation } from '../policies/settings.ts';
-import { isVoiceReply, MAX_VOICE_CHARS, type VoiceSettings } from '../policies/voice-fields.ts';
-import { withLinkedFiles, withPictures } from './load-links.ts';
-import type { ReplyContent } from './replies-of.ts';
+import { withLinkedFiles, withPictures } from './load-media.ts';
+import type { ReplyContent } from './turn.ts';
 
 export interface ShapeAnswerOptions {
   conversation: Conversation;

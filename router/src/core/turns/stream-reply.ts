@@ -1,14 +1,13 @@
+import { type Clock, storageRetryMs } from '../clock.ts';
 import { type DeliverRepliesDeps, deliverReplies } from '../delivery/deliver-reply.ts';
 import { StorageUnavailableError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 import type { AgentResponse, OutgoingMessage } from '../models.ts';
 import { say } from '../phrases.ts';
 import type { Conversation } from '../policies/settings.ts';
 import { growingMessages, paragraphMessages, type StreamShaping, unsentText } from '../policies/stream.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { FormatReply } from '../ports/converters.ts';
 import type { ChatClaim, Inbox, StoredPart } from '../ports/inbox.ts';
-import type { Logger } from '../ports/logger.ts';
-import type { FormatReply } from '../ports/reply-formatter.ts';
-import { storageRetryMs } from '../retry.ts';
 import { MAX_ANSWER_CHARS } from './ask-agent.ts';
 import { addressOf } from './running-turn.ts';
 import type { NewReply, PendingTurn, QueuedReply } from './turn.ts';

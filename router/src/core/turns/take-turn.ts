@@ -1,29 +1,49 @@
-import { isRetryable } from '../errors.ts';
-import type { TurnReason } from '../messages/message-reason.ts';
+import { AgentUnavailableError, isRetryable, type Wa2aiError } from '../errors.ts';
+import type { TurnReason } from '../messages/inbound-message.ts';
 import type { Route, Session } from '../models.ts';
 import { say } from '../phrases.ts';
-import { ACCESS_PENDING } from '../policies/access.ts';
-import type { TranscribeSettings } from '../policies/media-fields.ts';
-import type { TurnView } from '../policies/policy.ts';
+import { ACCESS_PENDING, NOT_ADDRESSED } from '../policies/access.ts';
+import { isVoiceReply, type TranscribeSettings } from '../policies/conversation-fields.ts';
+import type { ChatPolicy, Decision, TurnView } from '../policies/policy.ts';
 import { type Conversation, conversationOf } from '../policies/settings.ts';
-import type { ChatHistory } from '../ports/chat-history.ts';
-import type { CurrentWork } from '../ports/current-work.ts';
+import { languageOf, phoneOf } from '../policies/texts.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
-import { ANSWER_TAKEN, type Questions } from '../ports/questions.ts';
+import type { ChatHistory } from '../ports/message-log.ts';
+import { ANSWER_TAKEN, type Questions } from '../ports/pending-answers.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import { type RouteDeps, routeMessage } from '../routing/route-message.ts';
-import { answerCommand } from './answer-command.ts';
-import { type AnswerOfTurnDeps, answerOfTurn } from './answer-of-turn.ts';
-import { type AskInTurnDeps, askInTurn } from './ask-in-turn.ts';
+import type { CurrentWork } from '../suspects.ts';
+import {
+  type AnswerOfTurnDeps,
+  answerCommand,
+  answerOfTurn,
+  type SessionDeps,
+  sessionOfTurn,
+} from './answer-of-turn.ts';
 import { type AskOwnerDeps, askOwner } from './ask-owner.ts';
-import { type DecideTurnDeps, decideTurn, viewOf } from './decide-turn.ts';
-import { describedMessage } from './describe-message.ts';
-import { loadContext } from './load-context.ts';
-import { faultOfTurn, notice, noticeFor, RunningTurn } from './running-turn.ts';
-import { type SessionDeps, sessionOfTurn } from './session-of-turn.ts';
-import { type Transcribed, transcribeVoice } from './transcribe-voice.ts';
-import type { NewReply, PendingTurn, TurnResult } from './turn.ts';
-import type { TakenTurn, TurnControl, TurnInterrupted, TurnWait } from './turn-control.ts';
+import { type AskRouteDeps, askRoute, type RouteAnswer } from './ask-route.ts';
+import { describedMessage, loadContext, type OfferDeps, offersOf } from './load-context.ts';
+import { type TranscribeDeps, type Transcribed, transcribeVoice } from './load-media.ts';
+import {
+  decide,
+  duringAll,
+  faultOfTurn,
+  isInterrupted,
+  notice,
+  noticeFor,
+  RunningTurn,
+} from './running-turn.ts';
+import { openStream, type ReplyStream, type StreamDeps } from './stream-reply.ts';
+import {
+  Interruption,
+  type NewReply,
+  type PendingTurn,
+  type TakenTurn,
+  type TurnControl,
+  type TurnInterrupted,
+  type TurnResult,
+  type TurnWait,
+} from './turn.ts';
 
 export interface TurnDeps
   extends AskInTurnDeps,
@@ -188,4 +208,119 @@ function quoteOf(
   if (!isQuoted) return undefined;
   const { id, from, text } = message;
   return { quote: { waMessageId: bubbleId ?? id, from, text: text.slice(0, MAX_QUOTE_CHARS) } };
+}
+
+interface AskInTurnDeps extends AskRouteDeps, OfferDeps, StreamDeps {
+  inbox: AskRouteDeps['inbox'] & StreamDeps['inbox'];
+  /** In the order of their evaluation. */
+  policies: readonly ChatPolicy[];
+}
+
+interface Question {
+  claim: ChatClaim;
+  route: Route;
+  turn: PendingTurn;
+  /** A crash may have interrupted the turn. */
+  isRepeat: boolean;
+  /** What the first message of the answer quotes. */
+  quote?: Pick<NewReply, 'quote'> | undefined;
+  control: TurnControl;
+}
+
+/** The end of the agents' work, and the stream that showed some of it; or that the person ended it with `/stop`. */
+type Asked =
+  | { kind: 'asked'; answer: RouteAnswer; stream: ReplyStream | undefined }
+  | { kind: 'stopped' }
+  | TurnInterrupted;
+
+/**
+ * Asks the agents of the route inside the policies. Meanwhile the answer is shown if the settings want that, `/stop` ends the
+ * work, and so does a new or changed question.
+ * @throws {StorageUnavailableError} and what the agent's client throws beyond agent errors
+ */
+async function askInTurn(deps: AskInTurnDeps, running: RunningTurn, question: Question): Promise<Asked> {
+  const { claim, route, turn, quote, control } = question;
+  const { view } = running;
+  const { conversation } = view;
+  const isAgain = question.isRepeat || (turn.earlierAttempts ?? 0) > 0;
+  const stopped = new AbortController();
+  control.stop = () => conversation.commands.stop && stopped.abort(new Error('the person wrote /stop'));
+  const interruption = new Interruption(turn, () => isInterrupted(deps, view), deps.log);
+  control.interrupt = () => interruption.end();
+  control.stored = (changed) => interruption.onStored(changed);
+  for (const changed of control.missed?.splice(0) ?? []) control.stored(changed);
+  const stopping = AbortSignal.any([deps.stopping, stopped.signal, interruption.signal]);
+  const onTask = () => interruption.forbid();
+  // What is spoken is known when the answer is complete.
+  const stream = isVoiceReply(conversation.reply.voice, turn.message)
+    ? undefined
+    : await openStream({ ...deps, stopping }, claim, turn, { conversation, isAgain, quote });
+  let isUnreachable = false;
+  const onFailure = (error: Wa2aiError) => {
+    isUnreachable = error instanceof AgentUnavailableError && error.isAway;
+  };
+  running.view = {
+    ...view,
+    hasSentParts: () => stream?.hasSentParts ?? false,
+    isUnreachable: () => isUnreachable,
+    onPromise: () => running.promise(),
+  };
+  try {
+    const offers = offersOf(deps, turn);
+    const { onExchange } = running;
+    const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText, onExchange, onFailure };
+    const ask = () => askRoute(asking, route, turn, isAgain);
+    return { kind: 'asked', answer: await duringAll(deps.policies, running, ask), stream };
+  } catch (error) {
+    if (deps.stopping.aborted) throw error;
+    if (stopped.signal.aborted) return { kind: 'stopped' };
+    if (interruption.signal.aborted) return { isInterrupted: true };
+    throw error;
+  } finally {
+    await stream?.end();
+    control.stop = undefined;
+    control.interrupt = undefined;
+    control.stored = undefined;
+  }
+}
+
+interface DecideTurnDeps extends TranscribeDeps {
+  /** In the order of their evaluation. */
+  policies: readonly ChatPolicy[];
+}
+
+/** What policies and agents see of a turn. */
+export function viewOf(turn: PendingTurn, route: Route, conversation: Conversation, nowMs: number): TurnView {
+  const { message, chatState } = turn;
+  const language = languageOf(message.text, phoneOf(message), chatState?.language);
+  return { turn, route, conversation, language, nowMs };
+}
+
+/**
+ * Evaluates the policies; then a voice message becomes text, unless the choice of the route needed its words, and the policies
+ * are evaluated again if the words could change that they end the turn.
+ * @param isHeard it was transcribed, or could not be
+ * @returns how a policy ends the turn or lets it wait; undefined: the agent is asked
+ * @throws {StorageUnavailableError}
+ */
+async function decideTurn(
+  deps: DecideTurnDeps,
+  route: Route,
+  running: RunningTurn,
+  isHeard: boolean,
+): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
+  const stop = await decide(deps, running);
+  if (isHeard || stop?.kind === 'wait') return stop;
+  const { turn, conversation, nowMs } = running.view;
+  if (stop && !mayBeAddressed(stop, conversation)) return stop;
+  const { turn: transcribed, step } = await transcribeVoice(deps, turn, route.config.media?.transcribe);
+  if (step) running.steps.push(step);
+  if (transcribed === turn) return stop;
+  running.view = viewOf(transcribed, route, conversation, nowMs);
+  return stop && decide(deps, running);
+}
+
+/** Whether the words of a voice message could change that it is not addressed to the account. */
+function mayBeAddressed({ reason }: { reason: string }, { group }: Conversation): boolean {
+  return reason === NOT_ADDRESSED && group.patterns.length > 0;
 }

@@ -1,11 +1,11 @@
 import type { AgentExchange } from '../agent-exchange.ts';
+import type { ChatId } from '../chat-id.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { ChatId } from '../ids.ts';
-import type { ToUs } from '../messages/inbound-message.ts';
-import type { TurnReason } from '../messages/message-reason.ts';
-import type { IncomingMessage, OutgoingMessage } from '../models.ts';
-import type { Access } from '../policies/access-fields.ts';
+import type { Logger } from '../logger.ts';
+import type { ToUs, TurnReason } from '../messages/inbound-message.ts';
+import type { AgentResponse, IncomingMessage, MediaKind, OutgoingMessage } from '../models.ts';
 import type { ChatState } from '../policies/chat-state.ts';
+import type { Access } from '../policies/conversation-fields.ts';
 
 /** What a turn says about an auto-reply loop: it pauses the chat, or it ends such a pause. */
 export type LoopChange = 'stopped' | 'over';
@@ -106,4 +106,105 @@ export interface QueuedReply {
   isSending?: true;
   /** Grows when a process ends while it is sent (Suspects). Absent: none did. */
   suspicion?: number;
+}
+
+/** What may happen to a turn while it runs. */
+export interface TurnControl {
+  /** Ends the call of the agent; nothing is sent. Absent: no agent works, or the settings forbid it. */
+  stop?: () => void;
+  /** Ends the call of the agent, so that the turn starts again later. Absent: no agent works. */
+  interrupt?: () => void;
+  /** Something was stored for the chat; `changed`: the message that it edited or deleted. Absent: no agent works. */
+  stored?: (changed: string | undefined) => void;
+  /** Calls of `stored` since the turn began that came before it could be called. */
+  missed?: Array<string | undefined>;
+}
+
+/** The turn has not ended: it is taken again at this time, or when something is stored for the chat before. */
+export interface TurnWait {
+  untilMs: number;
+}
+
+/** The turn has not ended: the person wrote more or changed the question while the agent worked, or others wait to run alone. */
+export interface TurnInterrupted {
+  isInterrupted: true;
+}
+
+/** How a turn ended, and the turn with all its messages when it has several. */
+export type TakenTurn = TurnResult & { turn?: PendingTurn };
+
+/** Ends the call of an agent, such as when the person changes the question. */
+export class Interruption {
+  readonly #ended = new AbortController();
+  readonly #ids: string[];
+  readonly #interrupts: () => Promise<boolean>;
+  readonly #log: Logger;
+  #isForbidden = false;
+
+  /** @param interrupts whether something that was stored meanwhile belongs to the question */
+  constructor(
+    { messageId, merged = [] }: Pick<PendingTurn, 'messageId' | 'merged'>,
+    interrupts: () => Promise<boolean>,
+    log: Logger,
+  ) {
+    this.#ids = [messageId, ...merged.map((line) => line.messageId)];
+    this.#interrupts = interrupts;
+    this.#log = log;
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  /** The agent has opened a task, which goes on. */
+  forbid(): void {
+    this.#isForbidden = true;
+  }
+
+  /** @param changed the message that was edited or deleted; absent: there is a new one */
+  onStored(changed: string | undefined): void {
+    if (changed === undefined) void this.#look();
+    else if (this.#ids.includes(changed)) this.end();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (await this.#interrupts()) this.end();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'new messages of the chat unreadable, not interrupting the turn');
+    }
+  }
+
+  /** Without effect when the agent has opened a task. */
+  end(): void {
+    if (!this.#isForbidden) this.#ended.abort(new Error('the turn starts again'));
+  }
+}
+
+/** WhatsApp shows no longer caption. */
+export const MAX_CAPTION_CHARS = 1_024;
+
+/** Whether WhatsApp shows a text with a file of this kind. */
+export function hasCaption(kind: MediaKind): boolean {
+  return kind === 'image' || kind === 'video' || kind === 'document';
+}
+
+/** A reply without its address. */
+export type ReplyContent = Pick<NewReply, 'text' | 'media' | 'file' | 'special'>;
+
+/**
+ * The replies for an agent's response, in order: none, a text, or its files. The text is the caption of the first picture,
+ * video or document when it is short enough, and else is sent before the files as a separate message.
+ * @param mayBeCaption false: the text is a message in any case
+ */
+export function repliesOf({ response, files = [] }: AgentResponse, mayBeCaption = true): ReplyContent[] {
+  const text = response?.trim() ? response : '';
+  const isMessage = !mayBeCaption || text.length > MAX_CAPTION_CHARS;
+  const captioned = isMessage ? -1 : files.findIndex(({ kind }) => hasCaption(kind));
+  const replies = files.map(({ kind, mimeType, fileName, bytes }, index) => ({
+    text: index === captioned ? text : '',
+    media: { kind, mimeType, ...(fileName !== undefined && { fileName }), sizeBytes: bytes.length },
+    file: bytes,
+  }));
+  return text === '' || captioned >= 0 ? replies : [{ text }, ...replies];
 }

@@ -4,11 +4,11 @@ import type { Request, Response } from 'express';
 import { packageVersion } from '../../config/package-version.ts';
 import { type Caller, taskOwnerOf, taskOwnersOf } from '../../core/access/caller.ts';
 import { connectionOf } from '../../infra/operations/guard.ts';
-import { baseUrlOf } from '../../infra/operations/own-address.ts';
+import { baseUrlOf } from '../../infra/operations/mount.ts';
 
 type Skill = AgentCard['skills'][number];
 
-export interface CardOptions {
+interface CardOptions {
   /** Where the caller reached wa2ai: `https://wa2ai.example`. */
   baseUrl: string;
   /** Callers need a key. */

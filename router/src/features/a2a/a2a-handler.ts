@@ -7,18 +7,16 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
-import { RESTRICTIONS, type Restriction } from '../../core/access/admission.ts';
 import { auditedCaller } from '../../core/access/audited-caller.ts';
-import { allowedRoutes, mayUseChat } from '../../core/access/caller.ts';
+import { allowedRoutes, mayUseChat, RESTRICTIONS, type Restriction } from '../../core/access/caller.ts';
+import type { Clock } from '../../core/clock.ts';
 import { Wa2aiError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { Environment } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
-import { admit } from '../../infra/operations/guard.ts';
+import { admit, maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
 import type { KeyWatch } from '../../infra/operations/key-watch.ts';
-import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/limits.ts';
 import {
   type ChoosePersonDeps,
   choosePerson,
@@ -399,7 +397,7 @@ export class A2aHandler implements A2ARequestHandler {
 
 const DEFAULT_DEADLINE_MINUTES = { 'message-person': 60, 'ask-person': 1_440 };
 
-export interface DecideRequestDeps extends ChoosePersonDeps {
+interface DecideRequestDeps extends ChoosePersonDeps {
   routes: Pick<RouteStore, 'list'>;
   environment: Environment;
 }
@@ -407,7 +405,7 @@ export interface DecideRequestDeps extends ChoosePersonDeps {
 type Owner = Pick<A2aCaller, 'caller' | 'userName'>;
 
 /** What a message becomes: something to do, or a first update without it. */
-export type Decision = { request: ServedRequest } | { update: Omit<NewUpdate, 'key'> };
+type Decision = { request: ServedRequest } | { update: Omit<NewUpdate, 'key'> };
 
 /**
  * Chooses the skill of a message, and checks what the skill needs and what the caller may use.

@@ -1,10 +1,39 @@
-import { ADMIN_OWNER, USER_OWNER } from '../../core/access/caller.ts';
-import { scopesOfRole } from '../../core/access/roles.ts';
+import type { RequestHandler } from 'express';
+import { ADMIN_OWNER, RESTRICTIONS, scopesOfRole, USER_OWNER } from '../../core/access/caller.ts';
 import { contains } from '../../core/access/scopes.ts';
-import type { Feature, Service } from '../../feature.ts';
-import { a2aFace } from './a2a-face.ts';
-import { pushUpdates, sendPush } from './push-updates.ts';
-import { taskPushesApi } from './task-pushes-api.ts';
+import { say } from '../../core/phrases.ts';
+import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { App, Feature, Service } from '../../feature.ts';
+import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { type Face, isFaceOn } from '../../infra/operations/face.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import type { A2aHandlerDeps } from './a2a-handler.ts';
+import { pushUpdates, type SigningKey, sendPush } from './push-updates.ts';
+
+/** Notifications of A2A agents: their address is the secret, so no key is needed. The body is not read. */
+function taskPushesApi({ receivePush }: App): Endpoint[] {
+  return [
+    endpoint({
+      method: 'post',
+      path: '/task-pushes/{token}',
+      operationId: 'pushTask',
+      tag: 'Agents',
+      summary: 'Say that a task has changed',
+      description:
+        'For A2A agents with push notifications, which get this address for each long task that wa2ai follows. wa2ai then looks at the task. Needs no key.',
+      scopes: 'public',
+      params: { token: 'The last part of the address.' },
+      responses: {
+        204: { description: 'wa2ai looks at the task.' },
+        404: { description: 'No such address.', schema: problemSchema },
+      },
+      handle: async ({ params: { token = '' } }) => {
+        if (!(await receivePush(token))) throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-address'));
+        return { status: 204 };
+      },
+    }),
+  ];
+}
 
 /** wa2ai as an A2A agent, and notifications about tasks in both directions. */
 export const a2a: Feature = {
@@ -51,4 +80,40 @@ async function mayReceive({ users, keys, clock }: Service, owner: string): Promi
   const key = await keys.find(owner);
   const hasExpired = key?.expiresAt !== undefined && key.expiresAt.getTime() <= clock.now();
   return key !== undefined && !hasExpired && contains(key.scopes, 'a2a');
+}
+
+interface A2aFaceDeps extends A2aHandlerDeps {
+  faceSettings: Pick<FaceSettings, 'get'>;
+  /** Signs push notifications. */
+  pushKey(): Promise<Pick<SigningKey, 'keySet'>>;
+}
+
+type Server = ReturnType<typeof import('./a2a-server.ts')['a2aServer']>;
+
+/** wa2ai as an A2A agent. The SDK is loaded by the first request while the face is on. */
+export function a2aFace(deps: A2aFaceDeps): Face[] {
+  let loading: Promise<Server> | undefined;
+  const load = () => {
+    loading ??= import('./a2a-server.ts').then(({ a2aServer }) => a2aServer(deps));
+    return loading;
+  };
+  const isOn = () => isFaceOn(deps.faceSettings, 'a2a', deps.config.host);
+  const handle =
+    (part: keyof Server): RequestHandler =>
+    async (request, response, next) => {
+      const server = await load();
+      server[part](request, response, next);
+    };
+  return [
+    { path: '/.well-known/agent-card.json', scopes: 'public', isOn, handle: handle('card') },
+    {
+      path: '/.well-known/jwks.json',
+      scopes: 'public',
+      isOn,
+      handle: async (_request, response) => {
+        response.json((await deps.pushKey()).keySet());
+      },
+    },
+    { path: '/a2a', scopes: ['a2a'] as const, honours: RESTRICTIONS, isOn, handle: handle('calls') },
+  ];
 }

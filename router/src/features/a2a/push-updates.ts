@@ -10,6 +10,7 @@ import {
 import type { TaskPushNotificationConfig } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
+import { backoffMs, type Clock, withLimit } from '../../core/clock.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -17,12 +18,9 @@ import {
   isRetryable,
   Wa2aiError,
 } from '../../core/errors.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { backoffMs } from '../../core/retry.ts';
-import { withLimit } from '../../core/time-limit.ts';
+import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/tasks.ts';
 import { isEnd, type ServedTask, type ServedUpdate } from '../tasks/served-tasks.ts';
 import type { TaskFeed, TaskWatch } from '../tasks/task-feed.ts';
 import { artifactEventOf, type StreamEvent, stateEventOf, taskOf } from './a2a-wire.ts';
@@ -35,7 +33,7 @@ const MAX_WAIT_MS = 600_000;
 /** What is sent by one request. An update with a result has two parts, the result first. */
 export type UpdatePart = 'artifact' | 'state';
 
-export interface PushUpdatesDeps {
+interface PushUpdatesDeps {
   hooks: Pick<TaskHooks, 'get' | 'markSent' | 'delete'>;
   feed: Pick<TaskFeed, 'watch'>;
   /**
@@ -134,7 +132,7 @@ function partsOf({ artifact }: ServedUpdate): UpdatePart[] {
 
 const MAX_SWEPT = 1_000;
 
-export interface HookStarterDeps {
+interface HookStarterDeps {
   hooks: Pick<TaskHooks, 'behind'>;
   tasks: Pick<DurableTasks, 'start'>;
   log: Logger;
@@ -177,7 +175,7 @@ export interface PushTransport {
   ): Promise<{ kind: 'answer'; status: number } | { kind: 'fault'; fault: string; detail: string }>;
 }
 
-export interface PushSenderDeps {
+interface PushSenderDeps {
   transport: PushTransport;
   key(): Promise<Pick<SigningKey, 'tokenFor'>>;
   clock: Clock;
@@ -265,7 +263,7 @@ const STORED_AS = 'a2a-push-key';
 const storedKey = z.object({ pem: z.string() });
 
 /** Encrypts what is stored. */
-export interface TextCipher {
+interface TextCipher {
   seal(plaintext: string): string;
   open(stored: string): string;
 }

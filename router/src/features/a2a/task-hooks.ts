@@ -2,7 +2,7 @@ import type { Sql } from 'sql-template-tag';
 import sql from 'sql-template-tag';
 import { TASK_HOOK_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { storableId } from '../../infra/db/stores/storable-text.ts';
+import { storableId } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 /** Where the updates of a served task are sent. */

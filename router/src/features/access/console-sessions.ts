@@ -1,9 +1,8 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
-import { ROLES } from '../../core/access/roles.ts';
-import { userKeyOf } from '../../core/access/user-key.ts';
+import { ROLES, userKeyOf } from '../../core/access/caller.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { NodeBus } from '../../core/cluster/node-bus.ts';
-import type { Clock } from '../../core/ports/clock.ts';
 import {
   type ConsoleSession,
   type ConsoleSessions,
@@ -13,10 +12,9 @@ import {
   SESSION_MAX_MS,
   type SessionLookup,
   type StoredSession,
-} from '../../core/ports/console-sessions.ts';
+} from '../../core/ports/access.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { CachedTable } from '../../infra/db/stores/cached-table.ts';
-import type { NotifyingTransport } from '../../infra/db/stores/notified-cache.ts';
+import { CachedTable, type NotifyingTransport } from '../../infra/db/stores/notified-cache.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Feature } from '../../feature.ts';
 import { keysApi } from './keys-api.ts';
-import { forgetLoginAttempts } from './login-attempts.ts';
 import { sessionApi, sessionsApi } from './session-api.ts';
+import { forgetLoginAttempts } from './sign-in.ts';
 import { usersApi } from './users-api.ts';
 
 export const access: Feature = {

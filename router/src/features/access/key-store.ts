@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { NodeBus } from '../../core/cluster/node-bus.ts';
 import type {
   ApiKey,
@@ -9,11 +10,9 @@ import type {
   NewApiKey,
   StoredApiKey,
 } from '../../core/ports/api-key-store.ts';
-import type { Clock } from '../../core/ports/clock.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { CachedTable } from '../../infra/db/stores/cached-table.ts';
-import type { NotifyingTransport } from '../../infra/db/stores/notified-cache.ts';
-import { storableJson } from '../../infra/db/stores/storable-text.ts';
+import { CachedTable, type NotifyingTransport } from '../../infra/db/stores/notified-cache.ts';
+import { storableJson } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 /**

@@ -1,21 +1,23 @@
 import { z } from 'zod';
-import { RESTRICTIONS } from '../../core/access/admission.ts';
+import { RESTRICTIONS } from '../../core/access/caller.ts';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
 import type { ApiKey, KeyLimits } from '../../core/ports/api-key-store.ts';
 import type { App } from '../../feature.ts';
+import { newKey, prefixOf } from '../../infra/operations/access.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
   changedResponse,
   chatField,
   dataResponse,
+  optionalPageQuery,
+  pageOfAll,
+  pageResponse,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { newKey, prefixOf } from '../../infra/operations/key-text.ts';
-import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
+import { issueOf } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { issueOf } from '../../infra/operations/validate.ts';
 
 const DEFAULT_LIMITS: KeyLimits = { perMinute: 100, perSecond: 10 };
 

@@ -1,16 +1,16 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
-import { MIN_PASSWORD_CHARS } from '../../core/access/password-problem.ts';
+import { MIN_PASSWORD_CHARS } from '../../core/ports/access.ts';
 import type { App } from '../../feature.ts';
-import { refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
+import type { UserPresence } from '../../infra/operations/access.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { ownPath } from '../../infra/operations/own-address.ts';
+import { refuseForeignOrigin } from '../../infra/operations/guard.ts';
+import { ownPath } from '../../infra/operations/mount.ts';
 import { html, page } from '../../infra/operations/page-frame.ts';
 import { HttpProblem, LoginDelayedProblem } from '../../infra/operations/problem.ts';
 import { type ApiResponse, type Call, requestOf } from '../../infra/operations/response.ts';
 import { endedSessionCookie } from '../../infra/operations/session-cookie.ts';
-import type { UserPresence } from '../../infra/operations/user-presence.ts';
 import { hashedPassword, signedIn, signInCookies, signInFrom } from './session-api.ts';
 import type { SignInResult } from './sign-in.ts';
 import { userNameField } from './users-api.ts';
@@ -249,7 +249,7 @@ function firstRunPage(request: Request, status: number, problem?: string): ApiRe
 
 /** Languages of the pages before the console, whose choice of a language only the console can read. */
 const LANGUAGES = ['en', 'es', 'pt'] as const;
-export type PageLanguage = (typeof LANGUAGES)[number];
+type PageLanguage = (typeof LANGUAGES)[number];
 
 /** The language that the browser prefers. */
 export function languageOf(request: Pick<Request, 'acceptsLanguages'>): PageLanguage {

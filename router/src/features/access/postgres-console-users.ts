@@ -1,13 +1,7 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
-import { ROLES } from '../../core/access/roles.ts';
-import { userKeyOf } from '../../core/access/user-key.ts';
-import type {
-  ConsoleUser,
-  ConsoleUsers,
-  StoredConsoleUser,
-  UserChange,
-} from '../../core/ports/console-users.ts';
+import { ROLES, userKeyOf } from '../../core/access/caller.ts';
+import type { ConsoleUser, ConsoleUsers, StoredConsoleUser, UserChange } from '../../core/ports/access.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 

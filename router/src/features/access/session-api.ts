@@ -1,19 +1,29 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { type Admission, RESTRICTIONS } from '../../core/access/admission.ts';
-import { type Caller, mayDo, scopesOf } from '../../core/access/caller.ts';
-import { passwordProblem } from '../../core/access/password-problem.ts';
-import { ROLES } from '../../core/access/roles.ts';
+import {
+  type Admission,
+  type Caller,
+  mayDo,
+  RESTRICTIONS,
+  ROLES,
+  scopesOf,
+  userKeyOf,
+} from '../../core/access/caller.ts';
 import { SCOPES } from '../../core/access/scopes.ts';
-import { userKeyOf } from '../../core/access/user-key.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
-import type { ConsoleSession } from '../../core/ports/console-sessions.ts';
+import { type ConsoleSession, passwordProblem } from '../../core/ports/access.ts';
 import type { App } from '../../feature.ts';
-import { CSRF_HEADER, refuseForeignOrigin } from '../../infra/operations/cross-site.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, dataResponse, timeView } from '../../infra/operations/fields.ts';
-import { admit, connectionOf } from '../../infra/operations/guard.ts';
-import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
+import {
+  changedResponse,
+  dataResponse,
+  optionalPageQuery,
+  pageOfAll,
+  pageResponse,
+  timeView,
+} from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/form.ts';
+import { admit, CSRF_HEADER, connectionOf, refuseForeignOrigin } from '../../infra/operations/guard.ts';
 import {
   HttpProblem,
   LoginDelayedProblem,
@@ -28,9 +38,7 @@ import {
   endedSessionCookie,
   sessionCookie,
 } from '../../infra/operations/session-cookie.ts';
-import { invalid } from '../../infra/operations/validate.ts';
-import type { PasswordHasher } from './passwords.ts';
-import type { SignInFrom, SignInResult } from './sign-in.ts';
+import type { PasswordHasher, SignInFrom, SignInResult } from './sign-in.ts';
 
 /** A password that somebody sends, of any length that can be one. */
 const givenPassword = z.string().min(1).max(1_024);

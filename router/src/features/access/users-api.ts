@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { ROLES } from '../../core/access/roles.ts';
-import { userKeyOf } from '../../core/access/user-key.ts';
+import { ROLES, userKeyOf } from '../../core/access/caller.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
-import type { ConsoleUser } from '../../core/ports/console-users.ts';
+import type { ConsoleUser } from '../../core/ports/access.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, timeView } from '../../infra/operations/fields.ts';
-import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
+import {
+  changedResponse,
+  optionalPageQuery,
+  pageOfAll,
+  pageResponse,
+  timeView,
+} from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { hashedPassword } from './session-api.ts';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { RESTRICTIONS } from '../../core/access/admission.ts';
-import { allowedChats, type Caller, mayDo, mayUseAccount } from '../../core/access/caller.ts';
+import { allowedChats, type Caller, mayDo, mayUseAccount, RESTRICTIONS } from '../../core/access/caller.ts';
 import { maskedProxyUrl, readProxyUrl } from '../../core/account-proxy.ts';
 import { StorageUnavailableError } from '../../core/errors.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
@@ -9,13 +8,19 @@ import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { MessageLog } from '../../core/ports/message-log.ts';
 import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { accountIdField, changedResponse, dataResponse, phoneField } from '../../infra/operations/fields.ts';
-import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
+import { type Endpoint, endpoint, refuseOtherAccount } from '../../infra/operations/endpoint.ts';
+import {
+  accountIdField,
+  changedResponse,
+  dataResponse,
+  optionalPageQuery,
+  pageOfAll,
+  pageResponse,
+  phoneField,
+} from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import type { Call, ResponseDoc } from '../../infra/operations/response.ts';
-import { refuseOtherAccount } from '../../infra/operations/restrictions.ts';
-import { invalid } from '../../infra/operations/validate.ts';
 import { accountDetailView, accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
 
 const proxyField = z.strictObject({

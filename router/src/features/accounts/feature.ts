@@ -1,7 +1,27 @@
-import type { Feature } from '../../feature.ts';
-import { accountLimitsApi } from './account-limits-api.ts';
+import sql from 'sql-template-tag';
+import { z } from 'zod';
+import { RESTRICTIONS } from '../../core/access/caller.ts';
+import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
+import { AccountNotHeldError } from '../../core/errors.ts';
+import { contactBudget, governorOf, quietLeftMs } from '../../core/policies/governor.ts';
+import type { AccountControl } from '../../core/ports/cluster.ts';
+import type { TaskInput, TaskResult, TaskSteps } from '../../core/tasks.ts';
+import type { App, Feature } from '../../feature.ts';
+import type { Postgres } from '../../infra/db/postgres.ts';
+import { withStorage } from '../../infra/db/stores/storage-errors.ts';
+import { type Endpoint, endpoint, refuseOtherAccount } from '../../infra/operations/endpoint.ts';
+import {
+  dataResponse,
+  pageOf,
+  pageQuery,
+  pageResponse,
+  rowIdField,
+  timeView,
+} from '../../infra/operations/fields.ts';
+import { phraseField, problemSchema } from '../../infra/operations/problem.ts';
+import type { ResponseDoc } from '../../infra/operations/response.ts';
+import { foundAccount, limitView } from './account-view.ts';
 import { accountsApi } from './accounts-api.ts';
-import { deleteAccount, PostgresAccountDeletion } from './delete-account.ts';
 import { forgetOldStateChanges } from './postgres-account-store.ts';
 
 /** The linked WhatsApp numbers. */
@@ -21,3 +41,211 @@ export const accounts: Feature = {
   },
   retention: { always: [forgetOldStateChanges] },
 };
+
+/** Rows of one statement: few enough that no other work waits for their locks. */
+const BATCH_ROWS = 500;
+
+interface DeleteAccountDeps {
+  accounts: Pick<AccountControl, 'unlink'>;
+  deletion: AccountDeletion;
+}
+
+/**
+ * Deletes an account and everything stored for it: unlinks it at WhatsApp, takes it away from its node, then deletes its
+ * rows in batches. Every step is safe to repeat. Deleting an account that does not exist does nothing.
+ */
+export async function deleteAccount(
+  { accounts, deletion }: DeleteAccountDeps,
+  steps: TaskSteps,
+  { accountId }: TaskInput<'delete-account'>,
+): Promise<TaskResult<'delete-account'>> {
+  // The names of steps are stored: a deletion that runs during an upgrade goes on with the new version.
+  await steps.run('log out', async () => {
+    try {
+      await accounts.unlink(accountId);
+      return 'unlinked';
+    } catch (error) {
+      // Without a node that runs the account, the phone keeps showing the linked device until the person removes it.
+      if (error instanceof AccountNotHeldError) return 'not connected';
+      throw error;
+    }
+  });
+  await steps.run('close', async () => {
+    await deletion.close(accountId);
+    return true;
+  });
+  let deletedRows = 0;
+  for (let batch = 1; ; batch++) {
+    const rows = await steps.run(`delete batch ${batch}`, () => deletion.deleteRows(accountId, BATCH_ROWS));
+    deletedRows += rows;
+    if (rows === 0) return { deletedRows };
+  }
+}
+
+/**
+ * The rows of an account that is being deleted.
+ * @throws {StorageUnavailableError} from both methods; nothing was changed
+ */
+interface AccountDeletion {
+  /**
+   * Marks the account as being deleted and ends its lease: its node disconnects it, no node takes it again, and its id
+   * cannot be added until the last row is deleted. Idempotent; an unknown account changes nothing.
+   */
+  close(accountId: string): Promise<void>;
+  /**
+   * Deletes at most about `limit` rows of a closed account: keys, journal, messages, replies, dead letters, chats, routes,
+   * and last the account itself.
+   * @returns how many; 0 when there are no more, or the account was not closed
+   */
+  deleteRows(accountId: string, limit: number): Promise<number>;
+}
+
+/** Deletes the rows of an account in PostgreSQL; see prisma/functions/accounts.sql. */
+export class PostgresAccountDeletion implements AccountDeletion {
+  readonly #postgres: Pick<Postgres, 'query'>;
+
+  constructor(postgres: Pick<Postgres, 'query'>) {
+    this.#postgres = postgres;
+  }
+
+  async close(accountId: string): Promise<void> {
+    await withStorage('marking an account as being deleted', () =>
+      this.#postgres.query(sql`SELECT account_close(${accountId})`),
+    );
+  }
+
+  async deleteRows(accountId: string, limit: number): Promise<number> {
+    const [row] = await withStorage('deleting the rows of an account', () =>
+      this.#postgres.query<{ rows: number }>(sql`
+        SELECT account_delete_rows(${accountId}, ${limit}::integer) AS rows`),
+    );
+    return row?.rows ?? 0;
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+const changeView = z
+  .object({
+    id: z.string(),
+    state: z.enum(ACCOUNT_STATES),
+    reason: z.string().optional(),
+    phrase: phraseField,
+    node: z.string().optional().describe('The node that ran the account.'),
+    at: timeView,
+  })
+  .meta({
+    id: 'AccountStateChange',
+    examples: [
+      { id: '7', state: 'waiting', reason: 'No network.', node: 'n-3f2a', at: '2026-01-31T11:58:00.000Z' },
+    ],
+  });
+
+const count = z.int().min(0);
+
+const limitsView = z
+  .object({
+    whatsapp: z
+      .array(limitView)
+      .describe(
+        'Limits of WhatsApp that apply now. People who wrote before are answered in all but `connection`.',
+      ),
+    firstContacts: z
+      .object({
+        perDay: count.describe('In 24 hours, at the present age of the account.'),
+        inDay: count.describe('Sent in the last 24 hours.'),
+        perHour: count,
+        inHour: count,
+        perDayLater: count.describe('In 24 hours, after the warm-up.'),
+        warmUpUntil: timeView.optional().describe('Absent: the warm-up has ended.'),
+      })
+      .optional()
+      .describe('Messages to people who never wrote to the account. Absent: no limit.'),
+    quietHours: z
+      .object({ from: z.string(), to: z.string(), timeZone: z.string(), isNow: z.boolean() })
+      .optional()
+      .describe('When nobody is written to who did not write in the last 24 hours.'),
+    messages: z
+      .object({ perSecond: z.number(), burst: count })
+      .describe('The pace of all messages. `perSecond` 0: no limit.'),
+  })
+  .meta({ id: 'AccountLimits' });
+
+const notFound: ResponseDoc = { description: 'No such account.', schema: problemSchema };
+
+/** What a WhatsApp account went through and what limits it: `/api/accounts/{id}/history` and `/limits`. */
+function accountLimitsApi(app: App): Endpoint[] {
+  const { accounts, accountStore, messageLog, faceSettings, clock } = app;
+  const common = {
+    method: 'get' as const,
+    tag: 'Accounts' as const,
+    scopes: ['accounts:read'] as const,
+    params: { id: 'Id of the account.' },
+  };
+  return [
+    endpoint({
+      ...common,
+      path: '/api/accounts/{id}/history',
+      operationId: 'listAccountStates',
+      honours: RESTRICTIONS,
+      summary: 'List the states that an account changed to, newest first',
+      description: 'The newest 500 are kept. `connecting` takes seconds and is not listed.',
+      query: z.strictObject(pageQuery(rowIdField, 50)),
+      responses: {
+        200: { description: 'A page of states.', schema: pageResponse(changeView) },
+        404: notFound,
+      },
+      handle: async ({ params, query: { cursor, limit }, caller }) => {
+        refuseOtherAccount(caller, params.id ?? '');
+        const { accountId } = foundAccount(accounts.get(params.id ?? ''));
+        const page = { limit: limit + 1, ...(cursor !== undefined && { before: cursor }) };
+        const found = (await accountStore.stateChanges(accountId, page)).map(({ node, at, ...change }) => ({
+          ...change,
+          ...(node !== '' && { node }),
+          at: at.toISOString(),
+        }));
+        return { status: 200, json: pageOf(found, limit, ({ id }) => id) };
+      },
+    }),
+    endpoint({
+      ...common,
+      path: '/api/accounts/{id}/limits',
+      operationId: 'getAccountLimits',
+      honours: ['routes', 'accounts'],
+      summary: 'Show what limits an account, and how much of it is used',
+      responses: { 200: { description: 'The limits.', schema: dataResponse(limitsView) }, 404: notFound },
+      handle: async ({ params, caller }) => {
+        refuseOtherAccount(caller, params.id ?? '');
+        const { accountId } = foundAccount(accounts.get(params.id ?? ''));
+        const [limits, contact, stored] = await Promise.all([
+          accountStore.limits(accountId),
+          messageLog.firstContacts(accountId),
+          faceSettings.get('governor'),
+        ]);
+        const settings = governorOf(stored, accountId);
+        const { firstContacts, quietHours, messages } = settings;
+        const budget = contactBudget(contact, settings);
+        const warmUpLeftMs = firstContacts.warmUpDays * DAY_MS - contact.accountAgeMs;
+        const data: z.input<typeof limitsView> = {
+          whatsapp: limits.map(({ forMs, ...limit }) => ({ ...limit, until: timeIn(forMs) })),
+          ...(budget && {
+            firstContacts: {
+              ...budget,
+              perDayLater: firstContacts.perDay,
+              ...(warmUpLeftMs > 0 && { warmUpUntil: timeIn(warmUpLeftMs) }),
+            },
+          }),
+          ...(quietHours && {
+            quietHours: { ...quietHours, isNow: quietLeftMs(quietHours, clock.now()) > 0 },
+          }),
+          messages,
+        };
+        return { status: 200, json: { success: true, data } };
+      },
+    }),
+  ];
+
+  function timeIn(ms: number): string {
+    return new Date(clock.now() + ms).toISOString();
+  }
+}

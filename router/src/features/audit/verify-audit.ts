@@ -28,7 +28,7 @@ export interface AuditCheckpoint {
   hash: string;
 }
 
-export interface VerifyInput {
+interface VerifyInput {
   /** Reads a path of the API, with the scope admin, and returns the JSON of its answer. */
   read(path: string): Promise<unknown>;
   /** The end of the log at an earlier check: the log must still contain it. */

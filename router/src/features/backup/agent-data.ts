@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { realpath, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { errorCode, errorMessage } from '../../infra/db/database-errors.ts';
 import { makeFolder } from '../../infra/db/files.ts';
+import { errorCode, errorMessage } from '../../infra/db/stores/storage-errors.ts';
 import { type FolderEntry, OpenFolder } from '../../infra/files/open-folder.ts';
-import { BackupError } from './backup-errors.ts';
 import { type BackupRecord, dataRecords, type FileHead } from './records.ts';
+import { BackupError } from './sealed-file.ts';
 
 /** Folders of the data folder that a backup contains: the files of hosted agents, the tokens by which they are called, files of replies. */
 export const AGENT_FOLDERS = ['agents', 'agent-tokens', 'media'] as const;

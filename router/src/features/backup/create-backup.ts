@@ -9,36 +9,38 @@ import { createGzip } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { packageVersion } from '../../config/package-version.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { withConnection } from '../../infra/db/connections/with-connection.ts';
+import type { Logger } from '../../core/logger.ts';
+import { withConnection } from '../../infra/db/connections/external-postgres.ts';
 import type { DatabaseConfig } from '../../infra/db/database.ts';
-import { errorCode, errorMessage } from '../../infra/db/database-errors.ts';
 import { dataKeysOfFolder, readDataKeys } from '../../infra/db/encryption/data-keys.ts';
 import { PLAIN } from '../../infra/db/encryption/secret-cipher.ts';
+import { errorCode, errorMessage } from '../../infra/db/stores/storage-errors.ts';
 import {
   migrationNames,
   presentMigrations,
   type RecordedMigration,
 } from '../../infra/db/upkeep/migrations.ts';
 import { dumpAgentData, type LeftOut } from './agent-data.ts';
-import { BackupError } from './backup-errors.ts';
-import { backupTables, copyOut, RowDigest, TASKS_SCHEMA, TEXT_SETTINGS } from './backup-tables.ts';
-import { openSource } from './open-source.ts';
 import {
   type BackupRecord,
+  backupTables,
+  copyOut,
   dataRecords,
   encodeRecords,
   type Manifest,
+  RowDigest,
   type Sequences,
+  TASKS_SCHEMA,
   type TableEnd,
   type TableHead,
+  TEXT_SETTINGS,
 } from './records.ts';
-import { sealed } from './sealed-file.ts';
+import { BackupError, openSource, sealed } from './sealed-file.ts';
 
 /** The tables of durable tasks are complete when nothing changed them for so long. */
 const SETTLED_MS = 1_000;
 
-export interface CreateBackupOptions {
+interface CreateBackupOptions {
   /** Where the database, the data key and the files are. */
   config: DatabaseConfig;
   /** `prisma` of the project. */

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { BackupError } from './backup-errors.ts';
-import { RowDigest } from './backup-tables.ts';
 import type { TableSummary } from './create-backup.ts';
-import { type BackupRecord, decodeRecords, type Manifest, type TableEnd } from './records.ts';
-import { unsealed } from './sealed-file.ts';
+import { type BackupRecord, decodeRecords, type Manifest, RowDigest, type TableEnd } from './records.ts';
+import { BackupError, unsealed } from './sealed-file.ts';
 
 /**
  * The records of a backup in their order.
@@ -33,7 +31,7 @@ export async function* readBackup(path: string, passphrase: string): AsyncGenera
 }
 
 /** What a backup contains, from a reading of the whole file. */
-export interface BackupContents {
+interface BackupContents {
   manifest: Manifest;
   tables: TableSummary[];
   files: number;

@@ -7,14 +7,13 @@ import { finished } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { packageVersion } from '../../config/package-version.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { connectExternalPostgres } from '../../infra/db/connections/external-postgres.ts';
-import { withConnection } from '../../infra/db/connections/with-connection.ts';
+import type { Logger } from '../../core/logger.ts';
+import { connectExternalPostgres, withConnection } from '../../infra/db/connections/external-postgres.ts';
 import type { DatabaseConfig } from '../../infra/db/database.ts';
-import { errorCode, errorMessage } from '../../infra/db/database-errors.ts';
 import { type RunningPostgres, startEmbeddedPostgres } from '../../infra/db/embedded/embedded-postgres.ts';
 import { parseDataKeys } from '../../infra/db/encryption/data-keys.ts';
 import { makeFolder, readIfThere } from '../../infra/db/files.ts';
+import { errorCode, errorMessage } from '../../infra/db/stores/storage-errors.ts';
 import {
   applyMigrations,
   createSchema,
@@ -24,13 +23,21 @@ import {
 } from '../../infra/db/upkeep/migrations.ts';
 import { TABLES } from '../../infra/db/upkeep/table-privileges.ts';
 import { AGENT_FOLDERS, AgentDataWriter } from './agent-data.ts';
-import { BackupError } from './backup-errors.ts';
-import { backupTables, copyIn, quotedTable, TEXT_SETTINGS } from './backup-tables.ts';
 import { summarize } from './create-backup.ts';
 import { checkBackup, RecordReader, readBackup } from './read-backup.ts';
-import type { Manifest, Sequences, TableEnd, TableHead } from './records.ts';
+import {
+  backupTables,
+  copyIn,
+  type Manifest,
+  quotedTable,
+  type Sequences,
+  type TableEnd,
+  type TableHead,
+  TEXT_SETTINGS,
+} from './records.ts';
+import { BackupError } from './sealed-file.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   config: DatabaseConfig;
   /** `prisma` of the project. */
   prismaFolder: string;

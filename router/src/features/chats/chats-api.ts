@@ -1,10 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { RESTRICTIONS } from '../../core/access/admission.ts';
-import type { Caller } from '../../core/access/caller.ts';
-import { chatHash } from '../../core/chat-hash.ts';
-import { ANY_CHANNEL, canonicalRouteChannelId } from '../../core/chat-id.ts';
+import { type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
+import { ANY_CHANNEL, canonicalRouteChannelId, chatHash } from '../../core/chat-id.ts';
 import { decideAccess } from '../../core/messages/decide-access.ts';
 import { resumeChat } from '../../core/messages/resume-chat.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
@@ -12,28 +10,30 @@ import type { ChatPosition, ChatRow } from '../../core/ports/chat-store.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
 import type { App } from '../../feature.ts';
 import { maskedConversation } from '../../infra/agents/route-secrets.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import {
+  allowedPart,
+  type Endpoint,
+  endpoint,
+  refuseOtherChat,
+  refuseOtherRoute,
+  withoutOtherRoutes,
+} from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
   changedResponse,
   dataResponse,
   isRowId,
+  pageQuery,
+  pageResponse,
   rowIdField,
   searchedChatField,
   timeQuery,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { anyMessageView } from '../../infra/operations/log-schemas.ts';
-import { pageQuery, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import {
-  allowedPart,
-  refuseOtherChat,
-  refuseOtherRoute,
-  withoutOtherRoutes,
-} from '../../infra/operations/restrictions.ts';
 import { exportLines } from './chat-export.ts';
-import { chatPage, messagePage } from './message-pages.ts';
+import { chatPage, messagePage } from './messages-api.ts';
 
 const DEFAULT_PAGE = 50;
 

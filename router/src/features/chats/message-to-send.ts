@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { jidOfChannelId } from '../../core/chat-id.ts';
+import type { WantedFile } from '../../core/delivery/agent-file.ts';
 import type { SendMessageInput } from '../../core/delivery/send-message.ts';
-import type { WantedFile } from '../../core/delivery/sendable-file.ts';
 import { type SpecialMessage, textOfSpecial } from '../../core/delivery/special-message.ts';
 import type { MediaKind } from '../../core/models.ts';
 import { PHRASES, type Said, say } from '../../core/phrases.ts';
 import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../core/ports/message-log.ts';
-import { hasCaption, MAX_CAPTION_CHARS } from '../../core/turns/replies-of.ts';
+import { hasCaption, MAX_CAPTION_CHARS } from '../../core/turns/turn.ts';
 import {
   accountIdField,
   chatField,
@@ -15,9 +15,8 @@ import {
   phoneField,
   rowIdField,
 } from '../../infra/operations/fields.ts';
-import { type FormPart, UploadedFile } from '../../infra/operations/form.ts';
+import { type FormPart, issueOf, UploadedFile } from '../../infra/operations/form.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
-import { issueOf } from '../../infra/operations/validate.ts';
 
 /** WhatsApp shows about three lines of a quoted text. */
 const MAX_QUOTE_CHARS = 300;
@@ -159,7 +158,7 @@ export const messageToSend = z
     ],
   });
 
-export type MessageToSend = z.output<typeof messageToSend>;
+type MessageToSend = z.output<typeof messageToSend>;
 
 type Row = ReceivedMessage | SentMessageRow;
 

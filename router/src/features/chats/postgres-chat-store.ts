@@ -1,10 +1,9 @@
 import sql, { type Sql } from 'sql-template-tag';
 import { lidJid } from '../../core/chat-id.ts';
-import { cleanText } from '../../core/clean-text.ts';
 import { addressColumns, channelIdOfChat, replyToOf } from '../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../core/messages/inbound-message.ts';
-import type { Access } from '../../core/policies/access-fields.ts';
 import { storedState } from '../../core/policies/chat-state.ts';
+import type { Access } from '../../core/policies/conversation-fields.ts';
 import {
   type AccessAsked,
   type ChatCheck,
@@ -20,6 +19,7 @@ import {
   type RouteFacts,
   type TurnFacts,
 } from '../../core/ports/chat-store.ts';
+import { cleanText } from '../../core/text.ts';
 import type { Postgres, Statements } from '../../infra/db/postgres.ts';
 import {
   allOf,
@@ -29,8 +29,7 @@ import {
   patternOf,
   together,
 } from '../../infra/db/stores/log-conditions.ts';
-import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
-import { rowId } from '../../infra/db/stores/storable-text.ts';
+import { type Columns, rowId, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { StorageDamagedError, withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 interface StoredChat

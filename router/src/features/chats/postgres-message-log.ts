@@ -25,7 +25,7 @@ import type {
   SentMessageRow,
   SentQuery,
 } from '../../core/ports/message-log.ts';
-import type { StoredMessageToRoute } from '../../core/routing/when-facts.ts';
+import type { StoredMessageToRoute } from '../../core/routing/when.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
 import {
   allOf,
@@ -41,8 +41,7 @@ import {
   olderThan,
   together,
 } from '../../infra/db/stores/log-conditions.ts';
-import { type Columns, OUTBOX_COLUMNS, withoutNulls } from '../../infra/db/stores/rows.ts';
-import { rowId } from '../../infra/db/stores/storable-text.ts';
+import { type Columns, OUTBOX_COLUMNS, rowId, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { StorageDamagedError, withStorage } from '../../infra/db/stores/storage-errors.ts';
 import { unpackExchanges } from '../../infra/db/stores/stored-exchanges.ts';
 

@@ -4,8 +4,7 @@ import type { ChatWorkers } from '../../core/turns/chat-workers.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
 import { allOf, newerThan, ofChat, olderThan, together } from '../../infra/db/stores/log-conditions.ts';
-import { queuedReply, REPLY_COLUMNS, type ReplyRow } from '../../infra/db/stores/rows.ts';
-import { rowId } from '../../infra/db/stores/storable-text.ts';
+import { queuedReply, REPLY_COLUMNS, type ReplyRow, rowId } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 /** Which dead letters. */
@@ -150,7 +149,7 @@ export async function replayDeadLetter(deps: ReplayDeps, id: string): Promise<Re
 }
 
 /** The result of one call of `replayDeadLetters`; `next`: there are more letters than `limit`, after this id. */
-export interface BulkReplay {
+interface BulkReplay {
   replayed: number;
   hasMore: boolean;
   next?: string;

@@ -1,5 +1,236 @@
-import type { Feature } from '../../feature.ts';
-import { deadLettersApi } from './dead-letters-api.ts';
+import { z } from 'zod';
+import { type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
+import { chatHash } from '../../core/chat-id.ts';
+import { say } from '../../core/phrases.ts';
+import type { DeadLetterRow } from '../../core/ports/message-log.ts';
+import type { App, Feature } from '../../feature.ts';
+import {
+  type AllowedPart,
+  allowedPart,
+  type Endpoint,
+  endpoint,
+  refuseAll,
+  refuseOtherChat,
+  withoutOtherRoutes,
+} from '../../infra/operations/endpoint.ts';
+import {
+  accountIdField,
+  changedResponse,
+  dataResponse,
+  isRowId,
+  listResponse,
+  pageOf,
+  pageResponse,
+  rowIdField,
+  searchedChatField,
+} from '../../infra/operations/fields.ts';
+import { deadLetterGroupView, deadLetterView, logQuery } from '../../infra/operations/log-schemas.ts';
+import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { replayDeadLetter, replayDeadLetters } from './dead-letters.ts';
+
+const reasonField = z.string().min(1).max(200).describe('Only dead letters with exactly this reason.');
+
+const listQuery = z.strictObject({
+  ...logQuery,
+  state: z.enum(['open', 'replayed', 'closed']).optional().describe('Default: all.'),
+  reason: reasonField.optional(),
+});
+
+const groupsQuery = z.strictObject({
+  accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+  channelId: searchedChatField.optional().describe('Only this chat.'),
+  state: z.enum(['open', 'replayed', 'closed']).default('open').describe('Default: open.'),
+});
+
+const replayBody = z
+  .strictObject({
+    accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+    channelId: searchedChatField.optional().describe('Only this chat.'),
+    reason: reasonField.optional(),
+    before: rowIdField.optional().describe('Only dead letters with a smaller id.'),
+    after: rowIdField.optional().describe('Only dead letters with a larger id: `next` of the call before.'),
+    limit: z.int().min(1).max(1_000).optional().describe('Maximum number. Default: 100.'),
+  })
+  .meta({ id: 'DeadLettersToReplay', examples: [{ reason: 'AGENT_UNAVAILABLE', limit: 500 }] });
+
+/** Messages and replies that were given up, with their reasons: read, replay, close. `/api/dead-letters`. */
+function deadLettersApi(app: App): Endpoint[] {
+  const { messageLog, aliasesOf, config, log } = app;
+  const common = { tag: 'Dead letters' as const };
+  const params = { id: 'Id of the dead letter.' };
+  const notFound = { description: 'No such dead letter.', schema: problemSchema };
+  return [
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/dead-letters',
+      operationId: 'listDeadLetters',
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      summary: 'List dead letters, newest first',
+      query: listQuery,
+      responses: { 200: { description: 'A page of dead letters.', schema: pageResponse(deadLetterView) } },
+      handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
+        const page = { ...filter, ...(await partOf(caller, filter)), before: cursor, limit: limit + 1 };
+        const rows = (await messageLog.deadLetters(page)).map((row) => withoutOtherRoutes(caller, row));
+        return { status: 200, json: pageOf(rows, limit, ({ id }) => id) };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/dead-letters/groups',
+      operationId: 'listDeadLetterGroups',
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      summary: 'Count dead letters by reason, the most frequent first',
+      description: 'A key that is restricted to some chats gets the dead letters of those only.',
+      query: groupsQuery,
+      responses: { 200: { description: 'The groups.', schema: listResponse(deadLetterGroupView) } },
+      handle: async ({ query, caller }) => {
+        const data = await messageLog.deadLetterGroups({ ...query, ...(await partOf(caller, query)) });
+        return { status: 200, json: { success: true, data, count: data.length } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/dead-letters/replay',
+      operationId: 'replayDeadLetters',
+      scopes: ['messages:send'],
+      honours: RESTRICTIONS,
+      summary: 'Replay the open dead letters of a filter, oldest first',
+      body: replayBody,
+      description:
+        'To replay all, call again with `next` as `after` until there is no `next`. This reaches each dead letter once, also when some fail again meanwhile.',
+      isBodyOptional: true,
+      responses: {
+        202: {
+          description: 'Replayed. `GET /api/messages` shows the results.',
+          schema: z.object({
+            success: z.literal(true),
+            replayed: z.int().describe('Number of dead letters replayed.'),
+            hasMore: z.boolean().describe('There are more than the limit.'),
+            next: z
+              .string()
+              .optional()
+              .describe('Present when there are more: send it as `after` to replay the next ones.'),
+          }),
+        },
+      },
+      handle: async ({ body: { limit = 100, ...filter }, caller }) => {
+        refuseAll(caller, filter);
+        await partOf(caller, filter);
+        const result = await replayDeadLetters(app, filter, limit);
+        log.info({ ...result, reason: filter.reason }, 'dead letters replayed by an admin');
+        return { status: 202, json: { success: true, ...result } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'get',
+      path: '/api/dead-letters/{id}',
+      operationId: 'getDeadLetter',
+      scopes: ['messages:read'],
+      honours: RESTRICTIONS,
+      summary: 'Show a dead letter with its text and person',
+      params,
+      responses: {
+        200: { description: 'The dead letter.', schema: dataResponse(deadLetterView) },
+        404: notFound,
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        const letter = await found(id);
+        await refuseOtherChat(caller, letter, aliasesOf);
+        return { status: 200, json: { success: true, data: withoutOtherRoutes(caller, letter) } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/dead-letters/{id}/replay',
+      operationId: 'replayDeadLetter',
+      scopes: ['messages:send'],
+      honours: RESTRICTIONS,
+      summary: 'Replay a dead letter',
+      description:
+        'A message is answered again at the end of its chat, by the route table as it is now. A reply is sent again under its WhatsApp id. If it fails again, the same dead letter is updated and open again.',
+      params,
+      responses: {
+        202: {
+          description: 'Replayed. `GET /api/messages/{id}` shows the result.',
+          schema: z.object({ success: z.literal(true), message: z.string() }),
+        },
+        404: notFound,
+        409: { description: 'It was replayed before and has not failed again.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
+        if (letter) await refuseOtherChat(caller, letter, aliasesOf);
+        const outcome = isRowId(id) ? await replayDeadLetter(app, id) : 'missing';
+        if (outcome === 'missing') throw noSuchLetter();
+        if (outcome === 'known') throw replayedBefore();
+        log.info(fieldsOf(id, letter), 'dead letter replayed by an admin');
+        return { status: 202, json: { success: true, message: 'Replayed.' } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/dead-letters/{id}/close',
+      operationId: 'closeDeadLetter',
+      scopes: ['messages:read', 'messages:send'],
+      honours: RESTRICTIONS,
+      summary: 'Close an open dead letter: leave it as it is',
+      description:
+        'A closed dead letter no longer counts as open and is not part of a replay by filter. It can still be replayed by its id. Closing twice changes nothing.',
+      params,
+      responses: {
+        200: { description: 'The dead letter as it is now.', schema: changedResponse(deadLetterView) },
+        404: notFound,
+        409: { description: 'It was replayed, so it is not open.', schema: problemSchema },
+      },
+      handle: async ({ params: { id = '' }, caller }) => {
+        const before = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
+        if (before) await refuseOtherChat(caller, before, aliasesOf);
+        const outcome = isRowId(id) ? await app.deadLetters.close(id) : 'missing';
+        if (outcome === 'missing') throw noSuchLetter();
+        if (outcome === 'replayed') throw replayedBefore();
+        const letter = await found(id);
+        log.info(fieldsOf(id, letter), 'dead letter closed by an admin');
+        return {
+          status: 200,
+          json: { success: true, message: 'Closed.', data: withoutOtherRoutes(caller, letter) },
+        };
+      },
+    }),
+  ];
+
+  function partOf(caller: Caller, filter: { accountId?: string; channelId?: string }): Promise<AllowedPart> {
+    return allowedPart(caller, filter, { aliasesOf, defaultAccount: config.accountId });
+  }
+
+  async function found(id: string): Promise<DeadLetterRow> {
+    const letter = isRowId(id) ? await messageLog.deadLetter(id) : undefined;
+    if (!letter) throw noSuchLetter();
+    return letter;
+  }
+}
+
+/** Of a log line. */
+function fieldsOf(deadLetterId: string, letter: DeadLetterRow | undefined) {
+  if (!letter) return { deadLetterId };
+  const { outboxId, messageId = outboxId, accountId, chatId } = letter;
+  return { deadLetterId, messageId, outboxId, accountId, chat: chatHash(chatId) };
+}
+
+function noSuchLetter(): HttpProblem {
+  return new HttpProblem(404, 'NOT_FOUND', say('problem.no-dead-letter'));
+}
+
+function replayedBefore(): HttpProblem {
+  return new HttpProblem(409, 'ALREADY_REPLAYED', say('problem.already-replayed'));
+}
 
 export const deadLetters: Feature = {
   name: 'dead-letters',

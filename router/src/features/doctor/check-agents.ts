@@ -1,6 +1,6 @@
 import type { ProbeFinding } from '../../infra/agents/agent-kind.ts';
 import type { ProbeResult } from '../../infra/agents/route-probe.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './check-network.ts';
 
 /** Probes at a time. Each takes two seconds at most. */
 const AT_ONCE = 8;

@@ -2,8 +2,19 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect } from 'node:net';
 import type { ClientVersion } from '../../core/client-version.ts';
-import { errorCode, errorMessage } from '../../infra/db/database-errors.ts';
-import type { Finding } from './finding.ts';
+import { errorCode, errorMessage } from '../../infra/db/stores/storage-errors.ts';
+
+/** The result of one check. */
+export interface Finding {
+  /** What was checked: `disk`, `database`. */
+  check: string;
+  /** `error`: wa2ai cannot work like this · `warning`: it works, and an operator should look. */
+  level: 'ok' | 'warning' | 'error';
+  /** One or two sentences, without a secret. */
+  message: string;
+  /** What to do; only with a warning or an error. */
+  fix?: string;
+}
 
 const TIMEOUT_MS = 8_000;
 /** WhatsApp's server gives its time in whole seconds. */

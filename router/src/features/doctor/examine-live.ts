@@ -7,15 +7,15 @@ import {
   ALLOW_WHATSAPP,
   askForHead,
   connectProblem,
+  type Finding,
   WHATSAPP_URL,
   webSocketProblem,
   whatsAppClockFinding,
 } from './check-network.ts';
 import { type RunningService, versionFindings } from './examine.ts';
-import type { Finding } from './finding.ts';
 
 /** For a bug report: without numbers, names, ids, keys and addresses of the operator. */
-export interface LiveReport {
+interface LiveReport {
   wa2ai: string;
   node: string;
   system: string;
@@ -24,7 +24,7 @@ export interface LiveReport {
   findings: Finding[];
 }
 
-export interface ExamineLiveDeps {
+interface ExamineLiveDeps {
   env: Readonly<Record<string, string | undefined>>;
   /** Undefined: no service answers. */
   service: Pick<RunningService, 'accounts' | 'limits'> | undefined;

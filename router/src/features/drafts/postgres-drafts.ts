@@ -1,13 +1,12 @@
 import sql, { type Sql } from 'sql-template-tag';
-import { cleanText } from '../../core/clean-text.ts';
 import { type ChatIdentity, channelIdOfChat } from '../../core/messages/chat-identity.ts';
-import type { Draft, DraftQuery, Drafts } from '../../core/ports/drafts.ts';
+import type { Draft, DraftQuery, Drafts } from '../../core/ports/pending-answers.ts';
+import { cleanText } from '../../core/text.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
 import { allOf, newerThan, ofChats, together } from '../../infra/db/stores/log-conditions.ts';
-import { reportReplies } from '../../infra/db/stores/report-replies.ts';
-import { type Columns, queuedReply, type ReplyRow, withoutNulls } from '../../infra/db/stores/rows.ts';
-import { rowId } from '../../infra/db/stores/storable-text.ts';
+import { reportReplies } from '../../infra/db/stores/postgres-outbox.ts';
+import { type Columns, queuedReply, type ReplyRow, rowId, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 interface StoredDraft extends Columns<Omit<Draft, 'channelId'>> {

@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { chmod, lchown, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { AGENT_ID } from '../../core/hosting/agent-spec.ts';
+import { AGENT_ID } from '../../core/hosting/agent-life.ts';
 import { AgentUnusableError } from '../../core/hosting/hosting-errors.ts';
-import type { AgentFileInfo, AgentFiles, AgentUsage } from '../../core/ports/agent-files.ts';
-import type { AgentPlace } from '../../core/ports/agent-runtime.ts';
+import type { AgentFileInfo, AgentFiles, AgentPlace, AgentUsage } from '../../core/ports/agent-runtime.ts';
 import { type FolderEntry, NOT_A_PLACE, OpenFolder } from '../../infra/files/open-folder.ts';
 import { type TarEntry, tarOf } from './docker-engine.ts';
 

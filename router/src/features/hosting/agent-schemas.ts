@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { AGENT_PHASES } from '../../core/hosting/agent-life.ts';
-import { AGENT_ID, AGENT_PROFILES } from '../../core/hosting/agent-spec.ts';
+import { AGENT_ID, AGENT_PHASES, AGENT_PROFILES } from '../../core/hosting/agent-life.ts';
 import type { HostedAgentView } from '../../core/hosting/hosted-agents.ts';
 import { PHRASES } from '../../core/phrases.ts';
-import { timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
+import { pageQuery, timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
 import { UploadedFile } from '../../infra/operations/form.ts';
-import { pageQuery } from '../../infra/operations/paging.ts';
 
 const DEFAULT_PAGE = 50;
 const DEFAULT_LINES = '200';

@@ -2,21 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import type { Caller } from '../../core/access/caller.ts';
-import type { HostedAgent } from '../../core/hosting/agent-spec.ts';
+import type { HostedAgent } from '../../core/hosting/agent-life.ts';
 import type { AgentExchange, HostedAgentView } from '../../core/hosting/hosted-agents.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type HostedSettings, hostedAgentOf } from '../../infra/agents/hosted/hosted-settings.ts';
 import { kindNamed } from '../../infra/agents/route-config.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, dataResponse, listResponse } from '../../infra/operations/fields.ts';
-import { streamLog } from '../../infra/operations/log-stream.ts';
-import { pageOf, pageResponse } from '../../infra/operations/paging.ts';
+import { type Endpoint, endpoint, refuseOtherRoute } from '../../infra/operations/endpoint.ts';
+import {
+  changedResponse,
+  dataResponse,
+  listResponse,
+  pageOf,
+  pageResponse,
+} from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/form.ts';
+import { streamLog } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { refuseOtherRoute } from '../../infra/operations/restrictions.ts';
-import { invalid } from '../../infra/operations/validate.ts';
-import { refusePrograms } from '../routes/route-checks.ts';
+import { refusePrograms } from '../routes/route-history-api.ts';
 import {
   agentBodyOf,
   agentsQuery,

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import type Dockerode from 'dockerode';
-import type { ContainerReach, ContainerSpec } from '../../core/ports/container-engine.ts';
+import type { ContainerReach, ContainerSpec } from '../../core/ports/agent-runtime.ts';
 import { isPublic, NOT_PUBLIC_NETWORKS } from '../../infra/agents/transport/egress.ts';
 
 /** An image without programs. It is made on the engine's machine: no registry has it. */

@@ -20,7 +20,7 @@ import type {
   ContainerState,
   EngineInfo,
   LogLine,
-} from '../../core/ports/container-engine.ts';
+} from '../../core/ports/agent-runtime.ts';
 import {
   exposedPortOf,
   firewallScript,
@@ -786,7 +786,7 @@ async function* exactly(bytes: number, content: AsyncIterable<Uint8Array>): Asyn
 }
 
 /** One line of the answer to a pull. Docker and podman use different words, and both report failures in such a line. */
-export interface PullLine {
+interface PullLine {
   id?: string;
   status?: string;
   error?: string;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { type HostedAgent, isImageName } from '../../core/hosting/agent-spec.ts';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { type HostedAgent, isImageName } from '../../core/hosting/agent-life.ts';
 import {
   AgentStartError,
   AgentUnusableError,
@@ -12,15 +12,12 @@ import type {
   AgentInstance,
   AgentPlace,
   AgentRuntime,
-  RuntimeState,
-} from '../../core/ports/agent-runtime.ts';
-import type {
   ContainerEngine,
   ContainerSpec,
   ContainerState,
   LogLine,
-} from '../../core/ports/container-engine.ts';
-import { deletedBytes } from './deleted-bytes.ts';
+  RuntimeState,
+} from '../../core/ports/agent-runtime.ts';
 
 /** Where a container sees the agent's folder and its token. */
 const DATA_DIR = '/data';
@@ -278,4 +275,28 @@ function instanceOf({ id, labels, state, address, exitCode }: ContainerState): A
     ...(address && { url: `http://${address.host}:${address.port}` }),
     ...(exitCode !== undefined && { exitCode }),
   };
+}
+
+/**
+ * Bytes of files that programs have deleted and keep open on the disk of a folder: no walk finds them. Linux only, and only of
+ * processes that wa2ai may look at (as root, or of the same user); 0 otherwise.
+ * @param isOf whether a process is meant, by its folder in /proc; it may throw when the process has ended
+ */
+export async function deletedBytes(
+  folder: string,
+  isOf: (procFolder: string) => Promise<boolean>,
+): Promise<number> {
+  if (process.platform !== 'linux') return 0;
+  const { dev } = await stat(folder);
+  const found = new Map<number, number>();
+  for (const pid of (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name))) {
+    if (!(await isOf(`/proc/${pid}`).catch(() => false))) continue;
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      const file = await stat(`/proc/${pid}/fd/${fd}`).catch(() => undefined);
+      if (!file?.isFile() || file.nlink > 0 || file.dev !== dev) continue;
+      // Several processes may have the same file open.
+      found.set(file.ino, Math.max(file.size, file.blocks * 512));
+    }
+  }
+  return [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
 }

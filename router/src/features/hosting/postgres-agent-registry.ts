@@ -1,11 +1,10 @@
 import sql, { join, type Sql } from 'sql-template-tag';
-import type { AgentPhase } from '../../core/hosting/agent-life.ts';
-import type { HostedAgent } from '../../core/hosting/agent-spec.ts';
-import type { NodeId } from '../../core/ids.ts';
+import type { NodeId } from '../../core/chat-id.ts';
+import type { AgentPhase, HostedAgent } from '../../core/hosting/agent-life.ts';
 import type { AgentQuery, AgentRecord, AgentRegistry } from '../../core/ports/agent-registry.ts';
 import { HOSTED_AGENT_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { storableJson, storableOrNull } from '../../infra/db/stores/storable-text.ts';
+import { storableJson, storableOrNull } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 interface Row {

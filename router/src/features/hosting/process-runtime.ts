@@ -8,18 +8,18 @@ import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { OWN_REQUEST_HEADER } from '../../core/access/caller.ts';
-import { type AgentProfile, type HostedAgent, tokenHeaders } from '../../core/hosting/agent-spec.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type AgentProfile, type HostedAgent, tokenHeaders } from '../../core/hosting/agent-life.ts';
 import { AgentStartError, AgentUnusableError } from '../../core/hosting/hosting-errors.ts';
-import type { AgentProbe, RunningAgent } from '../../core/ports/agent-probe.ts';
+import type { AgentProbe, RunningAgent } from '../../core/ports/agent-registry.ts';
 import type {
   AgentInstance,
   AgentPlace,
   AgentRuntime,
+  LogLine,
   RuntimeState,
 } from '../../core/ports/agent-runtime.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { LogLine } from '../../core/ports/container-engine.ts';
-import { deletedBytes } from './deleted-bytes.ts';
+import { deletedBytes } from './docker-runtime.ts';
 
 /** Variables of wa2ai's own environment that a program gets: nothing secret. */
 const PASSED_ON = 'PATH LANG LC_ALL TZ TMPDIR SystemRoot NODE_EXTRA_CA_CERTS SSL_CERT_FILE'.split(' ');
@@ -38,7 +38,7 @@ const POLL_MS = 50;
 const FIRST_USER = 1_900_000_000;
 const USERS = 0x1_00_00_00;
 
-export interface ProcessRuntimeOptions {
+interface ProcessRuntimeOptions {
   /** Whether the operator lets agents run as processes; otherwise it only ends those that an earlier wa2ai started. */
   isAllowed: boolean;
   /** Where records and logs are. */
@@ -475,7 +475,7 @@ const recordSchema = z.object({
   exitCode: z.number().optional(),
 });
 
-export type ProcessRecord = z.output<typeof recordSchema>;
+type ProcessRecord = z.output<typeof recordSchema>;
 
 /** The files about processes of agents, one for each: written to a temporary file and renamed, so each is whole. */
 export class ProcessRecords {

@@ -1,5 +1,5 @@
+import type { Clock } from '../../core/clock.ts';
 import type { LiveEvent } from '../../core/live/live-event.ts';
-import type { Clock } from '../../core/ports/clock.ts';
 
 /** The first event after a pause waits so long for others that come with it. */
 const GATHER_MS = 10;
@@ -19,7 +19,7 @@ export interface EventBatch {
   events: LiveEvent[];
 }
 
-export interface EventBatchesDeps {
+interface EventBatchesDeps {
   run: string;
   publish(batch: EventBatch): void;
   clock: Pick<Clock, 'sleep' | 'monotonicMs'>;
@@ -90,7 +90,7 @@ function split(events: readonly LiveEvent[]): LiveEvent[][] {
 }
 
 /** An event and its text as a server-sent event, which all streams share. */
-export interface RingEntry {
+interface RingEntry {
   event: LiveEvent;
   frame: string;
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import type { Clock } from '../../core/clock.ts';
 import type { LiveEvent, LiveEventType } from '../../core/live/live-event.ts';
-import type { Clock } from '../../core/ports/clock.ts';
 import { frameOf } from './event-batches.ts';
 import type { FeedReader, LiveFeed } from './live-feed.ts';
 

@@ -1,10 +1,8 @@
+import type { NodeId } from '../../core/chat-id.ts';
+import { type Clock, within } from '../../core/clock.ts';
 import type { NodeBus } from '../../core/cluster/node-bus.ts';
-import type { NodeId } from '../../core/ids.ts';
-import type { Changes } from '../../core/live/changes.ts';
-import type { Change, LiveEvent } from '../../core/live/live-event.ts';
+import type { Change, Changes, LiveEvent } from '../../core/live/live-event.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import { within } from '../../core/time-limit.ts';
 import { type EventBatch, EventBatches, EventRing } from './event-batches.ts';
 
 /** Events that a client can miss and still continue: some minutes of a busy service. */
@@ -20,7 +18,7 @@ const LINGER_ROUNDS = 3;
 /** How long the first stream waits until the other nodes publish. */
 const GREETING_MS = 1_000;
 
-export interface LiveFeedDeps {
+interface LiveFeedDeps {
   bus: Pick<NodeBus, 'on' | 'onBack' | 'publish'>;
   /** What this node's stores report. */
   changes: Changes;

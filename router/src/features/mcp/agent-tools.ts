@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import { AGENT_ID } from '../../core/hosting/agent-spec.ts';
+import { type Clock, orAbort } from '../../core/clock.ts';
+import { AGENT_ID } from '../../core/hosting/agent-life.ts';
 import { PHRASES } from '../../core/phrases.ts';
-import type { Clock } from '../../core/ports/clock.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import { orAbort } from '../../core/time-limit.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
-import type { RestCallResult, RestCalls } from '../../infra/operations/rest-calls.ts';
+import type { RestCallResult, RestCalls } from '../../infra/operations/server.ts';
 import { agentView, answerView, failedView, lineView, messageView } from '../hosting/agent-schemas.ts';
 import { waitSeconds, withProgress } from './ask-person.ts';
+import { type McpTool, READS, READS_CHATS, type ToolCall, tool } from './call-tool.ts';
 import { args, next, nextOf } from './chat-tools.ts';
 import { agentRouteOf } from './mcp-settings.ts';
-import { type McpTool, READS, READS_CHATS, type ToolCall, tool } from './tool.ts';
 
 export interface AgentToolsDeps {
   faceSettings: Pick<FaceSettings, 'get'>;

@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { taskOwnersOf } from '../../core/access/caller.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/limits.ts';
+import type { Clock } from '../../core/clock.ts';
+import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
-import type { RestCalls } from '../../infra/operations/rest-calls.ts';
+import type { RestCalls } from '../../infra/operations/server.ts';
 import { type ChoosePersonDeps, choosePerson, type TaskStarter } from '../tasks/serve-task.ts';
 import type { ServedTask, ServedTasks } from '../tasks/served-tasks.ts';
 import { type TaskFeed, untilSettled } from '../tasks/task-feed.ts';
+import { type McpTool, SENDS, type ShowProgress, type ToolCall, tool } from './call-tool.ts';
 import { args } from './chat-tools.ts';
-import { type McpTool, SENDS, type ShowProgress, type ToolCall, tool } from './tool.ts';
 
 const MAX_WAIT_SECONDS = 600;
 /** Shorter than a minute, after which many clients give up. */

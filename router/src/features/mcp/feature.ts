@@ -1,6 +1,10 @@
+import type { RequestHandler } from 'express';
+import { RESTRICTIONS } from '../../core/access/caller.ts';
 import { MessageWatch } from '../../core/messages/message-watch.ts';
 import type { Feature } from '../../feature.ts';
-import { mcpFace } from './mcp-face.ts';
+import { type Face, isFaceOn } from '../../infra/operations/face.ts';
+import { refuseForeignOrigin } from '../../infra/operations/guard.ts';
+import type { McpServerDeps } from './mcp-server.ts';
 
 /** wa2ai as an MCP server. */
 export const mcp: Feature = {
@@ -17,3 +21,29 @@ export const mcp: Feature = {
     }),
   ],
 };
+
+interface McpFaceDeps extends McpServerDeps {
+  config: { host: string };
+}
+
+/** wa2ai as an MCP server. The SDK is loaded by the first request while the face is on. */
+export function mcpFace(deps: McpFaceDeps): Face {
+  let loading: Promise<RequestHandler> | undefined;
+  const load = () => {
+    loading ??= import('./mcp-server.ts').then(({ mcpServer }) => mcpServer(deps));
+    return loading;
+  };
+  return {
+    path: '/mcp',
+    scopes: ['mcp'],
+    // Each tool, resource and prompt states its own.
+    honours: RESTRICTIONS,
+    isOn: () => isFaceOn(deps.faceSettings, 'mcp', deps.config.host),
+    handle: async (request, response, next) => {
+      // Also with a key: a web page must not use one that a person pasted into it.
+      refuseForeignOrigin(request);
+      const handle = await load();
+      handle(request, response, next);
+    },
+  };
+}

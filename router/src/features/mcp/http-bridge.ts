@@ -26,7 +26,7 @@ export interface ServiceConnection {
   fetch: typeof fetch;
 }
 
-export interface HttpBridgeDeps {
+interface HttpBridgeDeps {
   /** Called for each message. @throws an error with a sentence for the client */
   connect(): Promise<ServiceConnection>;
   /** Writes a message to the client. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type WaitForMessageDeps, waitForMessage } from '../../core/messages/wait-for-message.ts';
+import { type WaitForMessageDeps, waitForMessage } from '../../core/messages/message-watch.ts';
 import { deadLetterView, sentMessageView } from '../../infra/operations/log-schemas.ts';
-import type { RestCalls } from '../../infra/operations/rest-calls.ts';
+import type { RestCalls } from '../../infra/operations/server.ts';
 import { waitSeconds, withProgress } from './ask-person.ts';
+import { type McpTool, READS, READS_CHATS, SENDS, tool } from './call-tool.ts';
 import { args, next, nextOf, receivedMessage, shortMessageOf } from './chat-tools.ts';
-import { type McpTool, READS, READS_CHATS, SENDS, tool } from './tool.ts';
 
 const SENT_STATE = sentMessageView.shape.state;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Caller, mayDo, mayUseAccount } from '../../core/access/caller.ts';
+import { within } from '../../core/clock.ts';
 import { StorageTroubleError } from '../../core/errors.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
-import { within } from '../../core/time-limit.ts';
 import type { App } from '../../feature.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';

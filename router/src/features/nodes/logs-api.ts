@@ -3,7 +3,7 @@ import type { App } from '../../feature.ts';
 import type { LogRing } from '../../infra/logging/log-ring.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, listResponse, timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
-import { streamFrames } from '../../infra/operations/log-stream.ts';
+import { streamFrames } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;

@@ -15,7 +15,7 @@ export interface RpcCall {
 
 type RpcId = string | number | null;
 
-export type RpcResponse =
+type RpcResponse =
   | { jsonrpc: '2.0'; result: unknown; id: RpcId }
   | { jsonrpc: '2.0'; error: NpcErrorBody; id: RpcId };
 
@@ -176,7 +176,7 @@ const MESSAGES: Record<RpcCode, string> = {
   [RPC.contractFailed]: 'Contract execution failed',
 };
 
-export type RpcCode = (typeof RPC)[keyof typeof RPC];
+type RpcCode = (typeof RPC)[keyof typeof RPC];
 
 /** The member `error` of a response, and the error of a task that failed. `reason` is a sentence for the caller. */
 export interface NpcErrorBody {

@@ -1,24 +1,22 @@
-import type { Clock } from '../../core/ports/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { invalidParam } from './json-rpc.ts';
 import {
+  DEFAULT_EXPIRES_SECONDS,
   DEFAULT_IMPORTANCE,
   emotionsAt,
+  endOffer,
   type Memory,
   memoryText,
   type NpcEmotions,
   type NpcMemories,
   type NpcScope,
-  rankMemories,
-} from './memories.ts';
-import type { NpcTask } from './npc-tasks.ts';
-import {
-  DEFAULT_EXPIRES_SECONDS,
-  endOffer,
   type NpcTrades,
+  rankMemories,
   type ScopedTradeOffer,
   stateOf,
   totalOf,
-} from './trades.ts';
+} from './memories.ts';
+import type { NpcTask } from './npc-tasks.ts';
 
 const DEFAULT_RECALLED = 5;
 const MAX_LISTED = 50;

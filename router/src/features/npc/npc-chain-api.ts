@@ -4,8 +4,14 @@ import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
 import { httpUrlField } from '../../infra/agents/setting-fields.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
-import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
+import {
+  dataResponse,
+  pageOf,
+  pageQuery,
+  pageResponse,
+  rowIdField,
+  timeView,
+} from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { ChainSettingsError, ChainUnavailableError, type StoredChainEvent } from './npc-chain.ts';
 

@@ -1,25 +1,27 @@
 import type { Request } from 'express';
 import { z } from 'zod';
-import { RESTRICTIONS } from '../../core/access/admission.ts';
 import { auditedCaller } from '../../core/access/audited-caller.ts';
-import type { Caller } from '../../core/access/caller.ts';
+import { type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import { LogThrottle } from '../../core/log-throttle.ts';
+import { LogThrottle } from '../../core/logger.ts';
 import { say } from '../../core/phrases.ts';
 import type { ApiKey } from '../../core/ports/api-key-store.ts';
 import type { AuditEvent } from '../../core/ports/audit-log.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { connectionOf } from '../../infra/operations/guard.ts';
-import { limitHeaders, retryAfterSeconds } from '../../infra/operations/limits.ts';
-import { baseUrlOf } from '../../infra/operations/own-address.ts';
+import { findUnstorable } from '../../infra/operations/form.ts';
+import {
+  connectionOf,
+  limitHeaders,
+  MAX_PUBLIC_BODY_BYTES,
+  retryAfterSeconds,
+} from '../../infra/operations/guard.ts';
+import { baseUrlOf } from '../../infra/operations/mount.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/operations/response.ts';
-import { MAX_PUBLIC_BODY_BYTES } from '../../infra/operations/stranger-bodies.ts';
-import { findUnstorable } from '../../infra/operations/validate.ts';
 import { answerRpc, invalidParam, NpcError, RPC, readBody } from './json-rpc.ts';
+import { capabilitiesOf, type NpcFaceSettings } from './npc-chain.ts';
 import { callNpcMethod, ownersOf } from './npc-methods.ts';
-import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
 import { streamTask } from './npc-task-feed.ts';
 
 /** Streams of one node; the server accepts more connections, which are for other calls. */
@@ -228,7 +230,7 @@ const MAX_ACTION_CHARS = 100;
 const MAX_OBJECT_CHARS = 200;
 
 /** One call of JSON-RPC. */
-export interface AuditedCall {
+interface AuditedCall {
   method: string;
   caller: Caller;
   /** The task. */

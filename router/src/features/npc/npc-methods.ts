@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { type CallerAdmission, RESTRICTIONS } from '../../core/access/admission.ts';
 import {
   allowedRoutes,
   type Caller,
+  type CallerAdmission,
   mayDo,
   mayUseAccount,
   mayUseChat,
+  RESTRICTIONS,
   taskOwnerOf,
   taskOwnersOf,
 } from '../../core/access/caller.ts';
 import type { App } from '../../feature.ts';
-import { admit } from '../../infra/operations/guard.ts';
-import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/limits.ts';
+import { admit, maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import { invalidParam, NpcError, RPC, type RpcCall } from './json-rpc.ts';
-import type { NpcFaceSettings } from './npc-settings.ts';
+import type { NpcFaceSettings } from './npc-chain.ts';
 import { listedView, taskView } from './npc-task-feed.ts';
 import { estimatedMs, type NpcTask } from './npc-tasks.ts';
 import { checkedTask, openNpcTask } from './open-npc-task.ts';
@@ -24,7 +24,7 @@ const DEFAULT_PAGE = 50;
 const MAX_PAGE = 200;
 
 /** Who calls, and the `Idempotency-Key` of the request. */
-export interface NpcCallContext {
+interface NpcCallContext {
   caller: Caller;
   idempotencyKey?: string;
 }

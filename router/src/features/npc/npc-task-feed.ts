@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Logger } from '../../core/logger.ts';
 import { estimatedMs, hasEnded, type NpcTask, type NpcTasks } from './npc-tasks.ts';
 
 /** Between two heartbeats of a stream. Tasks are read again then: a notification may be lost. */
@@ -17,7 +17,7 @@ export interface TaskWatcher {
   onStop(): void;
 }
 
-export interface NpcTaskFeedDeps {
+interface NpcTaskFeedDeps {
   npcTasks: Pick<NpcTasks, 'find' | 'findAll'>;
   clock: Clock;
   log: Logger;

@@ -3,13 +3,20 @@ import { z } from 'zod';
 import { PHRASES } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { changedResponse, dataResponse, rowIdField, timeView } from '../../infra/operations/fields.ts';
-import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
+import {
+  changedResponse,
+  dataResponse,
+  pageOf,
+  pageQuery,
+  pageResponse,
+  rowIdField,
+  timeView,
+} from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { invalid } from '../../infra/operations/validate.ts';
 import { NpcError } from './json-rpc.ts';
+import { endOffer, type ScopedTradeOffer, stateOf } from './memories.ts';
 import { tradeTerms } from './npc-capabilities.ts';
-import { endOffer, type ScopedTradeOffer, stateOf } from './trades.ts';
 
 const offerView = z
   .object({

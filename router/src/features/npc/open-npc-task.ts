@@ -1,10 +1,9 @@
 import { canonicalChannelId } from '../../core/chat-id.ts';
 import type { App } from '../../feature.ts';
-import { checkedParams, NpcInputError } from '../../infra/agents/npc/input/check-params.ts';
+import { checkedParams, NpcInputError } from '../../infra/agents/npc/input/capabilities.ts';
 import { invalidParam } from './json-rpc.ts';
-import { actionNames, actionOf } from './npc-actions.ts';
-import { capabilitiesOf, type NpcFaceSettings } from './npc-settings.ts';
-import type { NpcTask } from './npc-tasks.ts';
+import { capabilitiesOf, type NpcFaceSettings } from './npc-chain.ts';
+import { actionNames, actionOf, type NpcTask } from './npc-tasks.ts';
 import { chainCallOf, isChainTask } from './perform-chain-task.ts';
 import { isShortTask } from './short-tasks.ts';
 

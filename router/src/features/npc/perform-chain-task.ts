@@ -1,20 +1,21 @@
-import { LogThrottle } from '../../core/log-throttle.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Logger, LogThrottle } from '../../core/logger.ts';
 import { invalidParam, NpcError, RPC } from './json-rpc.ts';
 import {
   type ChainCall,
   ChainSettingsError,
   ChainUnavailableError,
+  DEFAULT_CHAIN_LIMITS,
   type ExecutedTransaction,
   type NpcChain,
+  type NpcChainSettings,
+  type NpcFaceSettings,
   type NpcTransactions,
   type Spent,
   type TransactionSpending,
   type TransactionState,
   type WalletTransaction,
 } from './npc-chain.ts';
-import { DEFAULT_CHAIN_LIMITS, type NpcChainSettings, type NpcFaceSettings } from './npc-settings.ts';
 import type { NpcTask, NpcTasks } from './npc-tasks.ts';
 
 /** How often a transaction is looked at. */
@@ -248,7 +249,7 @@ function amountOf(field: string, value: unknown, limit = '0'): bigint {
 /** An RPC server may show a used nonce before the receipt that belongs to it: it is asked so often. */
 const SUPERSEDED_LOOKS = 3;
 
-export interface SettleOptions {
+interface SettleOptions {
   /** Whether the transaction may get higher fees now, under the same nonce. */
   mayRaise: boolean;
   /** How often a transaction was seen superseded, by its hash; kept between calls. */

@@ -1,7 +1,6 @@
 import sql, { empty, type Sql } from 'sql-template-tag';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { searchableId } from '../../infra/db/stores/searchable-id.ts';
-import { StatementBatch } from '../../infra/db/stores/statement-batch.ts';
+import { StatementBatch, searchableId } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 import {
   type EmotionEvent,
@@ -10,9 +9,13 @@ import {
   type NpcEmotions,
   type NpcMemories,
   type NpcScope,
+  type NpcTrades,
   type RecalledMemory,
+  type ScopedTradeOffer,
+  type TradeEnd,
+  type TradeSide,
+  type TradeTerms,
 } from './memories.ts';
-import type { NpcTrades, ScopedTradeOffer, TradeEnd, TradeSide, TradeTerms } from './trades.ts';
 
 const MAX_EVENTS = 1_000;
 

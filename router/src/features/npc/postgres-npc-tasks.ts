@@ -1,6 +1,6 @@
 import sql, { type Sql } from 'sql-template-tag';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { StatementBatch } from '../../infra/db/stores/statement-batch.ts';
+import { StatementBatch } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 import type { NpcErrorBody } from './json-rpc.ts';
 import type {

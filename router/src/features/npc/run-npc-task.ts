@@ -1,12 +1,11 @@
 import type { AgentClients } from '../../core/agent-client.ts';
+import { backoffMs, type Clock } from '../../core/clock.ts';
 import type { SendMessageInput } from '../../core/delivery/send-message.ts';
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { IncomingMessage, Route } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
-import type { Logger } from '../../core/ports/logger.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
-import { backoffMs } from '../../core/retry.ts';
+import type { TaskInput, TaskResult, TaskSteps } from '../../core/tasks.ts';
 import { NpcError, type NpcErrorBody, RPC } from './json-rpc.ts';
 import {
   type Emotion,
@@ -157,7 +156,7 @@ interface AskNpcAgentDeps {
 }
 
 /** What the agent learns beside the words of the peer. */
-export interface NpcContext {
+interface NpcContext {
   npc: string;
   emotions: readonly Emotion[];
   memories: readonly Memory[];

@@ -17,9 +17,8 @@ import {
 } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { z } from 'zod';
-import { cleanText } from '../../core/clean-text.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { cleanText, withoutTrailing } from '../../core/text.ts';
 import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
 import { bodyJson } from '../../infra/agents/transport/error-text.ts';
 import { NpcError, RPC } from './json-rpc.ts';
@@ -29,15 +28,16 @@ import {
   type ChainReport,
   ChainSettingsError,
   ChainUnavailableError,
+  DEFAULT_CHAIN_LIMITS,
   type ExecutedTransaction,
   type NpcChain,
+  type NpcChainSettings,
   type PreparedTransaction,
   type SignedTransaction,
   type TransactionFees,
   type TransactionState,
   type WalletTransaction,
 } from './npc-chain.ts';
-import { DEFAULT_CHAIN_LIMITS, type NpcChainSettings } from './npc-settings.ts';
 
 const DEFAULT_CONFIRMATIONS = 5;
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -46,7 +46,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const HAS_IT =
   /already (?:known|exists|imported|in mempool)|known transaction|nonce (?:is )?too low|same hash/i;
 
-export interface ViemNpcChainOptions {
+interface ViemNpcChainOptions {
   settings: NpcChainSettings;
   /** Private key of the wallet, `0x` and 64 hex digits. Never logged. */
   key: string;
@@ -487,7 +487,7 @@ const rpcAnswer = z.union([
   z.object({ result: z.unknown() }),
 ]);
 
-export interface RpcClientOptions {
+interface RpcClientOptions {
   /** May contain a secret: no error contains it. */
   url: string;
   /** Of one request. */

@@ -1,13 +1,13 @@
-import type { ChatId } from '../../core/ids.ts';
-import type { ScenarioRoute } from './scenario.ts';
+import type { ChatId } from '../../core/chat-id.ts';
 import {
   type ScenarioChat,
   type ScenarioMessage,
+  type ScenarioRoute,
   type ScenarioWorld,
   type ScenarioWriting,
   type ShownEvent,
   StepFailedError,
-} from './scenario-world.ts';
+} from './scenario.ts';
 
 /** The operations of the REST API that scenarios use, with their method and path. */
 export const OPERATIONS = {
@@ -22,10 +22,10 @@ export const OPERATIONS = {
   listChatMessages: ['GET', '/api/chats/{id}/messages'],
 } as const;
 
-export type ScenarioOperation = keyof typeof OPERATIONS;
+type ScenarioOperation = keyof typeof OPERATIONS;
 
 /** A call of one of the operations. */
-export interface ScenarioCall {
+interface ScenarioCall {
   id?: string;
   query?: Record<string, string | number | boolean>;
   body?: Record<string, unknown>;
@@ -37,7 +37,7 @@ export interface ScenarioCall {
  */
 export type CallApi = (operation: ScenarioOperation, call?: ScenarioCall) => Promise<unknown>;
 
-export interface ApiWorldOptions {
+interface ApiWorldOptions {
   call: CallApi;
   /** The route that answers; absent: the routes of the playground decide. */
   route?: ScenarioRoute;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { groupJid } from '../../core/chat-id.ts';
-import { detectMediaType } from '../../core/delivery/media-type.ts';
+import { detectMediaType } from '../../core/delivery/agent-file.ts';
 import type { MediaKind } from '../../core/models.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
 import { inventedGroupId, inventedPhone, PLAYGROUND } from '../../core/playground/playground-account.ts';

@@ -1,6 +1,5 @@
 import sql, { type Sql } from 'sql-template-tag';
-import { groupJid, jidOfChannelId } from '../../core/chat-id.ts';
-import type { ChatId } from '../../core/ids.ts';
+import { type ChatId, groupJid, jidOfChannelId } from '../../core/chat-id.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type {
   InventedPerson,
@@ -14,7 +13,7 @@ import type {
   WrittenMessage,
 } from '../../core/ports/playground.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { storableJson, storableOrNull } from '../../infra/db/stores/storable-text.ts';
+import { storableJson, storableOrNull } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 interface ChatColumns {

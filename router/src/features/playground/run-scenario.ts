@@ -1,22 +1,20 @@
-import type { ChatId } from '../../core/ids.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { TextMatcher } from '../../core/ports/text-matcher.ts';
+import type { ChatId } from '../../core/chat-id.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { TextMatcher } from '../../core/ports/converters.ts';
 import {
   DEFAULT_WITHIN_MS,
   type Expectation,
   fileOfStep,
   type Scenario,
-  type ScenarioFile,
-  type ScenarioStep,
-} from './scenario.ts';
-import {
   type ScenarioChat,
+  type ScenarioFile,
   type ScenarioMessage,
+  type ScenarioStep,
   type ScenarioWorld,
   type ScenarioWriting,
   type ShownEvent,
   StepFailedError,
-} from './scenario-world.ts';
+} from './scenario.ts';
 
 /** What became of one step. */
 export interface StepResult {
@@ -36,7 +34,7 @@ export interface ScenarioResult {
   steps: StepResult[];
 }
 
-export interface RunScenarioDeps {
+interface RunScenarioDeps {
   world: ScenarioWorld;
   matcher: TextMatcher;
   clock: Pick<Clock, 'monotonicMs'>;

@@ -11,18 +11,20 @@ import {
   listResponse,
   timeView,
 } from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
-import { invalid } from '../../infra/operations/validate.ts';
 import { ApiWorld, type CallApi } from './api-world.ts';
 import {
+  fileOfStep,
+  longestMs,
   MAX_SCENARIO_BYTES,
   readScenario,
+  type Scenario,
   type ScenarioProblem,
+  StepFailedError,
   sentenceOfProblem,
-} from './read-scenario.ts';
-import { fileOfStep, longestMs, type Scenario } from './scenario.ts';
+} from './scenario.ts';
 import type { SavedScenario } from './scenario-store.ts';
-import { StepFailedError } from './scenario-world.ts';
 
 /** A request cannot wait longer. */
 const MAX_RUN_MS = 180_000;

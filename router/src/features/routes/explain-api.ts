@@ -3,11 +3,10 @@ import type { ToUs } from '../../core/messages/inbound-message.ts';
 import { PHRASES } from '../../core/phrases.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
 import type { App } from '../../feature.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { type Endpoint, endpoint, refuseOtherChat } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, searchedChatField, timeQuery } from '../../infra/operations/fields.ts';
+import { invalid } from '../../infra/operations/form.ts';
 import { mistakeAt, phraseField } from '../../infra/operations/problem.ts';
-import { refuseOtherChat } from '../../infra/operations/restrictions.ts';
-import { invalid } from '../../infra/operations/validate.ts';
 
 const explainBody = z
   .strictObject({

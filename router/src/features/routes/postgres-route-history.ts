@@ -1,14 +1,18 @@
 import sql, { type Sql } from 'sql-template-tag';
 import type { Route } from '../../core/models.ts';
-import type { RouteChange, RouteHistory, RouteVersion } from '../../core/ports/route-history.ts';
+import type { RouteChange, RouteHistory, RouteVersion } from '../../core/ports/route-store.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { agentKinds } from '../../infra/agents/agent-kinds.ts';
 import { openConfig } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { newestVersion } from '../../infra/db/stores/postgres-route-store.ts';
+import {
+  newestVersion,
+  ROUTE_COLUMNS,
+  type RouteRow,
+  routeReader,
+} from '../../infra/db/stores/postgres-route-store.ts';
 import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
-import { ROUTE_COLUMNS, type RouteRow, routeReader } from '../../infra/db/stores/stored-route.ts';
 
 /** Routes that a version of a list names. */
 const MAX_NAMED = 5;

@@ -7,9 +7,8 @@ import { inRouteOrder } from '../../core/routing/route-table.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse } from '../../infra/operations/fields.ts';
-import { invalid } from '../../infra/operations/validate.ts';
-import { changeBy } from './route-checks.ts';
-import { changeTable, expectedVersionField, routesChangedResponse } from './route-history-api.ts';
+import { invalid } from '../../infra/operations/form.ts';
+import { changeBy, changeTable, expectedVersionField, routesChangedResponse } from './route-history-api.ts';
 
 /** Distance between the priorities of neighbours, so that one route can be put between them. */
 const STEP = 10;

@@ -5,13 +5,13 @@ import { isUsername } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
 import { say } from '../../core/phrases.ts';
 import type { NewRoute } from '../../core/ports/route-store.ts';
-import type { PreviewChoice, RoutePreview } from '../../core/routing/preview-routes.ts';
+import type { PreviewChoice, RoutePreview } from '../../core/routing/explain-route.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { accountIdField, dataResponse, timeView } from '../../infra/operations/fields.ts';
+import { issueOf } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { issueOf } from '../../infra/operations/validate.ts';
-import { RouteChecks } from './route-checks.ts';
+import { RouteChecks } from './route-history-api.ts';
 import { orderedRoutes, orderField } from './route-order-api.ts';
 import { changesOf, newRouteOf, type routeSchemas } from './route-schemas.ts';
 

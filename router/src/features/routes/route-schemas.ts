@@ -8,7 +8,7 @@ import { routeConfigField, routeConfigOf } from '../../infra/agents/route-config
 import { maskedConfig } from '../../infra/agents/route-secrets.ts';
 import { httpUrlField } from '../../infra/agents/setting-fields.ts';
 import { accountIdField, changedResponse, channelIdField, timeView } from '../../infra/operations/fields.ts';
-import { PROBLEM_CODE } from '../../infra/operations/validate.ts';
+import { PROBLEM_CODE } from '../../infra/operations/form.ts';
 
 const ROUTE_EXAMPLE = {
   channelId: '*',
@@ -128,7 +128,7 @@ function withEndpoint<Body extends z.ZodType<{ agentEndpoint?: string }>>(
 }
 
 /** The body of a PATCH. */
-export type RoutePatch = z.output<ReturnType<typeof routeSchemas>['patch']>;
+type RoutePatch = z.output<ReturnType<typeof routeSchemas>['patch']>;
 
 type RouteBody = z.output<ReturnType<typeof routeSchemas>['body']>;
 

@@ -1,28 +1,31 @@
 import { z } from 'zod';
-import { RESTRICTIONS } from '../../core/access/admission.ts';
-import { allowedRoutes, type Caller, mayUseChat } from '../../core/access/caller.ts';
-import { jidHash } from '../../core/chat-hash.ts';
-import { canonicalRouteChannelId, jidOfChannelId, writtenForms } from '../../core/chat-id.ts';
+import { allowedRoutes, type Caller, mayUseChat, RESTRICTIONS } from '../../core/access/caller.ts';
+import { canonicalRouteChannelId, jidHash, jidOfChannelId, writtenForms } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
 import { say } from '../../core/phrases.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { NewRoute, RouteCheck } from '../../core/ports/route-store.ts';
 import type { App } from '../../feature.ts';
 import type { AgentOfRoute } from '../../infra/agents/route-secrets.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import type { IfMatch } from '../../infra/operations/etags.ts';
+import {
+  type Endpoint,
+  endpoint,
+  refuseOtherChat,
+  refuseOtherRoute,
+} from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
   changedResponse,
   channelIdField,
   dataResponse,
+  optionalPageQuery,
+  pageOfAll,
+  pageResponse,
 } from '../../infra/operations/fields.ts';
-import { optionalPageQuery, pageOfAll, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import type { ResponseDoc } from '../../infra/operations/response.ts';
-import { refuseOtherChat, refuseOtherRoute } from '../../infra/operations/restrictions.ts';
+import type { IfMatch, ResponseDoc } from '../../infra/operations/response.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
-import { changeBy, RouteChecks } from './route-checks.ts';
+import { changeBy, RouteChecks } from './route-history-api.ts';
 import { routePreview } from './route-preview.ts';
 import {
   changesOf,

@@ -1,11 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { within } from '../../core/clock.ts';
 import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
 import { AGENT_PHASES, type AgentPhase } from '../../core/hosting/agent-life.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { ClusterView } from '../../core/ports/cluster.ts';
+import type { AccountControl, ClusterView } from '../../core/ports/cluster.ts';
 import type { MessageLog, OpenWork } from '../../core/ports/message-log.ts';
-import { within } from '../../core/time-limit.ts';
 import type { TurnResult } from '../../core/turns/turn.ts';
 import { systemClock } from '../../infra/clock/system-clock.ts';
 

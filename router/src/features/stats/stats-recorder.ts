@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { TurnResult } from '../../core/turns/turn.ts';
 import type { AccountCounts, Stats } from './postgres-stats.ts';
 
@@ -7,7 +7,7 @@ const REPORT_MS = 60_000;
 /** Accounts with counts of their own; those of further ones are not counted. */
 const MAX_ACCOUNTS = 10_000;
 
-export interface StatsRecorderDeps {
+interface StatsRecorderDeps {
   stats: Pick<Stats, 'add'>;
   clock: Clock;
   log: Logger;

@@ -1,15 +1,15 @@
 import type { AgentClients } from '../../core/agent-client.ts';
 import { jidOfChannelId } from '../../core/chat-id.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { SendMessageInput } from '../../core/delivery/send-message.ts';
 import { NotOnWhatsAppError, StorageUnavailableError } from '../../core/errors.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { MessageLog, SentMessageRow } from '../../core/ports/message-log.ts';
 import type { OutboxRow, OutboxState } from '../../core/ports/outbox.ts';
-import type { Question, Questions } from '../../core/ports/questions.ts';
+import type { Question, Questions } from '../../core/ports/pending-answers.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { CircuitBreakers } from '../../core/turns/ask-agent.ts';
 import type { FailureDefaults } from '../../core/turns/ask-route.ts';
-import type { CircuitBreakers } from '../../core/turns/circuit-breaker.ts';
 import type { NewUpdate, ServedRequest, ServedTask, ServedTasks } from './served-tasks.ts';
 import type { TaskFeed, TaskWatch } from './task-feed.ts';
 
@@ -97,7 +97,7 @@ async function askOpen(
   return row.state === 'queued' || row.state === 'sending' || row.state === 'sent' ? 'on its way' : 'sent';
 }
 
-export type PersonRequest = Extract<ServedRequest, { to: string }>;
+type PersonRequest = Extract<ServedRequest, { to: string }>;
 
 /** Between two looks at the delivery state; it grows with the time that has passed. */
 const FIRST_LOOK_MS = 250;

@@ -1,20 +1,24 @@
 import type { AgentClient, AgentClients, TaskNow, TaskReport } from '../../core/agent-client.ts';
-import { type AgentExchange, addExchange } from '../../core/agent-exchange.ts';
-import { chatHash } from '../../core/chat-hash.ts';
+import { type AgentExchange, addExchange, type ExchangeRecorder } from '../../core/agent-exchange.ts';
+import { chatHash } from '../../core/chat-id.ts';
+import { backoffMs, type Clock, withLimit } from '../../core/clock.ts';
 import { AgentTaskError, AgentUnavailableError, Wa2aiError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { Route } from '../../core/models.ts';
 import { type ReplyShaping, shapeReply } from '../../core/policies/reply.ts';
 import { conversationOf } from '../../core/policies/settings.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
-import type { ExchangeRecorder } from '../../core/ports/exchange-recorder.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { FollowedRow, NewReport, RemoteTasks } from '../../core/ports/remote-tasks.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
-import { backoffMs } from '../../core/retry.ts';
 import { attemptStore } from '../../core/tasks/attempt-store.ts';
-import { shortTaskId } from '../../core/tasks/short-task-id.ts';
-import { withLimit } from '../../core/time-limit.ts';
+import {
+  type DurableTasks,
+  type FollowedRow,
+  type NewReport,
+  type RemoteTasks,
+  shortTaskId,
+  type TaskInput,
+  type TaskResult,
+  type TaskSteps,
+} from '../../core/tasks.ts';
 import { shapeAnswer } from '../../core/turns/shape-answer.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
 
@@ -178,7 +182,7 @@ const MAX_SWEPT = 1_000;
 /** Tasks of which this process knows that they are followed. */
 const MAX_KNOWN = 10_000;
 
-export interface TaskFollowerDeps {
+interface TaskFollowerDeps {
   remoteTasks: Pick<RemoteTasks, 'startedBy' | 'unfollowed'>;
   tasks: Pick<DurableTasks, 'start'>;
   log: Logger;
@@ -230,7 +234,7 @@ export class TaskFollower {
 /** Longest wait for the agent. */
 const LIMIT_MS = 10_000;
 
-export interface AskAboutTaskDeps {
+interface AskAboutTaskDeps {
   remoteTasks: Pick<RemoteTasks, 'followed'>;
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;

@@ -1,5 +1,4 @@
 import sql, { empty, type Sql } from 'sql-template-tag';
-import { cleanText } from '../../core/clean-text.ts';
 import {
   type ChatIdentity,
   channelIdOfChat,
@@ -16,14 +15,22 @@ import type {
   StoredTask,
   TaskListQuery,
   TaskOwner,
-} from '../../core/ports/remote-tasks.ts';
+} from '../../core/tasks.ts';
+import { cleanText } from '../../core/text.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { allOf, ofAccounts, ofChats, olderThan, together } from '../../infra/db/stores/log-conditions.ts';
-import { filesJson } from '../../infra/db/stores/media-columns.ts';
-import { reportReplies } from '../../infra/db/stores/report-replies.ts';
-import { type Columns, queuedReply, type ReplyRow, withoutNulls } from '../../infra/db/stores/rows.ts';
-import { rowId, storableId, storableOrNull } from '../../infra/db/stores/storable-text.ts';
+import { filesJson } from '../../infra/db/stores/postgres-message-files.ts';
+import { reportReplies } from '../../infra/db/stores/postgres-outbox.ts';
+import {
+  type Columns,
+  queuedReply,
+  type ReplyRow,
+  rowId,
+  storableId,
+  storableOrNull,
+  withoutNulls,
+} from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 import { packExchanges } from '../../infra/db/stores/stored-exchanges.ts';
 

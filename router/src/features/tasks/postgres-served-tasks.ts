@@ -1,7 +1,7 @@
 import sql, { empty, type Sql } from 'sql-template-tag';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/text.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { storableId, storableJson, storableOrNull } from '../../infra/db/stores/storable-text.ts';
+import { storableId, storableJson, storableOrNull } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 import type {
   CallerMessage,

@@ -1,13 +1,20 @@
 import { type AliasesOf, type Caller, mayUseAccount, mayUseChat } from '../../core/access/caller.ts';
 import { canonicalChannelId, jidOfChannelId, parseJid } from '../../core/chat-id.ts';
-import type { Route } from '../../core/models.ts';
-import type { AccountControl } from '../../core/ports/account-control.ts';
-import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/ports/durable-tasks.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { storageRetryMs } from '../../core/retry.ts';
+import { storageRetryMs } from '../../core/clock.ts';
+import { Wa2aiError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { AgentResponse, IncomingMessage, Route } from '../../core/models.ts';
+import type { AccountControl } from '../../core/ports/cluster.ts';
+import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/tasks.ts';
+import { type AskRouteDeps, askRoute } from '../../core/turns/ask-route.ts';
 import { askPerson, messagePerson, type ServeTaskDeps, type SkillDeps } from './ask-person.ts';
-import { isEnd, type ServedRequest, type ServedTask, type ServedTasks } from './served-tasks.ts';
-import { isShared, talkToRoute } from './talk-to-route.ts';
+import {
+  isEnd,
+  type NewUpdate,
+  type ServedRequest,
+  type ServedTask,
+  type ServedTasks,
+} from './served-tasks.ts';
 
 /**
  * Does a task for a program until it has ended. One durable step: after a crash it runs again, here or on another node.
@@ -65,7 +72,7 @@ async function runSkill(deps: SkillDeps, task: ServedTask, request: ServedReques
 
 const MAX_SWEPT = 1_000;
 
-export interface TaskStarterDeps {
+interface TaskStarterDeps {
   servedTasks: Pick<ServedTasks, 'waiting'>;
   tasks: Pick<DurableTasks, 'start'>;
   log: Logger;
@@ -110,7 +117,7 @@ export interface ChoosePersonDeps {
 }
 
 /** `problem`, `refusal`: why not, as a sentence. */
-export type PersonChoice =
+type PersonChoice =
   | { accountId: string; to: string }
   /** The caller's mistake. */
   | { problem: string }
@@ -178,13 +185,13 @@ function slug(name: string): string {
 }
 
 /** What a program asks for: a skill by its name, or only a text. */
-export interface Wish {
+interface Wish {
   skill?: string;
   text: string;
 }
 
 /** The skill of a wish. `unclear`: the program must name one. */
-export type SkillChoice =
+type SkillChoice =
   | { kind: 'person'; skill: 'message-person' | 'ask-person' }
   | { kind: 'route'; route: Route }
   | { kind: 'unknown' }
@@ -199,4 +206,105 @@ export function chooseSkill({ skill }: Pick<Wish, 'skill'>, shared: readonly Sha
   }
   const named = shared.find((candidate) => candidate.skill === skill);
   return named ? { kind: 'route', route: named.route } : { kind: 'unknown' };
+}
+
+type RouteRequest = Extract<ServedRequest, { routeId: string }>;
+
+/** Text of a failure for programs: the agent's own words stay in the log. */
+const FAILED = 'The agent did not answer.';
+const FALLBACK = 'The agent did not answer. The answer is the text of the route for this case.';
+const FILES_LEFT_OUT = 'The answer has files, which are named here and not transmitted.';
+
+/** Asks the agent behind a shared route, in the conversation of the task's context. */
+async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequest): Promise<void> {
+  const { update, log } = deps;
+  const route = await deps.routes.get(request.routeId);
+  const key = `end ${task.messages.length}`;
+  if (!route || !isShared(route)) {
+    await update({ key, state: 'rejected', text: 'The route is not shared any more.' });
+    return;
+  }
+  // Stored before the first attempt: without it, no earlier process has asked.
+  const isRepeat = !(await update({
+    key: `ask ${task.messages.length}`,
+    state: 'working',
+    text: 'The agent is asked.',
+  }));
+  const stopped = new AbortController();
+  const over = stopWhenCanceled(deps, stopped);
+  const asking: AskRouteDeps = {
+    ...deps,
+    inbox: { countAttempt: async () => ({ stored: Promise.resolve() }) },
+    stopping: AbortSignal.any([deps.stopping, stopped.signal]),
+  };
+  const message = messageOf(task, request);
+  const asked = { messageId: task.id, accountId: request.accountId, message, mayHaveRun: isRepeat };
+  try {
+    const answer = await askRoute(asking, route, asked, isRepeat);
+    if (answer.kind === 'answer') {
+      await update({ key, state: 'completed', ...shownOf(answer.response) });
+      return;
+    }
+    log.warn({ err: answer.error, routeId: route.id }, 'agent of a shared route did not answer');
+    if (answer.kind === 'failed') await update({ key, state: 'failed', text: FAILED });
+    else {
+      const artifact = { name: 'answer', text: answer.text };
+      await update({ key, state: 'completed', text: FALLBACK, artifact });
+    }
+  } catch (error) {
+    deps.stopping.throwIfAborted();
+    if (stopped.signal.aborted) return;
+    if (!(error instanceof Wa2aiError) || error.disposition === 'retry') throw error;
+    log.warn({ err: error, routeId: route.id }, 'agent of a shared route did not answer');
+    await update({ key, state: 'failed', text: FAILED });
+  } finally {
+    stopped.abort();
+    await over;
+  }
+}
+
+/** Whether programs may talk to the agent of a route. */
+function isShared(route: Route): boolean {
+  return route.enabled && route.damage === undefined && route.config.shared === true;
+}
+
+/** Ends with the other work of the task. */
+async function stopWhenCanceled({ watch, stopping }: SkillDeps, stopped: AbortController): Promise<void> {
+  const signal = AbortSignal.any([stopping, stopped.signal]);
+  try {
+    for (let seen = 0; ; ) {
+      const task = await watch.next(seen, signal);
+      if (!task || task.state === 'canceled') break;
+      seen = task.updates.length;
+    }
+    stopped.abort();
+  } catch {
+    // The work has ended, or a cancel is found too late to matter.
+  }
+}
+
+/** The answer of an agent as a result for the program. */
+function shownOf({ response = '', files = [] }: AgentResponse): Pick<NewUpdate, 'text' | 'artifact'> {
+  if (files.length === 0) return response === '' ? {} : { artifact: { name: 'answer', text: response } };
+  const named = files.map(({ fileName, mimeType, bytes }) => ({
+    fileName,
+    mimeType,
+    sizeBytes: bytes.length,
+  }));
+  return { text: FILES_LEFT_OUT, artifact: { name: 'answer', text: response, data: { files: named } } };
+}
+
+/** The message as an agent sees it: from the program, in a separate chat. */
+function messageOf(task: ServedTask, { text, sessionId, accountId }: RouteRequest): IncomingMessage {
+  const last = task.messages.at(-1);
+  return {
+    id: `${task.id}-${task.messages.length}`,
+    from: sessionId,
+    channelId: sessionId,
+    text,
+    timestamp: last?.at ?? task.createdAt,
+    accountId,
+    isGroup: false,
+    kind: 'text',
+  };
 }

@@ -1,13 +1,12 @@
+import { type Clock, withLimit } from '../../core/clock.ts';
 import type { NodeBus } from '../../core/cluster/node-bus.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { withLimit } from '../../core/time-limit.ts';
+import type { Logger } from '../../core/logger.ts';
 import { isEnd, type ServedTask, type ServedTasks } from './served-tasks.ts';
 
 /** How often the tasks that somebody waits for are read when no node message arrives. */
 const POLL_EVERY_MS = 5_000;
 
-export interface TaskFeedDeps {
+interface TaskFeedDeps {
   servedTasks: Pick<ServedTasks, 'get' | 'versions'>;
   bus: Pick<NodeBus, 'on' | 'onBack'>;
   clock: Clock;

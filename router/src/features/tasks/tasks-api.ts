@@ -1,27 +1,35 @@
 import { z } from 'zod';
-import { RESTRICTIONS } from '../../core/access/admission.ts';
-import { allowedAccounts, allowedChats, allowedRoutes, type Caller } from '../../core/access/caller.ts';
+import {
+  allowedAccounts,
+  allowedChats,
+  allowedRoutes,
+  type Caller,
+  RESTRICTIONS,
+} from '../../core/access/caller.ts';
 import type { TaskNow } from '../../core/agent-client.ts';
-import { chatHash } from '../../core/chat-hash.ts';
+import { chatHash } from '../../core/chat-id.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import { say } from '../../core/phrases.ts';
-import type { ListedTask } from '../../core/ports/remote-tasks.ts';
+import type { ListedTask } from '../../core/tasks.ts';
 import type { App } from '../../feature.ts';
-import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import {
+  type Endpoint,
+  endpoint,
+  refuseOtherAccount,
+  refuseOtherChat,
+  refuseOtherRoute,
+} from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
   dataResponse,
   isRowId,
+  pageOf,
+  pageQuery,
+  pageResponse,
   rowIdField,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import {
-  refuseOtherAccount,
-  refuseOtherChat,
-  refuseOtherRoute,
-} from '../../infra/operations/restrictions.ts';
 
 const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),

@@ -1,4 +1,5 @@
 import { jidOfChannelId } from '../../core/chat-id.ts';
+import { type Clock, withLimit } from '../../core/clock.ts';
 import {
   type ChatIdentity,
   channelIdOfChat,
@@ -6,18 +7,15 @@ import {
   type StoredTurn,
 } from '../../core/messages/chat-identity.ts';
 import type { ReplyMedia } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import { withLimit } from '../../core/time-limit.ts';
 import { type AgentTransport, retryAfterMs } from '../../infra/agents/transport/agent-transport.ts';
-import { bodyOf } from '../../infra/agents/webhook/webhook-body.ts';
-import { signatureHeaders } from '../../infra/agents/webhook/webhook-signature.ts';
+import { bodyOf, signatureHeaders } from '../../infra/agents/webhook/webhook-body.ts';
 import type { DueDelivery } from './webhook-deliveries.ts';
 import { ATTEMPT_LIMIT_MS, type AttemptFailure } from './webhook-dispatcher.ts';
 
 /** What a receiver answers says nothing. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-export interface SendEventDeps {
+interface SendEventDeps {
   transport: Pick<AgentTransport, 'fetch'>;
   clock: Clock;
 }

@@ -2,8 +2,7 @@ import sql from 'sql-template-tag';
 import { WEBHOOK_SECRET_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { allOf, olderThan, together } from '../../infra/db/stores/log-conditions.ts';
-import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
-import { rowId } from '../../infra/db/stores/storable-text.ts';
+import { type Columns, rowId, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { StorageDamagedError, withStorage } from '../../infra/db/stores/storage-errors.ts';
 import type { WebhookEvent } from './webhooks.ts';
 

@@ -1,7 +1,5 @@
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { backoffMs } from '../../core/retry.ts';
-import { within } from '../../core/time-limit.ts';
+import { backoffMs, type Clock, within } from '../../core/clock.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { DueDelivery, FailedAttempt, WebhookDeliveries } from './webhook-deliveries.ts';
 
 const HOUR_MS = 3_600_000;
@@ -83,7 +81,7 @@ const POLL_MS = 10_000;
 /** How long `stop` waits for attempts that run. */
 const STOP_LIMIT_MS = 2_000;
 
-export interface WebhookDispatcherDeps {
+interface WebhookDispatcherDeps {
   deliveries: Pick<WebhookDeliveries, 'isNeeded' | 'claim' | 'markDelivered' | 'markFailed'>;
   /** Makes one attempt. @returns the status of the receiver, or how it failed @throws the signal's reason */
   send(delivery: DueDelivery, signal: AbortSignal): Promise<{ status: number } | AttemptFailure>;

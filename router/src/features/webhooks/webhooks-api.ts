@@ -9,12 +9,14 @@ import {
   changedResponse,
   dataResponse,
   listResponse,
+  pageOf,
+  pageQuery,
+  pageResponse,
   rowIdField,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { pageOf, pageQuery, pageResponse } from '../../infra/operations/paging.ts';
+import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
-import { invalid } from '../../infra/operations/validate.ts';
 import type { LoggedDelivery } from './webhook-deliveries.ts';
 import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 

@@ -1,14 +1,20 @@
 import type { z } from 'zod';
 import type { Scope } from '../../core/access/scopes.ts';
 import type { AgentClient } from '../../core/agent-client.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { AgentHost } from '../../core/hosting/agent-host.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { Route } from '../../core/models.ts';
 import type { AuditLog } from '../../core/ports/audit-log.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { TaskPushes } from '../../core/ports/task-pushes.ts';
-import type { TextMatcher } from '../../core/ports/text-matcher.ts';
-import type { AgentTools } from './agent-tools.ts';
+import type { TextMatcher } from '../../core/ports/converters.ts';
+import type { TaskPushes } from '../../core/tasks.ts';
+import {
+  type AgentTools,
+  type Inspection,
+  type ToolInput,
+  ToolkitError,
+  ToolUsageError,
+} from './agent-tools.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
 /** A mistake in a route's settings; `field` is its path within the settings of the kind, such as `functions[1]`. */
@@ -152,4 +158,79 @@ export interface AgentKind<Settings = unknown> {
 /** Type-checks a descriptor against its own settings, and returns it as the type that lists contain. */
 export function agentKind<Settings>(kind: AgentKind<Settings>): AgentKind {
   return kind as AgentKind;
+}
+
+/**
+ * The finding of a harmless request to an agent: no answer, or access denied; undefined when the agent answered.
+ * @param agent as a sentence names it: `ADK server at http://localhost:8000`
+ * @param found `status` absent: there was no answer, for the reason `problem`
+ * @param fields the fields of the route with the address and with the headers
+ */
+export function reachFinding(
+  agent: string,
+  { status, problem }: { status?: number; problem?: string },
+  fields: { address: string; headers: string },
+): ProbeFinding | undefined {
+  if (status === undefined) {
+    const message = `The ${agent} cannot be reached: ${problem}. Start it, or correct the address.`;
+    return { code: 'AGENT_UNREACHABLE', field: fields.address, message };
+  }
+  if (status !== 401 && status !== 403) return undefined;
+  const message = `The ${agent} answered status ${status}. Check the headers of the route.`;
+  return { code: 'AGENT_ACCESS_DENIED', field: fields.headers, message };
+}
+
+export type KindWithTools = AgentKind & { tools: AgentTools };
+
+/** No kind recognizes an agent: nothing answers, or something whose protocol none of them is. */
+export type NoAgent = 'no-answer' | 'unknown-protocol';
+
+interface InspectAgentDeps {
+  kinds: readonly AgentKind[];
+  transport: AgentTransport;
+  clock: Clock;
+}
+
+/** Longest wait for one answer of the agent. */
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Finds out what kind of agent answers at an address, and what it says about itself. Sends only harmless requests. Where
+ * several kinds recognize the agent, the first one of the list is used.
+ */
+export async function inspectAgent(
+  { kinds, transport, clock }: InspectAgentDeps,
+  url: string,
+): Promise<Inspection | NoAgent> {
+  const withTools = kinds.filter((kind): kind is KindWithTools => kind.tools !== undefined);
+  const input = { url, options: {}, timeoutMs: TIMEOUT_MS, transport, clock };
+  const kind = await detectKind(withTools, input);
+  if (typeof kind === 'string') return kind;
+  try {
+    return (await kind.tools.inspect.run(input)).report as Inspection;
+  } catch (error) {
+    if (!(error instanceof ToolkitError) && !(error instanceof ToolUsageError)) throw error;
+    // The kind is known, and a person must say the rest.
+    return { kind: kind.name, url, isReachable: true, answer: error.message, latencyMs: 0, capabilities: [] };
+  }
+}
+
+/** The first kind that recognizes the agent at an address. Sends only harmless requests. */
+export async function detectKind(
+  kinds: readonly KindWithTools[],
+  input: ToolInput,
+): Promise<KindWithTools | NoAgent> {
+  // Together: an address that does not answer takes one time limit, not one for each kind.
+  const detected = await Promise.all(kinds.map(({ tools }) => tools.detect(input)));
+  const kind = kinds.find((_, index) => detected[index]);
+  if (kind) return kind;
+  const { url, transport, timeoutMs } = input;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const answer = await transport.fetch(url, {
+    method: 'HEAD',
+    headers: new Headers(),
+    signal,
+    maxBytes: 65_536,
+  });
+  return answer.kind === 'answer' ? 'unknown-protocol' : 'no-answer';
 }

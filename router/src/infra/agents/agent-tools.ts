@@ -1,7 +1,7 @@
 import type { AgentClient } from '../../core/agent-client.ts';
+import type { Clock } from '../../core/clock.ts';
 import { AgentProtocolError, Wa2aiError } from '../../core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
 import type { AgentTransport } from './transport/agent-transport.ts';
 
 /** A wrong use of the command line: one sentence without a full stop. */
@@ -36,7 +36,7 @@ interface ToolResult {
 }
 
 /** One tool of an agent kind for the command line. */
-export interface AgentTool {
+interface AgentTool {
   /** What it does, in one line. */
   summary: string;
   options: readonly ToolOption[];
@@ -213,7 +213,7 @@ export function onlyName(names: readonly string[], problem: string | undefined, 
 }
 
 /** Writes messages as one person of a test. */
-export interface TestPerson {
+interface TestPerson {
   says(text: string): IncomingMessage;
 }
 

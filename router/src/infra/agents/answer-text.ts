@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { AgentProtocolError } from '../../core/errors.ts';
-import { decodeEntities } from '../../core/html-entities.ts';
+import { decodeEntities } from '../../core/text.ts';
 import { bodyText, parsedJson } from './transport/error-text.ts';
 
 /** How the answers of a kind of agent are read. */
@@ -20,7 +20,7 @@ export interface AnswerForm {
 }
 
 /** What an answer says; without `text`: nothing. */
-export interface AnswerText {
+interface AnswerText {
   text?: string;
   /** The object with the answer. */
   fields?: Record<string, unknown>;

@@ -1,7 +1,7 @@
 import type { AttemptOptions } from '../../core/agent-client.ts';
-import { jidHash } from '../../core/chat-hash.ts';
+import { jidHash } from '../../core/chat-id.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { IncomingMessage } from '../../core/models.ts';
-import type { Logger } from '../../core/ports/logger.ts';
 
 /** The log of one attempt: that of the turn, which has message and chat; else that of the client, with WhatsApp's ids. */
 export function attemptLog(

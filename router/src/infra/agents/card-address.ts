@@ -1,5 +1,5 @@
 import { AgentProtocolError } from '../../core/errors.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { withoutTrailing } from '../../core/text.ts';
 
 /**
  * An address that an agent's card names, as wa2ai calls it: relative to the card, and with the card's own host when the card

@@ -1,9 +1,10 @@
 import { contractUser } from '../../core/chat-id.ts';
 import { factsOf } from '../../core/messages/message-facts.ts';
-import type { IncomingMessage } from '../../core/models.ts';
+import type { ContextMessage, IncomingMessage } from '../../core/models.ts';
+import { indented, lineOfPerson, OWNER_NAME } from '../../core/text.ts';
 
 /** A value of a message: JSON, and the time in seconds as a bigint. */
-export type MessageValue = string | boolean | bigint | MessageValue[] | { [key: string]: MessageValue };
+type MessageValue = string | boolean | bigint | MessageValue[] | { [key: string]: MessageValue };
 
 /** Variables of templates over a message, by the name in `{{name}}`. */
 const MESSAGE_VARIABLES: Readonly<Record<string, (message: IncomingMessage) => MessageValue>> = {
@@ -94,4 +95,16 @@ export function placeholderProblems(template: unknown): string[] {
 
 function shortened(text: string): string {
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}
+
+/**
+ * The messages that go along with another one as lines, `"Ana": hello`, for an agent that reads text; undefined for none. The
+ * owner's name alone has no quotes, so that nobody else can write as the owner.
+ */
+export function contextText(context: readonly ContextMessage[] = []): string | undefined {
+  if (context.length === 0) return undefined;
+  const lines = context.map(({ by, name, text }) =>
+    by === 'owner' ? `${OWNER_NAME}: ${indented(text)}` : lineOfPerson(name, text),
+  );
+  return ['Earlier messages in this chat, for information:', ...lines].join('\n');
 }

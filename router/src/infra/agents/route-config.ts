@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { RouteConfig } from '../../core/models.ts';
 import { PHRASES } from '../../core/phrases.ts';
-import { conversationFields } from '../../core/policies/conversation-fields.ts';
-import { mediaField } from '../../core/policies/media-fields.ts';
+import { conversationFields, mediaField } from '../../core/policies/conversation-fields.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { notBlank } from './setting-fields.ts';
 

@@ -1,7 +1,9 @@
+import type { AgentClients } from '../../core/agent-client.ts';
+import { type Clock, withLimit } from '../../core/clock.ts';
 import { Wa2aiError } from '../../core/errors.ts';
+import type { Route } from '../../core/models.ts';
 import { type Phrase, say } from '../../core/phrases.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import { withLimit } from '../../core/time-limit.ts';
+import type { MessageToPreview } from '../../core/routing/explain-route.ts';
 import type { AgentAbout, AgentCardFacts, AgentKind, ProbeFinding } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
@@ -26,7 +28,7 @@ export interface ProbeResult {
 }
 
 /** The card of an agent, or why there is none to show. */
-export interface CardResult {
+interface CardResult {
   kind?: string;
   card?: AgentCardFacts;
   /** One sentence. Absent when there is a card. */
@@ -132,4 +134,25 @@ function boundedAbout({
     ...(version !== undefined && { version: version.slice(0, MAX_TEXT_CHARS) }),
     capabilities: all.slice(0, MAX_CAPABILITIES).map((each) => each.slice(0, MAX_TEXT_CHARS)),
   };
+}
+
+/**
+ * What wa2ai would send to the agent of a route for a message; undefined when its client has no preview. An error of the
+ * settings is part of the explanation: `{kind: 'error', sentence}`.
+ * @throws anything but a Wa2aiError
+ */
+export async function previewCall(
+  agents: AgentClients,
+  clock: Pick<Clock, 'now'>,
+  route: Route,
+  message: MessageToPreview,
+): Promise<Record<string, unknown> | undefined> {
+  try {
+    const client = agents.clientFor(route);
+    const explained = { ...message, id: 'explain', timestamp: new Date(clock.now()) };
+    return await client.preview?.(explained, route.agentEndpoint);
+  } catch (error) {
+    if (error instanceof Wa2aiError) return { kind: 'error', sentence: error.message };
+    throw error;
+  }
 }

@@ -1,7 +1,6 @@
 import type { RouteConfig } from '../../core/models.ts';
-import { mediaField } from '../../core/policies/media-fields.ts';
+import { mediaField, type VoiceSettings, voiceField } from '../../core/policies/conversation-fields.ts';
 import type { Conversation } from '../../core/policies/settings.ts';
-import { type VoiceSettings, voiceField } from '../../core/policies/voice-fields.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { kindNamed, type WireConfig, wireConfigOf } from './route-config.ts';
 import { MASK, mapTexts, textsOf } from './secrets.ts';
@@ -13,7 +12,7 @@ export interface AgentOfRoute {
 }
 
 /** A config whose masks were replaced. Fields are paths such as `config.adk.headers.Authorization`. */
-export interface Unmasked {
+interface Unmasked {
   config: RouteConfig;
   /** Secrets removed because the address of the agent changed and they were not given again. */
   dropped: string[];

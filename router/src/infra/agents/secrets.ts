@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const MASK = '***';
 
 /** A text in settings, found by the meta of its field. */
-export interface FoundText {
+interface FoundText {
   /** Path within the settings: `['headers', 'Authorization']`. */
   path: string[];
   value: string;

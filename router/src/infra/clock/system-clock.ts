@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../core/ports/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 
 /** The machine's clock. Its waits do not keep the process alive. */
 export const systemClock: Clock = {

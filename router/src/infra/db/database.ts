@@ -1,15 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { projectFolder } from '../../config/package-version.ts';
 import type { StorageTroubleError } from '../../core/errors.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { connectExternalPostgres } from './connections/external-postgres.ts';
-import { withConnection } from './connections/with-connection.ts';
+import type { Logger } from '../../core/logger.ts';
+import { connectExternalPostgres, withConnection } from './connections/external-postgres.ts';
 import { type RunningPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
-import { openSecrets } from './encryption/open-secrets.ts';
+import { openSecrets } from './encryption/re-encrypt.ts';
 import type { SecretCipher } from './encryption/secret-cipher.ts';
-import { nodeIdOf } from './node-id.ts';
-import { orFullDisk } from './upkeep/full-disk.ts';
+import { createFile, makeFolder, readIfThere } from './files.ts';
+import { DatabaseError, errorMessage } from './stores/storage-errors.ts';
 import { migrate, migrationNames } from './upkeep/migrations.ts';
+import { orFullDisk } from './upkeep/storage-check.ts';
 
 /** The settings that choose the database. */
 export interface DatabaseConfig {
@@ -94,5 +95,28 @@ async function prepare(config: DatabaseConfig, database: RunningPostgres, log: L
   } catch (error) {
     await database.stop();
     throw error;
+  }
+}
+
+/**
+ * The name of this node: created by the first call and stored in `<dataDir>/node-id`, so that a restarted node resumes its
+ * work. Concurrent calls return the same name.
+ * @throws {DatabaseError} DATABASE_FOLDER: the data folder cannot be read or written
+ */
+export async function nodeIdOf(dataDir: string): Promise<string> {
+  const file = join(dataDir, 'node-id');
+  try {
+    await makeFolder(dataDir);
+    const text =
+      (await readIfThere(file)) ?? (await createFile(file, `node-${randomBytes(6).toString('hex')}\n`));
+    const id = text.trim();
+    if (id === '') throw new Error('the file is empty');
+    return id;
+  } catch (error) {
+    throw new DatabaseError(
+      'DATABASE_FOLDER',
+      `The name of this node cannot be stored in ${file}: ${errorMessage(error)}. Set WA2AI_DATA_DIR to a folder that this user may write, or WA2AI_NODE_ID to a name.`,
+      { cause: error },
+    );
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from './database-errors.ts';
+import { errorCode } from './stores/storage-errors.ts';
 
 /**
  * Creates a folder and its parents; does nothing if it exists. Not `mkdir` with `recursive`: that never returns below a

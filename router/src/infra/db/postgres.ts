@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import type { Sql } from 'sql-template-tag';
-import { Changes } from '../../core/live/changes.ts';
-import type { ReplyFileStore } from '../../core/ports/media-store.ts';
-import { createPostgresPool } from './connections/postgres-pool.ts';
+import { Changes } from '../../core/live/live-event.ts';
+import type { ReplyFileStore } from '../../core/ports/media.ts';
+import { createPostgresPool } from './connections/postgres-client.ts';
 import { SecretCipher } from './encryption/secret-cipher.ts';
 
 /** Distinct SQL texts that are prepared; further ones are sent unprepared. */

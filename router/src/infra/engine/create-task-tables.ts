@@ -1,4 +1,4 @@
-import { createPostgresPool } from '../db/connections/postgres-pool.ts';
+import { createPostgresPool } from '../db/connections/postgres-client.ts';
 
 /**
  * Creates the tables of durable tasks, or brings them up to date, in the schema "dbos". Idempotent.

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import sql from 'sql-template-tag';
 import { isRetryable, StorageUnavailableError } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 import type {
   DurableTasks,
   TaskFunctions,
@@ -9,9 +10,8 @@ import type {
   TaskResult,
   TaskStatus,
   TaskSteps,
-} from '../../core/ports/durable-tasks.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { createPostgresPool } from '../db/connections/postgres-pool.ts';
+} from '../../core/tasks.ts';
+import { createPostgresPool } from '../db/connections/postgres-client.ts';
 import type { Statements } from '../db/postgres.ts';
 import { withStorage } from '../db/stores/storage-errors.ts';
 
@@ -31,7 +31,7 @@ const STEP_RETRY_SECONDS = 1;
 const MAX_RECOVERIES = 1_000;
 const RUNNING = ['PENDING', 'ENQUEUED', 'DELAYED'];
 
-export interface DbosTasksDeps {
+interface DbosTasksDeps {
   databaseUrl: string;
   postgres: Statements;
   /** Stable name of this node: it continues its own tasks after a restart. */

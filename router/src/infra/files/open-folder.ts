@@ -48,7 +48,7 @@ export type FolderEntry = { path: string } & (
   | { kind: 'unread'; reason: string }
 );
 
-export interface FileOwner {
+interface FileOwner {
   uid: number;
   gid: number;
 }

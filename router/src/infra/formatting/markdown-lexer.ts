@@ -1,5 +1,6 @@
 import { createContext, Script } from 'node:vm';
-import { Lexer, type Token, type Tokens, type TokensList } from 'marked';
+import { Lexer, type Token, type Tokens, type TokensList, walkTokens } from 'marked';
+import type { MarkdownPicture } from '../../core/ports/media.ts';
 
 /** Longer texts are not parsed. */
 const MAX_CHARS = 200_000;
@@ -161,4 +162,15 @@ class TextLexer extends Lexer {
     this.#inlineWorkLeft -= marks * marks;
     return this.#inlineWorkLeft >= 0;
   }
+}
+
+/** The pictures of a Markdown text (`![alt](url)`), in order; none of a text that is too long or nested too deeply. */
+export function markdownPictures(markdown: string): MarkdownPicture[] {
+  const tokens = markdown.includes('![') ? lexMarkdown(markdown) : undefined;
+  const found: MarkdownPicture[] = [];
+  const visit = (token: Token) => {
+    if (token.type === 'image') found.push({ raw: token.raw, url: (token as Tokens.Image).href });
+  };
+  if (tokens) walkTokens(tokens, visit);
+  return found;
 }

@@ -9,7 +9,7 @@ const GATHER_MS = 50;
 /** Pause before another write to a pipe that is full because its reader is slow. */
 const PAUSE_MS = 5;
 
-export interface LogOutputOptions {
+interface LogOutputOptions {
   /** Where the lines go. Default: standard output. */
   fd?: number;
   /** Writes some of the bytes and returns how many. Replaced in tests. */

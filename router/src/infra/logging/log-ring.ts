@@ -3,7 +3,7 @@ const MAX_LINES = 2_000;
 const MAX_CHARS = 4_000_000;
 
 /** A line of the log, as it was written. */
-export interface RingLine {
+interface RingLine {
   /** One more than that of the line before, from 1. */
   position: number;
   /** JSON. */

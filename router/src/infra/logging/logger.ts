@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { type LoggerOptions, levels, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
 import { Wa2aiError } from '../../core/errors.ts';
-import { LogThrottle } from '../../core/log-throttle.ts';
+import { LogThrottle } from '../../core/logger.ts';
 import { formatForTerminal, LogOutput } from './log-output.ts';
 import type { LogRing } from './log-ring.ts';
 

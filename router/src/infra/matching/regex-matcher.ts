@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Piscina } from 'piscina';
 import { Wa2aiError } from '../../core/errors.ts';
-import type { TextMatcher } from '../../core/ports/text-matcher.ts';
+import type { TextMatcher } from '../../core/ports/converters.ts';
 import type { MatchResult } from '../../core/routing/route-table.ts';
 
-export interface RegexMatcherOptions {
+interface RegexMatcherOptions {
   /** Longest run of the first attempt, in milliseconds. Default 40. */
   budgetMs?: number;
   /** Longest run of the second and last attempt, in milliseconds. Default 100. */

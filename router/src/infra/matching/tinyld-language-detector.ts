@@ -1,5 +1,5 @@
 import { likelyLanguage } from '../../core/policies/texts.ts';
-import type { LanguageDetector } from '../../core/ports/language-detector.ts';
+import type { LanguageDetector } from '../../core/ports/converters.ts';
 import { LANGUAGE_CODES } from '../../core/routing/when-fields.ts';
 
 /** The beginning of a text says its language. */

@@ -2,13 +2,12 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { detectMediaType } from '../../core/delivery/media-type.ts';
+import { type Clock, withLimit } from '../../core/clock.ts';
+import { detectMediaType } from '../../core/delivery/agent-file.ts';
 import { FileRefusedError } from '../../core/errors.ts';
+import { Slots } from '../../core/keyed-queue.ts';
 import { MAX_MEDIA_BYTES } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { VoiceEncoder } from '../../core/ports/voice-encoder.ts';
-import { Slots } from '../../core/slots.ts';
-import { withLimit } from '../../core/time-limit.ts';
+import type { VoiceEncoder } from '../../core/ports/converters.ts';
 
 const TIMEOUT_MS = 60_000;
 /** Longest voice note. */
@@ -34,7 +33,7 @@ const DEMUXERS: Record<string, string> = {
   'video/webm': 'matroska',
 };
 
-export interface FfmpegDeps {
+interface FfmpegDeps {
   /** Name in PATH, or path. */
   program: string;
   clock: Clock;

@@ -1,10 +1,18 @@
-import type { GivenFile } from '../../core/delivery/sendable-file.ts';
+import { createHash } from 'node:crypto';
+import { type Clock, withLimit } from '../../core/clock.ts';
+import {
+  checkSize,
+  type GivenFile,
+  isVoiceNote,
+  sendableFile,
+  type WantedFile,
+} from '../../core/delivery/agent-file.ts';
+import type { FileToSend } from '../../core/delivery/send-message.ts';
 import { FileRefusedError } from '../../core/errors.ts';
-import { MAX_MEDIA_BYTES } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { WebFiles } from '../../core/ports/web-files.ts';
-import { Slots } from '../../core/slots.ts';
-import { withLimit } from '../../core/time-limit.ts';
+import { Slots } from '../../core/keyed-queue.ts';
+import { MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../../core/models.ts';
+import type { VoiceEncoder } from '../../core/ports/converters.ts';
+import type { WebFiles } from '../../core/ports/media.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
 import type { Fetched } from '../agents/transport/bounded-fetch.ts';
 
@@ -15,7 +23,7 @@ const TIMEOUT_MS = 20_000;
 /** Files in memory at once, however many requests name one. */
 const LOADS_AT_ONCE = 4;
 
-export interface WebFilesDeps {
+interface WebFilesDeps {
   /** Its egress rule decides which addresses are allowed, at each redirect again. */
   transport: AgentTransport;
   clock: Clock;
@@ -97,4 +105,50 @@ function nameIn(url: string): string {
 
 function refused(url: string, why: string): FileRefusedError {
   return new FileRefusedError(`The file was not loaded: ${new URL(url).host} ${why}.`);
+}
+
+interface FilesToSendDeps {
+  webFiles: WebFiles;
+  voice: VoiceEncoder;
+}
+
+/** Makes the files of programs ready to be sent. */
+export class FilesToSend {
+  readonly #deps: FilesToSendDeps;
+
+  constructor(deps: FilesToSendDeps) {
+    this.#deps = deps;
+  }
+
+  /** Nothing is loaded or converted before `load`. */
+  prepare(kind: MediaKind, wanted: WantedFile): FileToSend {
+    return {
+      kind,
+      source: `${kind} ${sourceOf(wanted)}`,
+      load: () => this.#load(kind, wanted),
+    };
+  }
+
+  async #load(kind: MediaKind, wanted: WantedFile): Promise<ReplyFile> {
+    const given = 'url' in wanted ? await this.#fromWeb(wanted) : wanted;
+    checkSize(given.bytes.length);
+    const bytes =
+      kind === 'voice' && given.bytes.length > 0 && !isVoiceNote(given.bytes)
+        ? await this.#deps.voice.encode(given.bytes)
+        : given.bytes;
+    return sendableFile(kind, { ...given, bytes });
+  }
+
+  async #fromWeb(wanted: { url: string; fileName?: string }): Promise<GivenFile> {
+    const loaded = await this.#deps.webFiles.load(wanted.url);
+    return wanted.fileName === undefined ? loaded : { ...loaded, fileName: wanted.fileName };
+  }
+}
+
+/** By which a repeat of the same request is found; of an address only its hash is stored. */
+function sourceOf(wanted: WantedFile): string {
+  const hash = createHash('sha256');
+  return 'url' in wanted
+    ? `url ${hash.update(wanted.url).digest('hex')}`
+    : `bytes ${hash.update(wanted.bytes).digest('hex')}`;
 }

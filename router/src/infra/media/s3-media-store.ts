@@ -1,12 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
+import { type Clock, withLimit } from '../../core/clock.ts';
 import { MediaError } from '../../core/errors.ts';
 import { MAX_MEDIA_BYTES } from '../../core/models.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { ListedFile, MediaStore } from '../../core/ports/media-store.ts';
-import { withLimit } from '../../core/time-limit.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import type { ListedFile, MediaStore } from '../../core/ports/media.ts';
+import { withoutTrailing } from '../../core/text.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
-import { checkHash, isLocation, newLocation } from './media-location.ts';
+import { checkHash, isLocation, newLocation } from './disk-media-store.ts';
 
 const TIMEOUT_MS = 30_000;
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
@@ -19,7 +18,7 @@ export interface S3Settings extends S3Keys {
   prefix: string;
 }
 
-export interface S3MediaStoreDeps {
+interface S3MediaStoreDeps {
   transport: AgentTransport;
   clock: Clock;
 }
@@ -124,7 +123,7 @@ function textIn(xml: string, name: string): string | undefined {
 }
 
 /** What a request to S3 is signed with. */
-export interface S3Keys {
+interface S3Keys {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { LinkedFile, MediaLinks } from '../../core/ports/media-links.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { LinkedFile, MediaLinks } from '../../core/ports/media.ts';
 
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
@@ -21,7 +21,7 @@ const content = z.object({
   expiresAtMs: z.number(),
 });
 
-export interface SealedMediaLinksDeps {
+interface SealedMediaLinksDeps {
   /** Where agents reach wa2ai, without a slash at the end. Absent: there are no links. */
   publicUrl?: string;
   /** 32 bytes, the same on all nodes. @throws {StorageUnavailableError} */

@@ -1,16 +1,13 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Caller } from '../../core/access/caller.ts';
-import { FailedKeys } from '../../core/access/failed-keys.ts';
-import { isLoggedOccurrence } from '../../core/log-throttle.ts';
+import { FailedKeys } from '../../core/access/failed-attempts.ts';
+import type { Clock } from '../../core/clock.ts';
+import { isLoggedOccurrence, type Logger } from '../../core/logger.ts';
+import type { ConsoleSessions, ConsoleUsers, SessionLookup } from '../../core/ports/access.ts';
 import type { ApiKeyStore, KeyLookup } from '../../core/ports/api-key-store.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { ConsoleSessions, SessionLookup } from '../../core/ports/console-sessions.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { hasHash, isSame, keyIdIn } from './key-text.ts';
 import { adminKeyMac, isSessionToken, sessionTokenHash } from './session-cookie.ts';
-import type { UserPresence } from './user-presence.ts';
 
-export interface AccessDeps {
+interface AccessDeps {
   /** WA2AI_API_KEY. Absent: wa2ai listens on loopback only, and without users a call without a key comes from this machine. */
   adminKey: string | undefined;
   keys: KeyLookup & Pick<ApiKeyStore, 'markUsed'>;
@@ -127,4 +124,93 @@ function isOfAdminKey(mac: Uint8Array | undefined, adminKey: string | undefined,
   if (mac === undefined || adminKey === undefined) return false;
   const expected = adminKeyMac(adminKey, token);
   return mac.length === expected.length && timingSafeEqual(mac, expected);
+}
+
+/** Bytes of a key's secret: 256 bits. */
+const SECRET_BYTES = 32;
+const ID_BYTES = 6;
+const KEY_TEXT = /^wa2ai_([0-9a-f]{12})_[\w-]{43}$/;
+
+/** A new key: its text, which is shown once, and what is stored of it. */
+export function newKey(): { id: string; text: string; secretHash: Buffer } {
+  const id = randomBytes(ID_BYTES).toString('hex');
+  const text = `${prefixOf(id)}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
+  return { id, text, secretHash: hashOf(text) };
+}
+
+/** The visible start of a key, by which an operator recognizes it. It is no part of the secret. */
+export function prefixOf(id: string): string {
+  return `wa2ai_${id}`;
+}
+
+/** The id in the text of a key; undefined if the text is no key of the API. */
+export function keyIdIn(text: string): string | undefined {
+  return KEY_TEXT.exec(text)?.[1];
+}
+
+/**
+ * SHA-256 of a key. A slow hash with a salt protects passwords, which people choose and repeat. These 256 bits are
+ * random: nobody can guess them from the hash, and the fast hash keeps requests fast.
+ */
+export function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Whether the text equals the secret. The time does not depend on where they differ. */
+export function isSame(given: string, secret: string): boolean {
+  return hasHash(given, hashOf(secret));
+}
+
+/** Whether the text has this hash. The time does not depend on where they differ. */
+export function hasHash(text: string, hash: Uint8Array): boolean {
+  return hash.length === 32 && timingSafeEqual(hashOf(text), hash);
+}
+
+/** A node that missed the notification of the first user notices it with the second call after this time. */
+const MAX_AGE_MS = 1_000;
+
+interface UserPresenceDeps {
+  users: Pick<ConsoleUsers, 'hasAny'>;
+  clock: Pick<Clock, 'monotonicMs'>;
+  log: Logger;
+}
+
+/**
+ * Whether the console has users: calls of this machine need a login then. Every request asks, so the answer is the last
+ * one that is known. Before the first one, and so while nothing is known, it is that there are users.
+ */
+export class UserPresence {
+  readonly #deps: UserPresenceDeps;
+  #hasUsers = true;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+
+  constructor(deps: UserPresenceDeps) {
+    this.#deps = deps;
+  }
+
+  /** The last known answer. Reads again in the background when it is old. */
+  get hasUsers(): boolean {
+    if (this.#deps.clock.monotonicMs() - this.#readAtMs > MAX_AGE_MS) void this.refresh();
+    return this.#hasUsers;
+  }
+
+  /** Reads again: at the start, and when users have changed. Keeps the last answer when it cannot be read; never rejects. */
+  async refresh(): Promise<void> {
+    // A read that runs may have begun before the change.
+    await this.#reading;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    this.#readAtMs = this.#deps.clock.monotonicMs();
+    try {
+      this.#hasUsers = await this.#deps.users.hasAny();
+    } catch (error) {
+      this.#deps.log.debug({ err: error }, 'users not read');
+    }
+  }
 }

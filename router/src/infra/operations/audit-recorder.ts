@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
-import { auditText } from '../../core/access/audit-text.ts';
-import { isLoggedOccurrence } from '../../core/log-throttle.ts';
-import type { AuditEvent, AuditLog } from '../../core/ports/audit-log.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import { within } from '../../core/time-limit.ts';
+import { type Clock, within } from '../../core/clock.ts';
+import { isLoggedOccurrence, type Logger } from '../../core/logger.ts';
+import { type AuditEvent, type AuditLog, auditText } from '../../core/ports/audit-log.ts';
 
 /** Reads are stored together, at most so much later. */
 const COLLECT_MS = 250;
@@ -16,7 +13,7 @@ const MAX_BATCH = 500;
 /** Events that wait while the database is unavailable; further ones are dropped. */
 const MAX_WAITING = 10_000;
 
-export interface AuditRecorderDeps {
+interface AuditRecorderDeps {
   auditLog: Pick<AuditLog, 'append'>;
   clock: Clock;
   log: Logger;

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { auditedCaller } from '../../core/access/audited-caller.ts';
 import type { Caller } from '../../core/access/caller.ts';
-import { LogThrottle } from '../../core/log-throttle.ts';
+import { LogThrottle } from '../../core/logger.ts';
 import type { AuditEvent } from '../../core/ports/audit-log.ts';
 import type { AuditRecorder } from './audit-recorder.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -19,14 +19,14 @@ const REPEATABLE: ReadonlySet<string> = new Set([
 /** Ids of objects are shorter; what a caller sends as one may not be. */
 const MAX_OBJECT_CHARS = 200;
 
-export interface AuditDeps {
+interface AuditDeps {
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
   /** Epoch milliseconds. */
   now(): number;
 }
 
 /** How a call ended. */
-export interface CallOutcome {
+interface CallOutcome {
   /** `ok`, or the code of the error. */
   outcome: string;
   /** Id of what it read, created or changed. Default: the one in the path. */

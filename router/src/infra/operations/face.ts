@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { isLoopbackHost } from '../../config/config-fields.ts';
-import type { Admission } from '../../core/access/admission.ts';
+import type { Admission } from '../../core/access/caller.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
 
 /** A protocol spoken to wa2ai that writes its own responses. It handles every request to its path and below. */

@@ -1,21 +1,24 @@
 import type { Socket } from 'node:net';
-import type { Request, RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { Config } from '../../config/config.ts';
 import { isLoopbackHost } from '../../config/config-fields.ts';
-import { type Admission, type Restriction, refusalOf } from '../../core/access/admission.ts';
-import { type Caller, OWN_REQUEST_HEADER } from '../../core/access/caller.ts';
+import {
+  type Admission,
+  type Caller,
+  OWN_REQUEST_HEADER,
+  type Restriction,
+  refusalOf,
+} from '../../core/access/caller.ts';
 import { type Said, say } from '../../core/phrases.ts';
-import type { RateLimiter } from '../../core/ports/rate-limiter.ts';
+import { type LimitResult, type RateLimiter, WINDOWS } from '../../core/ports/access.ts';
+import type { ApiKey, KeyLimits } from '../../core/ports/api-key-store.ts';
 import type { Access, Connection } from './access.ts';
-import { refuseForeignOrigin, requireOwnPage, WRITES } from './cross-site.ts';
 import type { Endpoint } from './endpoint.ts';
 import { isForm, isYaml } from './form.ts';
-import { limitRequest, OpenRequests } from './limits.ts';
-import { HttpProblem, type ProblemCode } from './problem.ts';
+import { HttpProblem, OpenRequestsProblem, type ProblemCode, RateLimitProblem } from './problem.ts';
 import { sessionTokensOf } from './session-cookie.ts';
-import { StrangerBodies } from './stranger-bodies.ts';
 
-export interface GuardDeps {
+interface GuardDeps {
   config: Pick<Config, 'host'> & Partial<Pick<Config, 'publicUrl'>>;
   access: Access;
   limiter: RateLimiter;
@@ -205,4 +208,169 @@ export function refuseOtherThanJson(request: Request): void {
 
 function hostnameOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname.toLowerCase() : undefined;
+}
+
+/**
+ * Counts a request of a key and names its limits in the response: `RateLimit-Policy` and `RateLimit`, as the IETF draft
+ * "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers, since version 08) defines them.
+ * @throws {RateLimitProblem} 429: the request is over a limit
+ * @throws {StorageUnavailableError} it cannot be counted
+ */
+async function limitRequest(limiter: RateLimiter, key: ApiKey, response: Response): Promise<void> {
+  const result = await limiter.count(key.id, key.limits);
+  response.set(limitHeaders(key.limits, result));
+  const full = result.windows.at(-1);
+  if (!result.isAllowed && full) throw new RateLimitProblem(full.name, retryAfterSeconds(result));
+}
+
+/** `RateLimit-Policy` and `RateLimit` of a counted request. */
+export function limitHeaders(limits: KeyLimits, result: LimitResult): Record<string, string> {
+  return { 'RateLimit-Policy': policyOf(limits), RateLimit: stateOf(result) };
+}
+
+/** When the window that is full ends, in seconds from 1. */
+export function retryAfterSeconds({ windows }: LimitResult): number {
+  return seconds(windows.at(-1)?.resetMs ?? 0);
+}
+
+/** `"second";q=10;w=1, "minute";q=100;w=60` */
+function policyOf(limits: KeyLimits): string {
+  return WINDOWS.map((window) => `"${window.name}";q=${window.quotaOf(limits)};w=${window.seconds}`).join(
+    ', ',
+  );
+}
+
+/** `"second";r=9;t=1, "minute";r=42;t=17`, without windows in which the request was not counted. */
+function stateOf({ windows }: LimitResult): string {
+  return windows
+    .map(({ name, remaining, resetMs }) => `"${name}";r=${remaining};t=${seconds(resetMs)}`)
+    .join(', ');
+}
+
+/** Rounded up: a caller that waits so long is not too early. */
+function seconds(ms: number): number {
+  return Math.max(Math.ceil(ms / 1_000), 1);
+}
+
+/** Requests of one key or user that a node answers at a time: calls that wait, streams, and all others. */
+export const MAX_OPEN_REQUESTS = 150;
+
+/** Tasks of one key or user that have not ended: questions to people, messages, talks to agents. */
+const MAX_OPEN_TASKS = 100;
+
+export const TOO_MANY_TASKS = `The caller has ${MAX_OPEN_TASKS} open tasks. Wait until some end, or cancel them.`;
+
+/** How many open tasks the caller may have; undefined: any number. Keys and users have a limit; the admin has none. */
+export function maxOpenTasksOf(caller: Caller): number | undefined {
+  return limitedName(caller) === undefined ? undefined : MAX_OPEN_TASKS;
+}
+
+/** Counts the requests of each key and user that this node is answering, so that waits and streams of one do not exhaust it. */
+export class OpenRequests {
+  readonly #counts = new Map<string, number>();
+
+  /**
+   * Counts a request until its response closes.
+   * @throws {OpenRequestsProblem} 429: the caller has too many
+   */
+  enter(caller: Caller, response: { once(event: 'close', listener: () => void): unknown }): void {
+    const name = limitedName(caller);
+    if (name === undefined) return;
+    const count = this.#counts.get(name) ?? 0;
+    if (count >= MAX_OPEN_REQUESTS) throw new OpenRequestsProblem(count);
+    this.#counts.set(name, count + 1);
+    response.once('close', () => {
+      const others = (this.#counts.get(name) ?? 1) - 1;
+      if (others > 0) this.#counts.set(name, others);
+      else this.#counts.delete(name);
+    });
+  }
+}
+
+function limitedName(caller: Caller): string | undefined {
+  if (caller.kind === 'key') return `key ${caller.key.id}`;
+  const user = caller.kind === 'session' ? caller.session.user : undefined;
+  return user && `user ${user.name}`;
+}
+
+/** Largest body of a request that anybody may send, in bytes: a name and a password fit. */
+export const MAX_PUBLIC_BODY_BYTES = 8_192;
+
+/** Memory for the bodies of all such requests that are open, in bytes. */
+const MAX_OPEN_BYTES = 16_777_216;
+
+/**
+ * The memory that bodies of callers take of whom nothing is known. It is reserved before the first byte is read, and free
+ * again when the response has ended, so that callers cannot take more by sending slowly or many at once.
+ */
+export class StrangerBodies {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes = MAX_OPEN_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** What is reserved now, in bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @throws {HttpProblem} 413: the body is too large; 503: the memory is used */
+  reserve(request: Request, response: Response): void {
+    const isChunked = request.get('transfer-encoding') !== undefined;
+    const bytes = isChunked ? MAX_PUBLIC_BODY_BYTES : Number(request.get('content-length') ?? 0);
+    if (bytes === 0) return;
+    if (bytes > MAX_PUBLIC_BODY_BYTES) {
+      throw new HttpProblem(
+        413,
+        'BODY_TOO_LARGE',
+        say('problem.stranger-body', { bytes: MAX_PUBLIC_BODY_BYTES }),
+      );
+    }
+    if (this.#bytes + bytes > this.#maxBytes) {
+      response.set('Retry-After', '5');
+      throw new HttpProblem(503, 'OVERLOADED', say('problem.overloaded'));
+    }
+    this.#bytes += bytes;
+    response.once('close', () => {
+      this.#bytes -= bytes;
+    });
+  }
+}
+
+/** Requests that change something, by method. */
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+
+/** With this header a page proves that it is one of wa2ai: another site cannot send it without asking before. */
+export const CSRF_HEADER = 'X-Wa2ai-Csrf';
+
+/** Refuses requests made by a page of another site, or of another port of this machine. */
+export function refuseForeignOrigin(request: Request): void {
+  const origin = request.get('origin');
+  const isOwn = origin === undefined || isOwnOrigin(request, origin);
+  const isCrossSiteWrite = WRITES.has(request.method) && request.get('sec-fetch-site') === 'cross-site';
+  if (isOwn && !isCrossSiteWrite) return;
+  throw new HttpProblem(403, 'FOREIGN_ORIGIN', say('problem.foreign-origin'));
+}
+
+/**
+ * Refuses a write with a session unless the browser says that a page of wa2ai makes it, and the page sends the header. A
+ * form of a page cannot send headers.
+ */
+function requireOwnPage(request: Request, { isForm }: { isForm: boolean }): void {
+  if (!WRITES.has(request.method)) return;
+  const site = request.get('sec-fetch-site');
+  const origin = request.get('origin');
+  const hasProof = origin !== undefined || site !== undefined;
+  const isOwn = (site ?? 'same-origin') === 'same-origin' && (!origin || isOwnOrigin(request, origin));
+  if (!hasProof || !isOwn) {
+    throw new HttpProblem(403, 'FOREIGN_ORIGIN', say('problem.session-origin'));
+  }
+  if (isForm || request.get(CSRF_HEADER) === '1') return;
+  throw new HttpProblem(403, 'CSRF_HEADER_MISSING', say('problem.csrf', { header: CSRF_HEADER }));
+}
+
+function isOwnOrigin(request: Request, origin: string): boolean {
+  return URL.canParse(origin) && new URL(origin).host.toLowerCase() === request.get('host')?.toLowerCase();
 }

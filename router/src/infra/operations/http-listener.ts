@@ -1,10 +1,9 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../../config/config.ts';
-import { networkOf } from '../../core/access/network-of.ts';
+import { networkOf } from '../../core/access/failed-attempts.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import { isLoggedOccurrence } from '../../core/log-throttle.ts';
-import type { Logger } from '../../core/ports/logger.ts';
+import { isLoggedOccurrence, type Logger } from '../../core/logger.ts';
 import { LocalConnections, listenOnFile } from './local-socket.ts';
 
 /** How long idle keep-alive connections and running requests get when the server closes. */
@@ -27,7 +26,7 @@ export const SERVER_LIMITS = {
 };
 
 /** Where a server listens. */
-export interface HttpListenerOptions {
+interface HttpListenerOptions {
   config: Pick<Config, 'host' | 'port'> & Partial<Pick<Config, 'socket'>>;
   log: Logger;
   /** Default: SERVER_LIMITS. */

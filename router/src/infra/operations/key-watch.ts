@@ -1,13 +1,13 @@
 import type { Caller } from '../../core/access/caller.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { SessionLookup } from '../../core/ports/access.ts';
 import type { KeyLookup } from '../../core/ports/api-key-store.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { SessionLookup } from '../../core/ports/console-sessions.ts';
-import type { Logger } from '../../core/ports/logger.ts';
 
 /** Between two checks: a notification may be lost, and a key may expire. */
 export const CHECK_EVERY_MS = 5_000;
 
-export interface KeyWatchDeps {
+interface KeyWatchDeps {
   keys: KeyLookup;
   sessions: Pick<SessionLookup, 'byId'>;
   clock: Clock;

@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import express, { type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
 import helmet from 'helmet';
 import type { Config } from '../../config/config.ts';
-import type { Logger } from '../../core/ports/logger.ts';
-import type { RateLimiter } from '../../core/ports/rate-limiter.ts';
+import { type Caller, type CallerAdmission, RESTRICTIONS } from '../../core/access/caller.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { RateLimiter } from '../../core/ports/access.ts';
 import type { Access } from './access.ts';
 import { RestAudit } from './audit.ts';
 import type { AuditRecorder } from './audit-recorder.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type Face, mountFace } from './face.ts';
-import { guard } from './guard.ts';
+import { validate } from './form.ts';
+import { admit, guard } from './guard.ts';
 import { type HttpListener, listenHttp, type SERVER_LIMITS } from './http-listener.ts';
 import { LocalConnections } from './local-socket.ts';
-import { mount } from './mount.ts';
+import { homeOf, mount, relativePath } from './mount.ts';
 import { openApiEndpoint } from './openapi.ts';
-import { problemHandler } from './problem-handler.ts';
+import { html, page } from './page-frame.ts';
+import { type ProblemResponse, problemOf } from './problem.ts';
 
 /** The server and what it serves. */
 export interface HttpServerOptions {
@@ -97,4 +100,127 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const listener = await listenHttp(options);
   listener.serve(createHttpApp({ ...options, local: listener.local }));
   return listener;
+}
+
+/**
+ * Express' last handler: writes every error as a problem, as a page for a browser that opens one and as JSON for
+ * everything else. Logs those that are a fault of the service, and records the call in the audit log.
+ */
+export function problemHandler(log: Logger, audit: Pick<RestAudit, 'record'>): ErrorRequestHandler {
+  return async (error, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const problem = problemOf(error);
+    if (problem.status >= 500) {
+      log.error(
+        {
+          err: error,
+          code: problem.body.code,
+          method: request.method,
+          path: request.route?.path,
+          requestId: response.locals.requestId,
+        },
+        'request failed',
+      );
+    }
+    await audit.record(request, response, { outcome: problem.body.code });
+    response.status(problem.status).set(problem.headers);
+    // A program that accepts any type, or names none, gets JSON.
+    const isForPerson = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
+    if (isForPerson) writePage(request, response, problem.body);
+    else response.json(located(request, problem.body));
+  };
+}
+
+/** The problem with the links to the documentation relative to the address of the request. */
+function located(request: Request, body: ProblemResponse['body']): ProblemResponse['body'] {
+  const docs = relativePath(request, body.docs);
+  return { ...body, docs, ...('type' in body && { type: docs }) };
+}
+
+function writePage(request: Request, response: Response, { error, docs }: ProblemResponse['body']): void {
+  const home = homeOf(request);
+  const { headers, html: text } = page({
+    status: response.statusCode,
+    home,
+    title: 'This did not work',
+    main: html`<h1>This did not work</h1><p>${error}</p>
+<p><a href="${relativePath(request, docs)}">What this means</a> · <a href="${home}">Overview</a></p>`,
+  });
+  response
+    .set(headers ?? {})
+    .type('html')
+    .send(text);
+}
+
+/** The parts of a call; what is undefined counts as not sent. */
+interface RestCallInput {
+  params?: Record<string, string>;
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: Record<string, unknown>;
+  /** By lower-case name. */
+  headers?: Record<string, string | undefined>;
+  /** Aborts when nobody waits for the result any more. Default: never. */
+  signal?: AbortSignal;
+}
+
+/** Body of the response, as it is on the wire (`{}`: it has none), and the id of what was read or changed. */
+export interface RestCallResult {
+  json: Record<string, unknown>;
+  object?: string;
+}
+
+/** Operations of the REST API for another face of this process, with the same checks. The other face records the call. */
+export class RestCalls {
+  readonly #endpoints: () => readonly Endpoint[];
+  #byId: ReadonlyMap<string, Endpoint> | undefined;
+
+  /** @param endpoints the operations, read at the first use: some of them may use these calls */
+  constructor(endpoints: () => readonly Endpoint[]) {
+    this.#endpoints = endpoints;
+  }
+
+  /** Whom all of these operations let in. */
+  admissionOf(...operationIds: string[]): CallerAdmission {
+    const all = operationIds.map((id) => this.#operation(id));
+    const [first, ...others] = all.flatMap(({ scopes }) => (typeof scopes === 'string' ? [] : scopes));
+    const honours = RESTRICTIONS.filter((each) =>
+      all.every(({ honours }) => honours?.includes(each) ?? true),
+    );
+    return { scopes: first === undefined ? 'any-key' : [first, ...others], honours };
+  }
+
+  /** @throws what the operation throws, {HttpProblem} for a mistake of the caller */
+  async call(operationId: string, caller: Caller, input: RestCallInput = {}): Promise<RestCallResult> {
+    const operation = this.#operation(operationId);
+    admit(caller, operation);
+    const { params = {}, headers = {}, signal = new AbortController().signal } = input;
+    const query = Object.fromEntries(
+      Object.entries(input.query ?? {}).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)]],
+      ),
+    );
+    const { json, object } = await operation.handle({
+      params,
+      query: operation.query && validate(operation.query, query, 'query'),
+      body: operation.body && validate(operation.body, withoutUndefined(input.body ?? {}), 'body'),
+      caller,
+      header: (name) => headers[name],
+      signal,
+    });
+    return {
+      json: json === undefined ? {} : JSON.parse(JSON.stringify(json)),
+      ...((object ?? params.id) !== undefined && { object: object ?? params.id }),
+    };
+  }
+
+  #operation(operationId: string): Endpoint {
+    this.#byId ??= new Map(this.#endpoints().map((endpoint) => [endpoint.operationId, endpoint]));
+    const operation = this.#byId.get(operationId);
+    if (!operation) throw new TypeError(`there is no operation ${operationId}`);
+    return operation;
+  }
+}
+
+function withoutUndefined(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

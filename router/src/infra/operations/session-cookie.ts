@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Request } from 'express';
-import { SESSION_MAX_MS } from '../../core/ports/console-sessions.ts';
+import { SESSION_MAX_MS } from '../../core/ports/access.ts';
 
 const NAME = 'wa2ai_session';
 /**

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { Scope } from '../../core/access/scopes.ts';
 import { type Endpoint, endpoint, type TAGS } from './endpoint.ts';
-import type { IfMatch } from './etags.ts';
 import { changedResponse, dataResponse } from './fields.ts';
+import type { IfMatch } from './response.ts';
 
 /** Settings that the database has as one value, for all nodes. */
-export interface StoredSettings<Body> {
+interface StoredSettings<Body> {
   /** Last part of the path `/api/settings/{name}`. */
   name: string;
   /** Of the names of the operations, such as `Governor` for `getGovernorSettings`. */

@@ -1,15 +1,13 @@
-import { isVoiceNote, sendableFile } from '../../core/delivery/sendable-file.ts';
+import { isVoiceNote, sendableFile } from '../../core/delivery/agent-file.ts';
 import { MAX_MEDIA_BYTES, type ReplyFile } from '../../core/models.ts';
-import type { VoiceSettings } from '../../core/policies/voice-fields.ts';
-import type { Speech } from '../../core/ports/speech.ts';
-import type { VoiceEncoder } from '../../core/ports/voice-encoder.ts';
+import type { VoiceSettings } from '../../core/policies/conversation-fields.ts';
+import type { Speech, VoiceEncoder } from '../../core/ports/converters.ts';
 import { type AudioServerDeps, askAudioServer, audioUrl } from './audio-server.ts';
 
-const PATH = '/audio/speech';
 const DEFAULT_MODEL = 'tts-1';
 const DEFAULT_VOICE = 'alloy';
 
-export interface HttpSpeechDeps extends AudioServerDeps {
+interface HttpSpeechDeps extends AudioServerDeps {
   /** For servers that answer with another format than the one that they are asked for. */
   encoder: VoiceEncoder;
 }
@@ -28,7 +26,7 @@ export class HttpSpeech implements Speech {
     signal: AbortSignal | undefined,
   ): Promise<ReplyFile> {
     const request = {
-      url: audioUrl(url, PATH),
+      url: audioUrl(url, '/audio/speech'),
       headers: { ...headers, 'content-type': 'application/json' },
       body: new TextEncoder().encode(JSON.stringify({ model, voice, input: text, response_format: 'opus' })),
       ...{ maxBytes: MAX_MEDIA_BYTES, server: 'speech server', setting: 'config.reply.voice' },

@@ -1,13 +1,13 @@
 import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
-import type { CurrentWork } from '../../core/ports/current-work.ts';
+import type { CurrentWork } from '../../core/suspects.ts';
 
 /** Longest time that the main thread may not respond. */
 const SILENT_MS = 30_000;
 /** Longest name of a work that the thread can show. */
 const MAX_NAME_BYTES = 116;
 
-export interface WatchdogOptions {
+interface WatchdogOptions {
   format: 'pretty' | 'json';
   /** Longest time that the main thread may not respond, in milliseconds. Default 30,000. */
   silentMs?: number;

@@ -1,22 +1,19 @@
 import { isJidGroup, type WAMessageKey, type WASocket } from '@whiskeysockets/baileys';
-import { jidHash } from '../../core/chat-hash.ts';
+import { jidHash } from '../../core/chat-id.ts';
 import { ageProblem } from '../../core/client-version.ts';
+import { within } from '../../core/clock.ts';
 import { AlreadyLinkedError } from '../../core/errors.ts';
 import type { MessageKey, OutgoingMessage } from '../../core/models.ts';
 import type { AccountStatus, ChatProvider, PasskeyInput } from '../../core/ports/chat-provider.ts';
-import { within } from '../../core/time-limit.ts';
-import { AccountLimits } from './account/account-limits.ts';
-import { AccountProblems } from './account/account-problems.ts';
-import { AccountStatusTracker } from './account/account-status.ts';
-import { LinkedAccount } from './account/linked-account.ts';
+import { AccountLimits, AccountProblems } from './account/account-problems.ts';
+import { AccountStatusTracker, LinkedAccount } from './account/account-status.ts';
 import { type PairBy, Pairing } from './account/pairing.ts';
 import { AccountConnection } from './connection/account-connection.ts';
-import { guardConsole } from './connection/console-guard.ts';
+import { guardConsole } from './connection/open-socket.ts';
 import { WhatsAppTime } from './connection/whatsapp-time.ts';
 import { InboundRunner } from './inbound/inbound-runner.ts';
-import { reloadFile } from './media/media-reload.ts';
-import { uploadFile } from './media/media-upload.ts';
-import { askAboutNumber } from './outbound/number-query.ts';
+import { reloadFile, uploadFile } from './media/media.ts';
+import { askAboutNumber } from './outbound/sender.ts';
 import type { BaileysProviderOptions } from './provider-options.ts';
 
 /** One WhatsApp account on an unmodified Baileys socket. */

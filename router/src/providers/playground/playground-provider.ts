@@ -1,5 +1,5 @@
-import { jidHash } from '../../core/chat-hash.ts';
-import { channelIdOf, parseJid } from '../../core/chat-id.ts';
+import { channelIdOf, jidHash, parseJid } from '../../core/chat-id.ts';
+import type { Clock } from '../../core/clock.ts';
 import type { NodeBus } from '../../core/cluster/node-bus.ts';
 import {
   AlreadyLinkedError,
@@ -9,12 +9,11 @@ import {
   StorageUnavailableError,
   UploadFailedError,
 } from '../../core/errors.ts';
+import type { Logger } from '../../core/logger.ts';
 import type { MessageKey, OutgoingMessage } from '../../core/models.ts';
 import { PLAYGROUND_PHONE } from '../../core/playground/playground-account.ts';
 import type { AccountStore } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
-import type { Clock } from '../../core/ports/clock.ts';
-import type { Logger } from '../../core/ports/logger.ts';
 import type { Playground, PlaygroundChat, PlaygroundEvent } from '../../core/ports/playground.ts';
 import { addressOf } from './write-message.ts';
 
@@ -23,7 +22,7 @@ const READ_EVERY_MS = 5_000;
 const STORAGE_WAIT_MS = 500;
 const PAGE = 100;
 
-export interface PlaygroundProviderOptions {
+interface PlaygroundProviderOptions {
   accountId: string;
   playground: Playground;
   accountStore: Pick<AccountStore, 'save'>;

@@ -1,3 +1,5 @@
+import type { ChatId } from '../../core/chat-id.ts';
+import { type Clock, within } from '../../core/clock.ts';
 import type { NodeBus } from '../../core/cluster/node-bus.ts';
 import type { ChatAddress, InboundMessage, ToUs } from '../../core/messages/inbound-message.ts';
 import type { MediaKind, MessageKind } from '../../core/models.ts';
@@ -6,7 +8,6 @@ import {
   PLAYGROUND_PHONE,
   playgroundReference,
 } from '../../core/playground/playground-account.ts';
-import type { Clock } from '../../core/ports/clock.ts';
 import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../core/ports/message-log.ts';
 import type {
   InventedPerson,
@@ -14,7 +15,6 @@ import type {
   PlaygroundChat,
   WrittenMessage,
 } from '../../core/ports/playground.ts';
-import type { PlaygroundChanges } from './playground-changes.ts';
 
 /** How long the node of the account may take to store a message in the inbox. */
 const STORED_WITHIN_MS = 10_000;
@@ -35,7 +35,7 @@ export interface Writing {
   isMention?: boolean;
 }
 
-export interface WriteMessageDeps {
+interface WriteMessageDeps {
   playground: Playground;
   messageLog: Pick<MessageLog, 'message' | 'sentMessage'>;
   changes: Pick<PlaygroundChanges, 'until'>;
@@ -178,4 +178,62 @@ async function storedFile(
   const name = fileName === undefined ? {} : { fileName };
   const id = await playground.addFile(chat.id, waMessageId, { mimeType, ...name, bytes });
   return { kind, mimeType, ...name, sizeBytes: bytes.length, reference: playgroundReference(id) };
+}
+
+/** Between reads when no node reports a change: the report may be lost. */
+const READ_EVERY_MS = 1_000;
+
+/** Waits for what changes in chats of the playground, on whatever node. */
+export class PlaygroundChanges {
+  readonly #clock: Pick<Clock, 'sleep' | 'monotonicMs'>;
+  readonly #waiting = new Map<ChatId, Set<() => void>>();
+
+  constructor(bus: Pick<NodeBus, 'on'>, clock: Pick<Clock, 'sleep' | 'monotonicMs'>) {
+    this.#clock = clock;
+    bus.on('playground-changed', ({ chatId }) => {
+      for (const wake of this.#waiting.get(chatId) ?? []) wake();
+    });
+  }
+
+  /**
+   * Reads until there is something, after each change of the chat and at least once a second.
+   * @returns undefined after `limitMs`, or when the signal aborts
+   * @throws what `read` throws
+   */
+  async until<T>(
+    chatId: ChatId,
+    limitMs: number,
+    read: () => Promise<T | undefined>,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    const endMs = this.#clock.monotonicMs() + limitMs;
+    for (;;) {
+      // Before the read, so that a change during it is not missed.
+      const change = this.#change(chatId);
+      try {
+        const found = await read();
+        const leftMs = endMs - this.#clock.monotonicMs();
+        if (found !== undefined || leftMs <= 0 || signal?.aborted) return found;
+        await within(this.#clock, Math.min(leftMs, READ_EVERY_MS), change.promise);
+      } finally {
+        change.forget();
+      }
+    }
+  }
+
+  #change(chatId: ChatId): { promise: Promise<void>; forget(): void } {
+    let wake: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const waiting = this.#waiting.get(chatId) ?? new Set();
+    this.#waiting.set(chatId, waiting.add(wake));
+    return {
+      promise,
+      forget: () => {
+        waiting.delete(wake);
+        if (waiting.size === 0 && this.#waiting.get(chatId) === waiting) this.#waiting.delete(chatId);
+      },
+    };
+  }
 }

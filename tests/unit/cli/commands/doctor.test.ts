@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Finding } from '../../../../router/src/features/doctor/finding.ts';
+import type { Finding } from '../../../../router/src/features/doctor/check-network.ts';
 import { runWa2ai } from '../../../support/cli.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);

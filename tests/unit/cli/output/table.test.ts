@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fields, table } from '../../../../router/src/cli/output/table.ts';
-import { widthOf } from '../../../../router/src/cli/output/visible-text.ts';
+import { fields, table, widthOf } from '../../../../router/src/cli/output/table.ts';
 
 describe('table', () => {
   it('aligns columns, also with wide characters, emoji and colours', () => {

@@ -4,7 +4,7 @@ import {
   bothTimes,
   durationOf,
   relativeTime,
-} from '../../../../router/src/cli/output/times.ts';
+} from '../../../../router/src/cli/output/table.ts';
 
 const nowMs = Date.parse('2026-01-31T12:00:00.000Z');
 const at = (seconds: number) => new Date(nowMs + seconds * 1000);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutTo, oneLine, widthOf } from '../../../../router/src/cli/output/visible-text.ts';
+import { cutTo, oneLine, widthOf } from '../../../../router/src/cli/output/table.ts';
 
 describe('oneLine', () => {
   it('removes what a message could move the cursor or change the title with', () => {

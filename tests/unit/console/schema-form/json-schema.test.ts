@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fieldKindOf, type JsonSchema, labelOf } from '../../../../console/src/schema-form/json-schema.ts';
-import { agentKindsApi } from '../../../../router/src/features/routes/inspect-agent-api.ts';
+import { agentKindsApi } from '../../../../router/src/features/routes/feature.ts';
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 
 const TEXTS_AND_OBJECTS: JsonSchema = { anyOf: [{ type: 'string' }, { type: 'object' }] };

@@ -7,7 +7,7 @@ import { envSchema } from '../../../../router/src/config/config.ts';
 import { ACCOUNT_STATES } from '../../../../router/src/core/cluster/account-state.ts';
 import { PHRASES, type PhraseCode } from '../../../../router/src/core/phrases.ts';
 import type { App } from '../../../../router/src/feature.ts';
-import { agentKindsApi } from '../../../../router/src/features/routes/inspect-agent-api.ts';
+import { agentKindsApi } from '../../../../router/src/features/routes/feature.ts';
 import { operationsOf } from '../../../../router/src/features.ts';
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { openApiDocument } from '../../../../router/src/infra/operations/openapi.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { auditFields, auditText } from '../../../../router/src/core/access/audit-text.ts';
-import type { AuditEvent } from '../../../../router/src/core/ports/audit-log.ts';
+import { type AuditEvent, auditFields, auditText } from '../../../../router/src/core/ports/audit-log.ts';
 
 const event: AuditEvent = {
   at: new Date('2026-01-31T12:00:00.123Z'),

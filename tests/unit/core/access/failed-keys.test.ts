@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FailedKeys } from '../../../../router/src/core/access/failed-keys.ts';
+import { FailedKeys } from '../../../../router/src/core/access/failed-attempts.ts';
 
 function setup() {
   let nowMs = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AccountEvents } from '../../../../router/src/core/cluster/account-events.ts';
-import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
+import { AccountRegistry } from '../../../../router/src/core/cluster/cluster-view.ts';
 import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import { LeaseLostError } from '../../../../router/src/core/errors.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accountToGive, ranksOf, sharesOf } from '../../../../router/src/core/cluster/account-placement.ts';
+import { accountToGive, ranksOf, sharesOf } from '../../../../router/src/core/cluster/lease-manager.ts';
 import type { AccountView, ClusterView, NodeView } from '../../../../router/src/core/ports/cluster.ts';
 
 function node(nodeId: string, change: Partial<NodeView> = {}): NodeView {

@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  AccountRegistry,
-  type RegisteredAccount,
-} from '../../../../router/src/core/cluster/account-registry.ts';
+import { AccountRegistry, type RegisteredAccount } from '../../../../router/src/core/cluster/cluster-view.ts';
 import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
 

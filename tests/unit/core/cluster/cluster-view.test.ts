@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AccountRegistry } from '../../../../router/src/core/cluster/account-registry.ts';
-import { ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
-import { NodeCalls } from '../../../../router/src/core/cluster/node-calls.ts';
+import { AccountRegistry, ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
+import { NodeCalls } from '../../../../router/src/core/cluster/node-bus.ts';
 import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import { AlreadyLinkedError } from '../../../../router/src/core/errors.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';

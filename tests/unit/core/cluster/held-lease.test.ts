@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HeldLease } from '../../../../router/src/core/cluster/held-lease.ts';
+import { HeldLease } from '../../../../router/src/core/cluster/lease-manager.ts';
 import { LeaseLostError, StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 
 const SAFE_MS = 1_000;

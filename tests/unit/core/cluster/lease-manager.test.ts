@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ConnectedAccount, LeaseManager } from '../../../../router/src/core/cluster/lease-manager.ts';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import type { Fence } from '../../../../router/src/core/ports/account-lease.ts';
-import type { ClusterView } from '../../../../router/src/core/ports/cluster.ts';
+import type { ClusterView, Fence } from '../../../../router/src/core/ports/cluster.ts';
 import { MemoryAccountLeases, MemoryLeaseState } from '../../../doubles/memory-account-lease.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { nodeView } from '../../../support/node-view.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { NodeCalls } from '../../../../router/src/core/cluster/node-calls.ts';
+import { NodeCalls } from '../../../../router/src/core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../../../router/src/core/errors.ts';
 import { MemoryNodeHub } from '../../../doubles/memory-node-hub.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';

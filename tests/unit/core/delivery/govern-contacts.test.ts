@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ContactGovernor } from '../../../../router/src/core/delivery/govern-contacts.ts';
-import type { LookUp } from '../../../../router/src/core/delivery/number-look-ups.ts';
+import { ContactGovernor, type LookUp } from '../../../../router/src/core/delivery/govern-contacts.ts';
 import { governorOf } from '../../../../router/src/core/policies/governor.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';

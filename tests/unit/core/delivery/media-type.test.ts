@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { detectMediaType } from '../../../../router/src/core/delivery/media-type.ts';
+import { detectMediaType } from '../../../../router/src/core/delivery/agent-file.ts';
 import { MP3, MP4, opusFile, PNG, WEBP } from '../../../support/sounds.ts';
 
 const ftyp = (brand: string) => Buffer.from(`\0\0\0\x20ftyp${brand}`, 'latin1');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mintWaMessageId } from '../../../../router/src/core/delivery/message-id.ts';
+import { mintWaMessageId } from '../../../../router/src/core/delivery/send-message.ts';
 
 describe('mintWaMessageId', () => {
   it('has the form of the ids that Baileys creates', () => {

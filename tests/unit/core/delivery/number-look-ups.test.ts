@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NumberLookUps } from '../../../../router/src/core/delivery/number-look-ups.ts';
+import { NumberLookUps } from '../../../../router/src/core/delivery/govern-contacts.ts';
 import { LookUpFailedError, NotConnectedError } from '../../../../router/src/core/errors.ts';
 import type { AccountStatus } from '../../../../router/src/core/ports/chat-provider.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';

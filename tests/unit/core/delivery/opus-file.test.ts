@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readOpusFile } from '../../../../router/src/core/delivery/opus-file.ts';
+import { readOpusFile } from '../../../../router/src/core/delivery/agent-file.ts';
 import { loud, opusFile, quiet } from '../../../support/sounds.ts';
 
 describe('readOpusFile', () => {

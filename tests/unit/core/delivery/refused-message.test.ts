@@ -3,7 +3,7 @@ import {
   decideRefusal,
   messageRefused,
   type Refusal,
-} from '../../../../router/src/core/delivery/refused-message.ts';
+} from '../../../../router/src/core/delivery/govern-contacts.ts';
 
 const HOUR_MS = 3_600_000;
 const cold: Refusal = { code: '463', attempts: 1, isCold: true };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { chatHash } from '../../../../router/src/core/chat-hash.ts';
-import { replyFields } from '../../../../router/src/core/delivery/reply-fields.ts';
+import { chatHash } from '../../../../router/src/core/chat-id.ts';
+import { replyFields } from '../../../../router/src/core/delivery/send-reply.ts';
 
 const message = { accountId: 'main', to: 'a@lid', waMessageId: 'WA1', text: 'hi' };
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ReplySender } from '../../../../router/src/core/delivery/send-reply.ts';
-import { SentMarker } from '../../../../router/src/core/delivery/sent-marker.ts';
+import { ReplySender, SentMarker } from '../../../../router/src/core/delivery/send-reply.ts';
 import {
   NotConnectedError,
   SendRefusedError,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ReservedSlot } from '../../../../router/src/core/delivery/send-slot.ts';
+import { ReservedSlot } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 
 const lease = { accountId: 'a', owner: 'n1', epoch: 1n };

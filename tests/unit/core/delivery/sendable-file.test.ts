@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isVoiceNote, sendableFile } from '../../../../router/src/core/delivery/sendable-file.ts';
+import { isVoiceNote, sendableFile } from '../../../../router/src/core/delivery/agent-file.ts';
 import type { MediaKind } from '../../../../router/src/core/models.ts';
 import { MP3, MP4, opusFile, PNG, WEBP } from '../../../support/sounds.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { chatHash } from '../../../../router/src/core/chat-hash.ts';
-import { SentMarker } from '../../../../router/src/core/delivery/sent-marker.ts';
+import { chatHash } from '../../../../router/src/core/chat-id.ts';
+import { SentMarker } from '../../../../router/src/core/delivery/send-reply.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';

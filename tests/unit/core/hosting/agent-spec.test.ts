@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isImageName } from '../../../../router/src/core/hosting/agent-spec.ts';
+import { isImageName } from '../../../../router/src/core/hosting/agent-life.ts';
 
 describe('the name of an image', () => {
   it.each([

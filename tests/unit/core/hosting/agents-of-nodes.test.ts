@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { NodeCalls } from '../../../../router/src/core/cluster/node-calls.ts';
+import { NodeCalls } from '../../../../router/src/core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../../../router/src/core/errors.ts';
 import { type AgentCalls, AgentsOfNodes } from '../../../../router/src/core/hosting/agents-of-nodes.ts';
 import { AgentElsewhereError } from '../../../../router/src/core/hosting/hosting-errors.ts';

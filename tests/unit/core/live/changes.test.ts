@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { Changes } from '../../../../router/src/core/live/changes.ts';
-import type { Change } from '../../../../router/src/core/live/live-event.ts';
+import { type Change, Changes } from '../../../../router/src/core/live/live-event.ts';
 
 it('Changes › passes reports on only while somebody listens', () => {
   const changes = new Changes();

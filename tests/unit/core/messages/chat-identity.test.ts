@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatId, GroupId, Lid, PhoneNumber } from '../../../../router/src/core/ids.ts';
+import type { ChatId, GroupId, Lid, PhoneNumber } from '../../../../router/src/core/chat-id.ts';
 import {
   addressColumns,
   channelIdOfChat,

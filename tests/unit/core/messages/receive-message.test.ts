@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chatHash, jidHash } from '../../../../router/src/core/chat-hash.ts';
+import { chatHash, jidHash } from '../../../../router/src/core/chat-id.ts';
 import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
 import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';

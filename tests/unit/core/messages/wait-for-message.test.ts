@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MessageWatch } from '../../../../router/src/core/messages/message-watch.ts';
-import { waitForMessage } from '../../../../router/src/core/messages/wait-for-message.ts';
+import { MessageWatch, waitForMessage } from '../../../../router/src/core/messages/message-watch.ts';
 import { aMessage, aPerson } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../../../doubles/memory-message-log.ts';

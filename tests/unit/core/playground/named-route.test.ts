@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { namedRoute } from '../../../../router/src/core/playground/named-route.ts';
+import { namedRoute } from '../../../../router/src/core/playground/playground-account.ts';
 import { choiceOfNamed } from '../../../../router/src/core/routing/route-message.ts';
 import { MemoryPlayground } from '../../../doubles/memory-playground.ts';
 import { aRoute } from '../../../support/routes.ts';

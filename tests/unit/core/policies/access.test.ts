@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideAccess } from '../../../../router/src/core/policies/access.ts';
-import type { Access } from '../../../../router/src/core/policies/access-fields.ts';
-import { accessField } from '../../../../router/src/core/policies/access-fields.ts';
+import { type Access, accessField } from '../../../../router/src/core/policies/conversation-fields.ts';
 
 const person = {
   id: 'W1',

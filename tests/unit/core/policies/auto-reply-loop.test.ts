@@ -7,7 +7,7 @@ import {
   loopOf,
 } from '../../../../router/src/core/policies/auto-reply-loop.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
-import type { EarlierTurn } from '../../../../router/src/core/ports/chat-history.ts';
+import type { EarlierTurn } from '../../../../router/src/core/ports/message-log.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commandHelp, commandIn } from '../../../../router/src/core/policies/commands.ts';
+import { commandHelp, commandIn } from '../../../../router/src/core/policies/session.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 
 describe('commandIn', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideGroup, groupPolicy } from '../../../../router/src/core/policies/group.ts';
+import { decideGroup, groupPolicy } from '../../../../router/src/core/policies/access.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noticeOf } from '../../../../router/src/core/policies/notices.ts';
+import { noticeOf } from '../../../../router/src/core/policies/policy.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 
 const MINUTE = 60_000;

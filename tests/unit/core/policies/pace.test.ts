@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { PACE } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { collect, mergedTurn, pacePolicy, waitMsOf } from '../../../../router/src/core/policies/pace.ts';
-import { PACE } from '../../../../router/src/core/policies/pace-fields.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decidePause } from '../../../../router/src/core/policies/paused-chat.ts';
+import { decidePause } from '../../../../router/src/core/policies/access.ts';
 
 describe('decidePause', () => {
   it('ends the turn of a paused chat with the reason chat-paused', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { presenceField } from '../../../../router/src/core/policies/presence-fields.ts';
+import { presenceField } from '../../../../router/src/core/policies/conversation-fields.ts';
 
 describe('the emoji of a reaction', () => {
   it.each(['👀', '✅', '❤️', '👩‍👩‍👧', '🇪🇸', '1️⃣'])('can be %s', (emoji) => {

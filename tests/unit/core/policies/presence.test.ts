@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { PRESENCE } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { presencePolicy, reactionAfter } from '../../../../router/src/core/policies/presence.ts';
-import type { PRESENCE } from '../../../../router/src/core/policies/presence-fields.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decideQuota } from '../../../../router/src/core/policies/access.ts';
 import type { ChatState } from '../../../../router/src/core/policies/chat-state.ts';
-import { decideQuota } from '../../../../router/src/core/policies/quota.ts';
 
 const quota = { messages: 2, perMinutes: 10, text: undefined };
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FULL_BUCKET, takeToken, typingMsOf } from '../../../../router/src/core/policies/send-pace.ts';
+import { FULL_BUCKET, takeToken, typingMsOf } from '../../../../router/src/core/policies/governor.ts';
 import { runs } from '../../../support/property-runs.ts';
 
 describe('takeToken', () => {

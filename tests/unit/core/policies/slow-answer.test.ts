@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { slowAnswerPolicy } from '../../../../router/src/core/policies/presence.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
-import { slowAnswerPolicy } from '../../../../router/src/core/policies/slow-answer.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasPauseContext, ownerEffectOf } from '../../../../router/src/core/policies/takeover.ts';
+import { hasPauseContext, ownerEffectOf } from '../../../../router/src/core/policies/access.ts';
 
 const takeover = (minutes: number) => ({ takeover: { minutes, contextMessages: 20 } });
 

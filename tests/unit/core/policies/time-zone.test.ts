@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isTimeZone, localTimeOf } from '../../../../router/src/core/policies/time-zone.ts';
+import { isTimeZone, localTimeOf } from '../../../../router/src/core/policies/governor.ts';
 
 it.each([
   ['Europe/Madrid', true],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { typingPolicy, whileTyping } from '../../../../router/src/core/policies/presence.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
-import { typingPolicy, whileTyping } from '../../../../router/src/core/policies/typing.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 

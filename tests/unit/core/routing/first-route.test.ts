@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { firstRouteCommand } from '../../../../router/src/core/routing/first-route.ts';
+import { firstRouteCommand } from '../../../../router/src/core/routing/route-message.ts';
 
 it('firstRouteCommand is a curl command whose body is a route for every chat of the account', () => {
   const command = firstRouteCommand('http://127.0.0.1:3000', 'sales', 'lab');

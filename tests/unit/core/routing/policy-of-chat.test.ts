@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { policyOfChat } from '../../../../router/src/core/routing/policy-of-chat.ts';
+import { policyOfChat } from '../../../../router/src/core/routing/route-message.ts';
 import { aRoute, NO_CONDITIONS, RecordingMatcher, routesOf } from '../../../support/routes.ts';
 
 const matcher = new RecordingMatcher((pattern, text) => (text.includes(pattern) ? 'match' : 'no-match'));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
-import { type PreviewDeps, previewRoutes } from '../../../../router/src/core/routing/preview-routes.ts';
-import type { StoredMessageToRoute } from '../../../../router/src/core/routing/when-facts.ts';
+import { type PreviewDeps, previewRoutes } from '../../../../router/src/core/routing/explain-route.ts';
+import type { StoredMessageToRoute } from '../../../../router/src/core/routing/when.ts';
 import { aRoute, RecordingMatcher } from '../../../support/routes.ts';
 
 let ids = 0;

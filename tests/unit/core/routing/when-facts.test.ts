@@ -4,7 +4,7 @@ import {
   messageToRoute,
   WhenFactsOf,
   whenOf,
-} from '../../../../router/src/core/routing/when-facts.ts';
+} from '../../../../router/src/core/routing/when.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 
 const message: MessageToRoute = {

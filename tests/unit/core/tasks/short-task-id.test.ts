@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shortTaskId, startedText, taskNamed } from '../../../../router/src/core/tasks/short-task-id.ts';
+import { shortTaskId, startedText, taskNamed } from '../../../../router/src/core/tasks.ts';
 
 const long = '9ef22c6c-1111-2222-3333-444455556666';
 const stored = (...ids: string[]) => ids.map((remoteId) => ({ remoteId, isOpen: true }));

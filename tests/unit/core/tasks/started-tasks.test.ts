@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { StartedTasks } from '../../../../router/src/core/tasks/started-tasks.ts';
+import { StartedTasks } from '../../../../router/src/core/tasks.ts';
 
 it('StartedTasks › gives every message to the listener, also those of before', () => {
   const started = new StartedTasks();

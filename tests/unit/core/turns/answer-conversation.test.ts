@@ -3,9 +3,9 @@ import type { AttemptOptions } from '../../../../router/src/core/agent-client.ts
 import { AgentProtocolError, StorageRejectedError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
 import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
-import { slowAnswerPolicy } from '../../../../router/src/core/policies/slow-answer.ts';
+import { slowAnswerPolicy } from '../../../../router/src/core/policies/presence.ts';
 import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
-import type { TurnControl } from '../../../../router/src/core/turns/turn-control.ts';
+import type { TurnControl } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';

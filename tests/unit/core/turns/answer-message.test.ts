@@ -1,19 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { chatHash } from '../../../../router/src/core/chat-hash.ts';
+import { chatHash } from '../../../../router/src/core/chat-id.ts';
 import type { NodeMessage } from '../../../../router/src/core/cluster/node-bus.ts';
-import type { SendSlot } from '../../../../router/src/core/delivery/send-slot.ts';
+import type { SendSlot } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import {
   AgentUnavailableError,
   StorageUnavailableError,
   Wa2aiError,
 } from '../../../../router/src/core/errors.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
+import { groupPolicy } from '../../../../router/src/core/policies/access.ts';
 import { autoReplyLoopPolicy } from '../../../../router/src/core/policies/auto-reply-loop.ts';
-import { groupPolicy } from '../../../../router/src/core/policies/group.ts';
 import type { ChatPolicy } from '../../../../router/src/core/policies/policy.ts';
 import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
 import { type AnswerDeps, answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
-import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import { CircuitBreakers } from '../../../../router/src/core/turns/ask-agent.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryChatHistory } from '../../../doubles/memory-chat-history.ts';
 import { MemoryChatStore } from '../../../doubles/memory-chat-store.ts';

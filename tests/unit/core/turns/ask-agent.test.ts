@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
-import type { AgentExchange } from '../../../../router/src/core/agent-exchange.ts';
+import type { AgentExchange, ExchangeRecorder } from '../../../../router/src/core/agent-exchange.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -9,10 +9,8 @@ import {
   StorageUnavailableError,
 } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, IncomingMessage } from '../../../../router/src/core/models.ts';
-import type { ExchangeRecorder } from '../../../../router/src/core/ports/exchange-recorder.ts';
 import type { CountOptions } from '../../../../router/src/core/ports/inbox.ts';
-import { askAgent, MAX_ANSWER_CHARS } from '../../../../router/src/core/turns/ask-agent.ts';
-import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
+import { askAgent, CircuitBreakers, MAX_ANSWER_CHARS } from '../../../../router/src/core/turns/ask-agent.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClient, AttemptOptions } from '../../../../router/src/core/agent-client.ts';
+import { backoffMs } from '../../../../router/src/core/clock.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, Route } from '../../../../router/src/core/models.ts';
-import { backoffMs } from '../../../../router/src/core/retry.ts';
+import { CircuitBreakers } from '../../../../router/src/core/turns/ask-agent.ts';
 import { type AskRouteDeps, askRoute } from '../../../../router/src/core/turns/ask-route.ts';
-import { CircuitBreakers } from '../../../../router/src/core/turns/circuit-breaker.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
-import { askAgent } from '../../../../router/src/core/turns/ask-agent.ts';
 import {
   admit,
   afterAttempt,
+  askAgent,
   CircuitBreakers,
   CLOSED,
-} from '../../../../router/src/core/turns/circuit-breaker.ts';
+} from '../../../../router/src/core/turns/ask-agent.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PastTurn } from '../../../../router/src/core/ports/chat-history.ts';
+import type { PastTurn } from '../../../../router/src/core/ports/message-log.ts';
 import { loadHistory } from '../../../../router/src/core/turns/load-history.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Pictures } from '../../../../router/src/core/ports/pictures.ts';
-import { withLinkedFiles, withPictures } from '../../../../router/src/core/turns/load-links.ts';
-import { markdownPictures } from '../../../../router/src/infra/formatting/markdown-pictures.ts';
+import type { Pictures } from '../../../../router/src/core/ports/media.ts';
+import { withLinkedFiles, withPictures } from '../../../../router/src/core/turns/load-media.ts';
+import { markdownPictures } from '../../../../router/src/infra/formatting/markdown-lexer.ts';
 import { MemoryWebFiles } from '../../../doubles/memory-web-files.ts';
 import { MP3, PNG } from '../../../support/sounds.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MediaError } from '../../../../router/src/core/errors.ts';
-import type { MediaLinks } from '../../../../router/src/core/ports/media-links.ts';
-import type { MessageFiles } from '../../../../router/src/core/ports/message-files.ts';
+import type { MediaLinks, MessageFiles } from '../../../../router/src/core/ports/media.ts';
 import { StoredMedia } from '../../../../router/src/core/turns/load-media.ts';
 import { settle } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplyFile } from '../../../../router/src/core/models.ts';
-import { repliesOf } from '../../../../router/src/core/turns/replies-of.ts';
+import { repliesOf } from '../../../../router/src/core/turns/turn.ts';
 
 const bytes = Buffer.from('a picture');
 const picture: ReplyFile = { kind: 'image', mimeType: 'image/png', bytes };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { chatHash } from '../../../../router/src/core/chat-hash.ts';
+import { chatHash } from '../../../../router/src/core/chat-id.ts';
 import { AgentUnavailableError, StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import { Suspects } from '../../../../router/src/core/suspects.ts';
-import { ChatWorker } from '../../../../router/src/core/turns/run-chat.ts';
+import { ChatWorker } from '../../../../router/src/core/turns/chat-workers.ts';
 import { aMessage, newClaimOf } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { sessionOfTurn } from '../../../../router/src/core/turns/answer-of-turn.ts';
 import { RunningTurn } from '../../../../router/src/core/turns/running-turn.ts';
-import { sessionOfTurn } from '../../../../router/src/core/turns/session-of-turn.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryChatStore } from '../../../doubles/memory-chat-store.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';

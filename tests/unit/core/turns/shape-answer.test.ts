@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse } from '../../../../router/src/core/models.ts';
+import {
+  isVoiceReply,
+  type VoiceSettings,
+} from '../../../../router/src/core/policies/conversation-fields.ts';
 import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
-import { isVoiceReply, type VoiceSettings } from '../../../../router/src/core/policies/voice-fields.ts';
-import type { Speech } from '../../../../router/src/core/ports/speech.ts';
+import type { Speech } from '../../../../router/src/core/ports/converters.ts';
 import { type ShapeAnswerOptions, shapeAnswer } from '../../../../router/src/core/turns/shape-answer.ts';
 import { shaping } from '../../../support/shaping.ts';
 import { opusFile, PNG } from '../../../support/sounds.ts';

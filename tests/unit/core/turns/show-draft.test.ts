@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRow } from '../../../../router/src/core/ports/chat-store.ts';
-import { showDraft } from '../../../../router/src/core/turns/show-draft.ts';
+import { showDraft } from '../../../../router/src/core/turns/answer-of-turn.ts';
 import type { NewReply, PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 
 const turn: PendingTurn = {

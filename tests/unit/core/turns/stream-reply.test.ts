@@ -8,8 +8,7 @@ import {
 import type { AgentResponse, OutgoingMessage } from '../../../../router/src/core/models.ts';
 import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { answerMessage } from '../../../../router/src/core/turns/answer-message.ts';
-import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
-import type { TurnControl } from '../../../../router/src/core/turns/turn-control.ts';
+import type { QueuedReply, TurnControl } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryDeadLetters } from '../../../doubles/memory-dead-letters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';

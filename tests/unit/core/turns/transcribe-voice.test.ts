@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AgentProtocolError, StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import { transcribeVoice } from '../../../../router/src/core/turns/transcribe-voice.ts';
+import { transcribeVoice } from '../../../../router/src/core/turns/load-media.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 

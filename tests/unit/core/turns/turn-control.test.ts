@@ -4,8 +4,8 @@ import type { ConversationSettings } from '../../../../router/src/core/policies/
 import { pacePolicy } from '../../../../router/src/core/policies/pace.ts';
 import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
 import { Suspects } from '../../../../router/src/core/suspects.ts';
-import { ChatWorker } from '../../../../router/src/core/turns/run-chat.ts';
-import { Interruption } from '../../../../router/src/core/turns/turn-control.ts';
+import { ChatWorker } from '../../../../router/src/core/turns/chat-workers.ts';
+import { Interruption } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';

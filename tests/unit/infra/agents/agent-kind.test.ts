@@ -12,7 +12,7 @@ import {
   secretField,
 } from '../../../../router/src/infra/agents/setting-fields.ts';
 import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { routeReader } from '../../../../router/src/infra/db/stores/stored-route.ts';
+import { routeReader } from '../../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 import { quietLog } from '../../../support/quiet-log.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jidHash } from '../../../../router/src/core/chat-hash.ts';
+import { jidHash } from '../../../../router/src/core/chat-id.ts';
 import { attemptLog } from '../../../../router/src/infra/agents/attempt-log.ts';
 import { aMessage } from '../../../support/adk-requests.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';

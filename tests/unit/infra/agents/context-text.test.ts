@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nameOfPerson } from '../../../../router/src/core/person-name.ts';
-import { contextText } from '../../../../router/src/infra/agents/context-text.ts';
+import { nameOfPerson } from '../../../../router/src/core/text.ts';
+import { contextText } from '../../../../router/src/infra/agents/message-template.ts';
 import { anyText } from '../../../support/any-text.ts';
 import { runs } from '../../../support/property-runs.ts';
 

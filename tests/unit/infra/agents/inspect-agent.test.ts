@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { AgentKind } from '../../../../router/src/infra/agents/agent-kind.ts';
+import { type AgentKind, inspectAgent } from '../../../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { type AgentTools, ToolUsageError } from '../../../../router/src/infra/agents/agent-tools.ts';
-import { inspectAgent } from '../../../../router/src/infra/agents/inspect-agent.ts';
 import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../../../router/src/infra/agents/transport/egress.ts';
 import { StandInServer } from '../../../doubles/stand-in-server.ts';

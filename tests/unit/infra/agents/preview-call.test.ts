@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClient, AgentClients } from '../../../../router/src/core/agent-client.ts';
 import { AgentProtocolError } from '../../../../router/src/core/errors.ts';
-import { previewCall } from '../../../../router/src/infra/agents/preview-call.ts';
+import { previewCall } from '../../../../router/src/infra/agents/route-probe.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { aRoute } from '../../../support/routes.ts';
 

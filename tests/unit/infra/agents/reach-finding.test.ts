@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { reachFinding } from '../../../../router/src/infra/agents/reach-finding.ts';
+import { reachFinding } from '../../../../router/src/infra/agents/agent-kind.ts';
 
 const fields = { address: 'agentEndpoint', headers: 'config.x.headers' };
 const finding = (found: { status?: number; problem?: string }) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readableFields } from '../../../../router/src/infra/agents/readable-fields.ts';
+import { readableFields } from '../../../../router/src/infra/agents/json-template.ts';
 
 describe('readableFields', () => {
   it.each([

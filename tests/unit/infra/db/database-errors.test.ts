@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, errorCode, errorMessage } from '../../../../router/src/infra/db/database-errors.ts';
+import {
+  DatabaseError,
+  errorCode,
+  errorMessage,
+} from '../../../../router/src/infra/db/stores/storage-errors.ts';
 
 describe('DatabaseError', () => {
   it('is an error that no retry resolves', () => {

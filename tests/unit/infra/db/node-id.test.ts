@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { nodeIdOf } from '../../../../router/src/infra/db/node-id.ts';
+import { nodeIdOf } from '../../../../router/src/infra/db/database.ts';
 
 let dataDir: string;
 beforeEach(async () => {

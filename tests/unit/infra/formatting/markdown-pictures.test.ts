@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { markdownPictures } from '../../../../router/src/infra/formatting/markdown-pictures.ts';
+import { markdownPictures } from '../../../../router/src/infra/formatting/markdown-lexer.ts';
 
 const urls = (markdown: string) => markdownPictures(markdown).map(({ url }) => url);
 

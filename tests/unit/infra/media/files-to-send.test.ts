@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { VoiceEncoder } from '../../../../router/src/core/ports/voice-encoder.ts';
-import { FilesToSend } from '../../../../router/src/infra/media/files-to-send.ts';
+import type { VoiceEncoder } from '../../../../router/src/core/ports/converters.ts';
+import { FilesToSend } from '../../../../router/src/infra/media/http-web-files.ts';
 import { MemoryWebFiles } from '../../../doubles/memory-web-files.ts';
 import { MP3, opusFile, PNG } from '../../../support/sounds.ts';
 

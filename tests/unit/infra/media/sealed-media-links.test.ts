@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { LinkedFile } from '../../../../router/src/core/ports/media-links.ts';
+import type { LinkedFile } from '../../../../router/src/core/ports/media.ts';
 import { SealedMediaLinks } from '../../../../router/src/infra/media/sealed-media-links.ts';
 
 const file: LinkedFile = {

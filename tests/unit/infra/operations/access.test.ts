@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { NewApiKey } from '../../../../router/src/core/ports/api-key-store.ts';
-import { Access } from '../../../../router/src/infra/operations/access.ts';
-import { newKey } from '../../../../router/src/infra/operations/key-text.ts';
+import { Access, newKey } from '../../../../router/src/infra/operations/access.ts';
 import {
   adminKeyMac,
   newSessionToken,

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RESTRICTIONS, type Restriction } from '../../../../router/src/core/access/admission.ts';
-import { ROLES, scopesOfRole } from '../../../../router/src/core/access/roles.ts';
+import {
+  RESTRICTIONS,
+  type Restriction,
+  ROLES,
+  scopesOfRole,
+} from '../../../../router/src/core/access/caller.ts';
 import { contains, SCOPES, type Scope } from '../../../../router/src/core/access/scopes.ts';
 import { UNRESTRICTABLE } from '../../../../router/src/features/access/keys-api.ts';
 import type { Endpoint } from '../../../../router/src/infra/operations/endpoint.ts';

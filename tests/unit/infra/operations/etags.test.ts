@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { etagOf, ifMatchOf, isKnown } from '../../../../router/src/infra/operations/etags.ts';
+import { etagOf, ifMatchOf, isKnown } from '../../../../router/src/infra/operations/response.ts';
 import { aMessage, aPerson } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';

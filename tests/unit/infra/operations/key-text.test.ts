@@ -7,7 +7,7 @@ import {
   keyIdIn,
   newKey,
   prefixOf,
-} from '../../../../router/src/infra/operations/key-text.ts';
+} from '../../../../router/src/infra/operations/access.ts';
 
 describe('a new key', () => {
   it('has its id in its visible start, and 256 random bits after it', () => {

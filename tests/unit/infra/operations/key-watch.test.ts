@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../../../router/src/core/access/caller.ts';
-import type { Role } from '../../../../router/src/core/access/roles.ts';
+import type { Caller, Role } from '../../../../router/src/core/access/caller.ts';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { StoredApiKey } from '../../../../router/src/core/ports/api-key-store.ts';
 import { CHECK_EVERY_MS, KeyWatch } from '../../../../router/src/infra/operations/key-watch.ts';

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../../../../router/src/infra/operations/endpoint.ts';
 import { mount } from '../../../../router/src/infra/operations/mount.ts';
-import { problemHandler } from '../../../../router/src/infra/operations/problem-handler.ts';
 import type { ApiResponse } from '../../../../router/src/infra/operations/response.ts';
+import { problemHandler } from '../../../../router/src/infra/operations/server.ts';
 import { serverOf } from '../../../support/abi.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 

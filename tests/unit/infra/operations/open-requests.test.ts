@@ -5,7 +5,7 @@ import {
   MAX_OPEN_REQUESTS,
   maxOpenTasksOf,
   OpenRequests,
-} from '../../../../router/src/infra/operations/limits.ts';
+} from '../../../../router/src/infra/operations/guard.ts';
 import { ADMIN_KEY, startHttpApi } from '../../../support/http-api.ts';
 
 const key = (id: string) => ({ kind: 'key', key: { id } }) as unknown as Caller;

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { describe, expect, it } from 'vitest';
-import { baseUrlOf, relativePath } from '../../../../router/src/infra/operations/own-address.ts';
+import { baseUrlOf, relativePath } from '../../../../router/src/infra/operations/mount.ts';
 
 describe('baseUrlOf', () => {
   const PUBLIC = 'https://example.com/wa2ai';

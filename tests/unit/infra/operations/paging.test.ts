@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pageOf, pageOfAll } from '../../../../router/src/infra/operations/paging.ts';
+import { pageOf, pageOfAll } from '../../../../router/src/infra/operations/fields.ts';
 
 const same = (entry: string) => entry;
 

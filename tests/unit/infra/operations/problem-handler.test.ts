@@ -3,7 +3,7 @@ import express, { type RequestHandler } from 'express';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import { HttpProblem, RateLimitProblem } from '../../../../router/src/infra/operations/problem.ts';
-import { problemHandler } from '../../../../router/src/infra/operations/problem-handler.ts';
+import { problemHandler } from '../../../../router/src/infra/operations/server.ts';
 import { serverOf } from '../../../support/abi.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { RESTRICTIONS } from '../../../../router/src/core/access/admission.ts';
-import type { Caller } from '../../../../router/src/core/access/caller.ts';
+import { type Caller, RESTRICTIONS } from '../../../../router/src/core/access/caller.ts';
 import { endpoint } from '../../../../router/src/infra/operations/endpoint.ts';
-import { RestCalls } from '../../../../router/src/infra/operations/rest-calls.ts';
+import { RestCalls } from '../../../../router/src/infra/operations/server.ts';
 
 const seen: unknown[] = [];
 const common = { tag: 'Routes' as const, summary: 'x', responses: {} };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RESTRICTIONS, type Restriction } from '../../../../router/src/core/access/admission.ts';
+import { RESTRICTIONS, type Restriction } from '../../../../router/src/core/access/caller.ts';
 import { SCOPES } from '../../../../router/src/core/access/scopes.ts';
 import type { TurnResult } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage, aReply } from '../../../contracts/adapters.ts';

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { guard } from '../../../../router/src/infra/operations/guard.ts';
 import {
+  guard,
   MAX_PUBLIC_BODY_BYTES,
   StrangerBodies,
-} from '../../../../router/src/infra/operations/stranger-bodies.ts';
+} from '../../../../router/src/infra/operations/guard.ts';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 import { rawRequest } from '../../../support/raw-request.ts';
 

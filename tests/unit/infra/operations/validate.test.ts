@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { PHRASES, type Phrase, type PhraseCode, say } from '../../../../router/src/core/phrases.ts';
+import { invalid, issueOf, PROBLEM_CODE, validate } from '../../../../router/src/infra/operations/form.ts';
 import { HttpProblem } from '../../../../router/src/infra/operations/problem.ts';
-import {
-  invalid,
-  issueOf,
-  PROBLEM_CODE,
-  validate,
-} from '../../../../router/src/infra/operations/validate.ts';
 
 /** The problem that a value causes. */
 function problemOf(schema: z.ZodType, value: unknown, what: 'body' | 'query' | 'headers' = 'body') {

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { AgentTransport } from '../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { audioUrl } from '../../../../router/src/infra/speech/audio-server.ts';
-import { HttpTranscripts } from '../../../../router/src/infra/speech/http-transcripts.ts';
+import { audioUrl, HttpTranscripts } from '../../../../router/src/infra/speech/audio-server.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../support/mocked-network.ts';
 

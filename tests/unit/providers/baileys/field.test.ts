@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { field } from '../../../../router/src/providers/baileys/field.ts';
+import { field } from '../../../../router/src/providers/baileys/messages/proto-values.ts';
 
 it.each([undefined, null, 'text', 7, true, () => undefined])('field of %s is undefined', (value) => {
   expect(field(value, 'length')).toBeUndefined();

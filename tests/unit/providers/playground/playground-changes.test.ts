@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NodeBus } from '../../../../router/src/core/cluster/node-bus.ts';
-import { PlaygroundChanges } from '../../../../router/src/providers/playground/playground-changes.ts';
+import { PlaygroundChanges } from '../../../../router/src/providers/playground/write-message.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 function setup() {

@@ -10,31 +10,49 @@ import type {
   TaskReport,
 } from '../../../core/agent-client.ts';
 import { contractSessionId, contractUser, sessionOf } from '../../../core/chat-id.ts';
+import { type Clock, withLimit } from '../../../core/clock.ts';
 import { AgentTimeoutError, AgentUnavailableError, MediaError, Wa2aiError } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import type { AgentSession } from '../../../core/ports/remote-tasks.ts';
-import type { PushedTask, TaskPushes } from '../../../core/ports/task-pushes.ts';
-import { shortTaskId, startedText } from '../../../core/tasks/short-task-id.ts';
-import { withLimit } from '../../../core/time-limit.ts';
+import {
+  type AgentSession,
+  type PushedTask,
+  shortTaskId,
+  startedText,
+  type TaskPushes,
+} from '../../../core/tasks.ts';
 import { attemptLog } from '../attempt-log.ts';
-import { contextText } from '../context-text.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
-import type { AgentTransport } from '../transport/agent-transport.ts';
-import { exchangeError } from '../transport/exchange-error.ts';
-import { redactor } from '../transport/redaction.ts';
+import { contextText } from '../message-template.ts';
+import { type AgentTransport, exchangeError, redactor } from '../transport/agent-transport.ts';
 import type { A2aSettings } from './a2a-settings.ts';
-import type { A2aCardAnswer, A2aCards } from './card/a2a-cards.ts';
-import { type A2aServer, a2aServer, takesMedia } from './card/a2a-server.ts';
-import { earlierTask, type TaskSearch, waitingTask } from './earlier-tasks.ts';
-import { type AnswerContext, answerOfMessage, answerOfTask } from './output/answer.ts';
-import { partOfFile } from './output/reply-files.ts';
-import { answerTaskCommand, taskCommandOf } from './task-commands.ts';
+import {
+  type A2aCardAnswer,
+  type A2aCards,
+  type A2aServer,
+  a2aServer,
+  takesMedia,
+} from './card/a2a-cards.ts';
+import {
+  answerTaskCommand,
+  earlierTask,
+  type TaskSearch,
+  taskCommandOf,
+  waitingTask,
+} from './earlier-tasks.ts';
+import { type AnswerContext, answerOfMessage, answerOfTask, partOfFile } from './output/answer.ts';
 import { A2aConnection } from './wire/a2a-connection.ts';
-import { artifactText, hasSettled, isSettled, progressText, stateOf, TaskView } from './wire/a2a-task.ts';
-import { a2aUpdates, type PushedUpdates } from './wire/task-updates.ts';
+import {
+  a2aUpdates,
+  artifactText,
+  hasSettled,
+  isSettled,
+  type PushedUpdates,
+  progressText,
+  stateOf,
+  TaskView,
+} from './wire/task-updates.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const DEFAULT_WAIT_MS = 20_000;
@@ -46,7 +64,7 @@ const PROGRESS_EVERY_MS = 15_000;
 const ROLE_USER = 1;
 
 /** Settings of A2aAgentClient. */
-export interface A2aAgentClientConfig {
+interface A2aAgentClientConfig {
   a2a: A2aSettings;
   /** Longest wait for one answer, in milliseconds, when `a2a` names none. Default 30000. */
   timeoutMs?: number;
@@ -66,7 +84,7 @@ export interface A2aAgentClientConfig {
 }
 
 /** Keys of messages, each of a route, a chat and an id. */
-export type Attempted = LRUCache<string, true>;
+type Attempted = LRUCache<string, true>;
 
 /** An empty one; the least recently used message of 10,000 is removed first. */
 export function noneAttempted(): Attempted {

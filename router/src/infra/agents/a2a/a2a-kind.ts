@@ -1,10 +1,166 @@
-import { agentKind } from '../agent-kind.ts';
+import type { AgentCard } from '@a2a-js/sdk';
+import { Wa2aiError } from '../../../core/errors.ts';
+import { type AgentDeps, agentKind, type ProbeFinding, reachFinding } from '../agent-kind.ts';
+import {
+  type AgentTools,
+  agentTools,
+  messageTool,
+  newTestPerson,
+  type ToolInput,
+  type ToolOption,
+  ToolUsageError,
+} from '../agent-tools.ts';
 import { A2aAgentClient, noneAttempted } from './a2a-agent-client.ts';
-import { a2aFindings } from './a2a-probe.ts';
 import { type A2aSettings, a2aSettings, a2aSettingsProblems } from './a2a-settings.ts';
-import { a2aTools } from './a2a-tools.ts';
-import { a2aCardFacts } from './card/a2a-card-facts.ts';
-import { A2aCards } from './card/a2a-cards.ts';
+import {
+  type A2aCardAnswer,
+  A2aCards,
+  a2aCardFacts,
+  a2aHeaders,
+  a2aServer,
+  findA2aCard,
+} from './card/a2a-cards.ts';
+
+const key: ToolOption = { name: 'key', value: 'KEY', help: 'key of the agent' };
+const version: ToolOption = {
+  name: 'a2a-version',
+  value: '1.0|0.3',
+  help: 'version to speak (default: the newest)',
+};
+
+/** Tools for people who write A2A agents. */
+export const a2aTools: AgentTools = agentTools<A2aCardAnswer>({
+  kind: 'a2a',
+  find: cardOf,
+  recognizes: ({ card }) => card !== undefined,
+  inspect: {
+    summary: 'shows the card: version, skills, and a route for the agent',
+    options: [key, version],
+    of(found, input) {
+      const { card } = found;
+      const settings = settingsOf(input);
+      const apiKey = settings.apiKey !== undefined && { apiKey: '<the API key>' };
+      const speaks = spokenBy(input, found);
+      return {
+        isReachable: card !== undefined,
+        answer: answerText(found),
+        ...(speaks !== undefined && { version: speaks }),
+        capabilities: card ? a2aCapabilities(card) : [],
+        ...(card && { config: { a2a: { ...settings, ...apiKey } } }),
+      };
+    },
+  },
+  test: messageTool([key, version], async (input) => ({ client: clientOf(input) })),
+  check: {
+    summary: 'checks what wa2ai needs from the agent; really sends messages',
+    options: [key, version],
+    async run(checks, found, input) {
+      const isFound = await checks.run('the agent card can be read', async () =>
+        found.card ? ['pass', answerText(found)] : ['fail', answerText(found)],
+      );
+      if (isFound === 'fail') return;
+      await checks.run('an interface fits the settings', async () => {
+        const server = a2aServer(input.url, settingsOf(input), found);
+        return ['pass', `${server.version} at ${server.url}`];
+      });
+      const client = clientOf(input);
+      const person = newTestPerson();
+      const contexts: unknown[] = [];
+      for (const text of ['hello', 'hello again']) {
+        await checks.run(`an answer to "${text}"`, async () => {
+          const { response, files, metadata } = await client.sendMessage(input.url, person.says(text));
+          contexts.push((metadata?.a2a as { contextId?: unknown } | undefined)?.contextId);
+          if (response === undefined && !files) return ['warn', 'the agent says nothing'];
+          return ['pass', `${response?.length ?? 0} characters`];
+        });
+      }
+      await checks.run('both messages have one context', async () => {
+        const [first, second] = contexts;
+        if (first === undefined || second === undefined) return ['fail', 'no context'];
+        return first === second
+          ? ['pass', String(first)]
+          : ['warn', 'another context for each message: the agent has no memory'];
+      });
+      checks.runTimes();
+    },
+  },
+});
+
+function answerText({ card, fetched }: A2aCardAnswer): string {
+  if (card) return `card of ${card.name || 'an agent without a name'}`;
+  if (fetched?.kind === 'fault') return fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail;
+  return `status ${fetched?.status ?? 'unknown'}, no card`;
+}
+
+/** `1.0 JSONRPC`: what wa2ai would speak. */
+function spokenBy(input: ToolInput, found: A2aCardAnswer): string | undefined {
+  try {
+    const server = a2aServer(input.url, settingsOf(input), found);
+    return `${server.version} ${server.card.supportedInterfaces[0]?.protocolBinding}`;
+  } catch (error) {
+    if (error instanceof Wa2aiError) return undefined;
+    throw error;
+  }
+}
+
+function settingsOf({ options }: ToolInput): A2aSettings {
+  const written = options['a2a-version'];
+  if (written !== undefined && written !== '1.0' && written !== '0.3') {
+    throw new ToolUsageError('--a2a-version must be 1.0 or 0.3');
+  }
+  return {
+    ...(options.key !== undefined && { apiKey: options.key }),
+    ...(written !== undefined && { version: written }),
+  };
+}
+
+function cardOf(input: ToolInput): Promise<A2aCardAnswer> {
+  const { transport, timeoutMs } = input;
+  return findA2aCard(input.url, settingsOf(input), { transport, signal: AbortSignal.timeout(timeoutMs) });
+}
+
+function clientOf(input: ToolInput): A2aAgentClient {
+  const { transport, clock, timeoutMs } = input;
+  const cards = new A2aCards(clock, transport);
+  const a2a = { ...settingsOf(input), waitMs: timeoutMs };
+  return new A2aAgentClient({ a2a, timeoutMs, transport, clock, cards });
+}
+
+/** Warnings about a route to this agent: it cannot be reached, or its card has no interface that the settings allow. */
+export async function a2aFindings(
+  agentEndpoint: string,
+  settings: A2aSettings,
+  deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+): Promise<ProbeFinding[]> {
+  const answer = await findA2aCard(agentEndpoint, settings, deps);
+  const { fetched } = answer;
+  const { secrets } = a2aHeaders(agentEndpoint, settings, undefined);
+  const problem =
+    fetched?.kind === 'fault' ? (fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail) : '';
+  const found =
+    fetched?.kind === 'answer'
+      ? { status: fetched.status }
+      : { problem: secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), problem) };
+  const address = settings.cardUrl === undefined ? 'agentEndpoint' : 'config.a2a.cardUrl';
+  const fields = { address, headers: 'config.a2a.headers' };
+  const unreached = reachFinding(`A2A agent at ${new URL(answer.cardUrl).origin}`, found, fields);
+  if (unreached) return [unreached];
+  try {
+    a2aServer(agentEndpoint, settings, answer);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Wa2aiError)) throw error;
+    return [{ code: 'AGENT_MANIFEST', field: address, message: error.message }];
+  }
+}
+
+/** What an agent can do by its card, a line for each. */
+function a2aCapabilities({ capabilities, skills }: AgentCard): string[] {
+  return [
+    ...(capabilities?.streaming ? ['streaming'] : []),
+    ...(skills ?? []).map(({ id, name }) => `skill ${id || name}`),
+  ];
+}
 
 /** Agents that speak the Agent2Agent protocol, version 1.0 or 0.3. */
 export const a2aKind = agentKind<A2aSettings>({

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { PushedTask, TaskPushes } from '../../../core/ports/task-pushes.ts';
+import type { PushedTask, TaskPushes } from '../../../core/tasks.ts';
 
 const BYTES = 16;
 /** Below it, agents send their notifications. */
@@ -7,7 +7,7 @@ export const TASK_PUSHES_PATH = '/task-pushes/';
 /** The hash of the task and its signature. */
 const TOKEN = /^[\w-]{43}$/;
 
-export interface SignedTaskPushesDeps {
+interface SignedTaskPushesDeps {
   /** Where agents reach wa2ai, without a slash at the end. Absent: they cannot. */
   publicUrl?: string;
   /** 32 bytes, the same on all nodes. @throws {StorageUnavailableError} */

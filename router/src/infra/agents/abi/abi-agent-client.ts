@@ -1,25 +1,29 @@
 import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts';
+import { type Clock, withLimit } from '../../../core/clock.ts';
 import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { withLimit } from '../../../core/time-limit.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
-import type { AgentTransport } from '../transport/agent-transport.ts';
+import type { AgentTransport, Redact } from '../transport/agent-transport.ts';
 import type { Fetched } from '../transport/bounded-fetch.ts';
-import type { Redact } from '../transport/redaction.ts';
 import type { AbiSettings } from './abi-settings.ts';
-import { readable, renderOutputs } from './codec/abi-render.ts';
-import { type AbiRules, rulesOf } from './codec/abi-rules.ts';
+import {
+  type AbiRules,
+  callUrl,
+  type Envelope,
+  envelopeOf,
+  readable,
+  renderOutputs,
+  requestBody,
+  rulesOf,
+} from './codec/abi-rules.ts';
 import { type AbiFunction, encodeCall } from './codec/abi-signature.ts';
 import type { AbiValue } from './codec/abi-type.ts';
-import { callUrl, type Envelope, envelopeOf, requestBody } from './codec/abi-wire.ts';
 import { type Call, type Interpretation, interpret, only } from './input/abi-command.ts';
 import type { Manifests } from './input/manifests.ts';
-import { callRedactor, describeCall } from './output/call-report.ts';
-import { renderFile } from './output/file-output.ts';
-import { readOutputs } from './output/read-outputs.ts';
+import { renderFile } from './output/output-template.ts';
+import { callRedactor, describeCall, readOutputs } from './output/read-outputs.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** Largest request and largest answer, as the container specification limits them. */

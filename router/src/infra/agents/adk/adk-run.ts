@@ -1,25 +1,31 @@
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import type { AttemptOptions } from '../../../core/agent-client.ts';
+import { type Clock, orAbort } from '../../../core/clock.ts';
 import {
   AgentProtocolError,
   AgentTimeoutError,
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import type { Redact } from '../transport/redaction.ts';
+import { KeyedQueue } from '../../../core/keyed-queue.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { PHRASES } from '../../../core/phrases.ts';
+import { headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
+import type { Redact } from '../transport/agent-transport.ts';
 import {
   type AdkServer,
+  createSession,
   exchange,
   failedSentence,
   faultError,
+  isSessionAbsent,
+  isSessionInCamelCase,
+  listApps,
   type Refusal,
   refusalError,
   timeoutSentence,
 } from './adk-http.ts';
-import { createSession, isSessionAbsent, isSessionInCamelCase, listApps } from './adk-session.ts';
-import type { AdkSettings } from './adk-settings.ts';
-import type { AdkState } from './adk-state.ts';
 import {
   type AdkDialect,
   type AdkEvent,
@@ -61,7 +67,7 @@ function eventsOf({ events, problem }: AdkStream): Parsed<AdkEvent[]> {
 type RunResult = { ok: true; events: AdkEvent[] } | { ok: false; refusal: Refusal };
 
 /** Settings of AdkRuns; times in milliseconds. */
-export interface AdkRunsOptions {
+interface AdkRunsOptions {
   dialect: AdkSettings['dialect'];
   /** Reads the session before the first run at a server whose spelling is unknown. */
   readsSessionFirst: boolean;
@@ -258,5 +264,97 @@ export class AdkStream {
     const shown = event.partial ? this.#written + (text ?? '') : text;
     this.#written = event.partial ? (shown ?? '') : '';
     if (text !== undefined && shown && !event.branch) this.#onText(() => shown);
+  }
+}
+
+/** Settings of an ADK route, as the agent contract names them. */
+export const adkSettings = z.strictObject({
+  appName: z
+    .string()
+    .max(200)
+    .refine(notBlank, PHRASES['field.not-blank'])
+    .describe("The agent's name at the ADK server: its folder. `GET /list-apps` lists the names."),
+  baseUrl: httpUrlField.optional().describe('URL of the ADK server. Default: agentEndpoint.'),
+  dialect: z
+    .enum(['auto', 'snake', 'camel'])
+    .optional()
+    .describe(
+      'Spelling of the request body: `snake` (`app_name`), `camel` (`appName`), or `auto`, which learns it per server. Default: `auto`.',
+    ),
+  media: z
+    .union([z.boolean(), z.literal('url')])
+    .optional()
+    .describe(
+      "People's files of at most 10 MB: `true` sends all as `inlineData`, `'url'` as `fileData` with a link (`WA2AI_PUBLIC_URL`), `false` none. Default: pictures, sounds, videos, PDF and plain text as `inlineData`, to servers that are ADK's own.",
+    ),
+  headers: headersField.optional(),
+  timeoutMs: timeoutField.optional(),
+});
+
+export type AdkSettings = z.output<typeof adkSettings>;
+
+/**
+ * What ADK clients learn about servers. All clients of a process share it, so that two routes to one server do not learn
+ * it twice and two runs in one session never overlap (a server stores their events interleaved, refs/adk_api.md).
+ * Every cache is bounded; learning an evicted entry again costs one request.
+ */
+export class AdkState {
+  readonly #dialects = new LRUCache<string, AdkDialect>({ max: 1_000 });
+  readonly #withoutStream = new LRUCache<string, true>({ max: 1_000 });
+  readonly #knownSessions = new LRUCache<string, true>({ max: 20_000 });
+  readonly #inDoubt = new LRUCache<string, true>({ max: 20_000 });
+  readonly #queue = new KeyedQueue();
+
+  /** The spelling that the server at this base URL accepted last. */
+  dialectOf(baseUrl: string): AdkDialect | undefined {
+    return this.#dialects.get(baseUrl);
+  }
+
+  learnDialect(baseUrl: string, dialect: AdkDialect): void {
+    this.#dialects.set(baseUrl, dialect);
+  }
+
+  /** Whether the server at this base URL is known to have no `/run_sse`. */
+  hasNoStream(baseUrl: string): boolean {
+    return this.#withoutStream.has(baseUrl);
+  }
+
+  addWithoutStream(baseUrl: string): void {
+    this.#withoutStream.set(baseUrl, true);
+  }
+
+  /** Whether the server accepted a run in this session before: a failure then has another cause than a missing session. */
+  isSessionKnown(sessionKey: string): boolean {
+    return this.#knownSessions.has(sessionKey);
+  }
+
+  addSession(sessionKey: string): void {
+    this.#knownSessions.set(sessionKey, true);
+  }
+
+  /** Whether an earlier attempt of this message ended and may have run. */
+  isInDoubt(sessionKey: string, waMessageId: string): boolean {
+    return this.#inDoubt.has(JSON.stringify([sessionKey, waMessageId]));
+  }
+
+  addDoubt(sessionKey: string, waMessageId: string): void {
+    this.#inDoubt.set(JSON.stringify([sessionKey, waMessageId]), true);
+  }
+
+  clearDoubt(sessionKey: string, waMessageId: string): void {
+    this.#inDoubt.delete(JSON.stringify([sessionKey, waMessageId]));
+  }
+
+  /**
+   * Runs `work` after all earlier work of the session, in the order of calls. Other sessions do not wait.
+   * @throws the signal's reason when it aborts while waiting; `work` is then never called
+   */
+  async runAlone<T>(sessionKey: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    const own = this.#queue.run(sessionKey, async () => {
+      signal?.throwIfAborted();
+      return work();
+    });
+    return orAbort(own, signal);
   }
 }

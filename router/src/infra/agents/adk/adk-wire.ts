@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { MARKER, STATE_PREFIX } from './adk-facts.ts';
+import { agentFile, MEDIA_TYPE } from '../../../core/delivery/agent-file.ts';
+import { factsOf } from '../../../core/messages/message-facts.ts';
+import {
+  type FileLink,
+  type IncomingMessage,
+  MAX_MEDIA_BYTES,
+  type MediaInfo,
+  type ReplyFile,
+} from '../../../core/models.ts';
 
 /** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server accepts it. */
 export type AdkDialect = 'snake' | 'camel';
@@ -202,7 +210,7 @@ export function readAnswer(events: AdkEvent[]): RunAnswer {
   const fromModel = replies.filter((event) => event.author === 'model');
   const chosen = lastOfEachBranch(fromModel.length > 0 ? fromModel : replies);
   const failure = events.findLast((event) => event.errorCode);
-  const facts = factsOf(events, chosen.at(-1) ?? failure ?? events.at(-1));
+  const facts = runFactsOf(events, chosen.at(-1) ?? failure ?? events.at(-1));
   if (chosen.length > 0) return { ...facts, kind: 'text', text: chosen.map(textOf).join('\n\n') };
   if (!failure) return { ...facts, kind: 'silent' };
   const code = String(failure.errorCode);
@@ -282,7 +290,7 @@ function isTransient(code: string, reason: string): boolean {
   );
 }
 
-function factsOf(events: AdkEvent[], shown: AdkEvent | undefined): RunFacts {
+function runFactsOf(events: AdkEvent[], shown: AdkEvent | undefined): RunFacts {
   const state = Object.assign({}, ...events.map((event) => event.actions?.stateDelta ?? {}));
   for (const key of Object.keys(state)) if (key.startsWith(STATE_PREFIX)) delete state[key];
   return {
@@ -305,4 +313,137 @@ export function isSessionThere(status: number, body: string): boolean {
   return (
     status === 200 || status === 201 || status === 409 || (status === 400 && /already exists/i.test(body))
   );
+}
+
+/** Prefix of all wa2ai keys in the session state. */
+const STATE_PREFIX = 'wa2ai_';
+/** Session state key that marks wa2ai's user event, so that its run can be found after a time-out (refs/adk_api.md). */
+const MARKER = `${STATE_PREFIX}msg`;
+
+/**
+ * Facts about a message that an ADK agent receives, as keys of its session state; an instruction reads one as `{wa2ai_name}`.
+ * Every key is sent with every message, empty if it has no value, so that no value of an earlier message remains. The text
+ * of the message is sent as the person wrote it.
+ *
+ * - `wa2ai_msg` WhatsApp's message id
+ * - `wa2ai_time` when the person sent it, ISO 8601 in UTC
+ * - `wa2ai_name` the name that the person chose on WhatsApp
+ * - `wa2ai_chat` `person` or `group`
+ * - `wa2ai_quoted` the text that the message quotes
+ * - `wa2ai_edit_of` the id of the message that this one edits
+ * - `wa2ai_mentions` the people whom the text mentions: a list of `{ id, tag, name }`, where `id` is a JID, `tag` is how the
+ *   text names the person (`@` and digits), and `name` is empty when it is unknown
+ * - `wa2ai_number` and `wa2ai_lid` the person's number (digits) and LID (`<digits>@lid`)
+ * - `wa2ai_subject` the name of the group
+ * - `wa2ai_language` the language of the person's words or country: `en`, `es`, `pt`, `de`, `fr`
+ * - `wa2ai_quoted_by` who wrote the quoted message: `{ id, name }`
+ * - `wa2ai_kind` the kind of the message, `wa2ai_file` its file: `{ kind, mimeType, fileName, sizeBytes }`
+ * - `wa2ai_card` a location, contacts, a poll, an event, a link or a choice, with its `kind`
+ * - `wa2ai_transcript` whether the text is the transcript of a voice message
+ *
+ * Only the camelCase spelling carries them: the agent contract fixes `state_delta` as null.
+ */
+export function sessionStateOf(message: IncomingMessage): Record<string, unknown> {
+  const facts = factsOf(message);
+  const { quoted: { text: quoted = '', ...quotedBy } = {} } = facts;
+  const values = {
+    time: facts.time,
+    name: facts.name ?? '',
+    number: facts.number ?? '',
+    lid: facts.lid ?? '',
+    chat: facts.chat,
+    subject: facts.subject ?? '',
+    language: facts.language ?? '',
+    quoted,
+    quoted_by: quotedBy,
+    edit_of: facts.editOf ?? '',
+    mentions: (facts.mentions ?? []).map(({ id, tag, name = '' }) => ({ id, tag, name })),
+    kind: facts.kind,
+    file: facts.file ?? {},
+    card: facts.card ?? {},
+    transcript: facts.isTranscript ?? false,
+  };
+  const state = Object.entries(values).map(([name, value]) => [`${STATE_PREFIX}${name}`, value]);
+  return { [MARKER]: facts.messageId, ...Object.fromEntries(state) };
+}
+
+/** Largest number of files of one answer that are sent; further ones are dropped. */
+const MAX_FILES = 10;
+
+const filePart = z.looseObject({
+  thought: z.boolean().nullish(),
+  inlineData: z.looseObject({
+    mimeType: z.string().regex(MEDIA_TYPE),
+    data: z.string().min(1),
+    displayName: z.string().nullish(),
+  }),
+});
+
+const linkPart = z.looseObject({
+  thought: z.boolean().nullish(),
+  fileData: z.looseObject({
+    fileUri: z.string().regex(/^https?:\/\//i),
+    mimeType: z.string().regex(MEDIA_TYPE).nullish(),
+    displayName: z.string().nullish(),
+  }),
+});
+
+/**
+ * What Gemini models read. A file stays in the session: a model that cannot read it would refuse each later message too.
+ * https://ai.google.dev/gemini-api/docs/document-processing, and the pages about images, audio and video.
+ */
+const READABLE =
+  /^(?:image\/(?:jpeg|png|webp|heic|heif)|audio\/(?:ogg|mpeg|mp3|mp4|aac|wav|x-wav|flac|aiff)|video\/(?:mp4|mpeg|webm|quicktime|3gpp)|application\/pdf|text\/plain)(?:;|$)/i;
+
+/** Whether an agent gets a file where its settings do not say it. */
+export function isReadable({ mimeType, sizeBytes = 0 }: MediaInfo): boolean {
+  return READABLE.test(mimeType.trim()) && sizeBytes <= MAX_MEDIA_BYTES;
+}
+
+/** A message's file as a part of `newMessage`: every ADK server accepts camelCase inside parts (refs/adk_api.md). */
+export function inlineDataOf({ mimeType, fileName }: MediaInfo, bytes: Uint8Array): FilePart {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  return { inlineData: { mimeType, data, ...(fileName !== undefined && { displayName: fileName }) } };
+}
+
+/** The same with an address in place of the bytes. */
+export function fileDataOf({ mimeType, fileName }: MediaInfo, fileUri: string): FilePart {
+  return { fileData: { mimeType, fileUri, ...(fileName !== undefined && { displayName: fileName }) } };
+}
+
+/**
+ * The files in a run's complete model events, in order, without those of thoughts. Reads both alphabets of base64.
+ * @throws {AgentProtocolError} one is too large to be sent
+ */
+export function filesIn(events: readonly AdkEvent[]): ReplyFile[] {
+  return partsOfAnswer(events)
+    .flatMap((part) => filePart.safeParse(part).data ?? [])
+    .filter(({ thought }) => !thought)
+    .slice(0, MAX_FILES)
+    .map(({ inlineData: { mimeType, data, displayName } }) =>
+      agentFile({ mimeType, data, fileName: displayName }),
+    )
+    .filter(({ bytes }) => bytes.length > 0);
+}
+
+/** The files that they name by an address of the web, likewise. */
+export function fileLinksIn(events: readonly AdkEvent[]): FileLink[] {
+  return partsOfAnswer(events)
+    .flatMap((part) => linkPart.safeParse(part).data ?? [])
+    .filter(({ thought }) => !thought)
+    .slice(0, MAX_FILES)
+    .map(({ fileData: { fileUri, mimeType, displayName } }) => ({
+      url: fileUri,
+      ...(mimeType && { mimeType }),
+      ...(displayName && { fileName: displayName }),
+    }));
+}
+
+function partsOfAnswer(events: readonly AdkEvent[]): unknown[] {
+  return events
+    .filter(
+      ({ author, partial, content }) =>
+        author !== 'user' && !partial && (content?.role ?? 'model') === 'model',
+    )
+    .flatMap(({ content }) => content?.parts ?? []);
 }

@@ -1,6 +1,35 @@
 import { z } from 'zod';
+import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts';
+import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import { agentKind } from '../agent-kind.ts';
-import { EchoAgentClient } from './echo-agent-client.ts';
+
+/** Answers with the text of the message, and names its file. Needs no request, so it never fails. */
+export class EchoAgentClient implements AgentClient {
+  readonly #prefix: string;
+
+  constructor(prefix = '') {
+    this.#prefix = prefix;
+  }
+
+  async sendMessage(
+    _endpoint: string,
+    { text, media }: IncomingMessage,
+    options?: AttemptOptions,
+  ): Promise<AgentResponse> {
+    await options?.beforeRequest?.();
+    const file = media && `[${[media.kind, media.fileName ?? media.mimeType].join(': ')}]`;
+    const response = this.#prefix + [text, file].filter(Boolean).join('\n');
+    return { success: true, response, isPlain: true };
+  }
+
+  async takesFile(): Promise<boolean> {
+    return true;
+  }
+
+  async preview({ text }: IncomingMessage): Promise<Record<string, unknown>> {
+    return { text };
+  }
+}
 
 const echoSettings = z.strictObject({
   prefix: z

@@ -5,7 +5,7 @@ import {
   type HostedAgent,
   isImageName,
   PROFILE_PORTS,
-} from '../../../core/hosting/agent-spec.ts';
+} from '../../../core/hosting/agent-life.ts';
 import type { Route } from '../../../core/models.ts';
 import { PHRASES } from '../../../core/phrases.ts';
 import { notBlank, secretField, timeoutField } from '../setting-fields.ts';

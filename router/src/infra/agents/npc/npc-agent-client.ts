@@ -9,6 +9,7 @@ import type {
   TaskReport,
 } from '../../../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import { type Clock, withLimit } from '../../../core/clock.ts';
 import {
   AgentProtocolError,
   AgentTaskError,
@@ -16,22 +17,33 @@ import {
   AgentUnavailableError,
   AgentUncertainError,
 } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { shortTaskId, startedText, taskNamed } from '../../../core/tasks/short-task-id.ts';
-import { withLimit } from '../../../core/time-limit.ts';
+import { shortTaskId, startedText, taskNamed } from '../../../core/tasks.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
-import type { AgentTransport } from '../transport/agent-transport.ts';
+import { type AgentTransport, type Redact, redactor } from '../transport/agent-transport.ts';
 import { errorText } from '../transport/error-text.ts';
-import { type Redact, redactor } from '../transport/redaction.ts';
 import { cardUrlOf, type NpcCard, type NpcCards, npcServer } from './card/npc-card.ts';
-import { interpretNpc, type NpcMeaning, type OpenCall } from './input/npc-command.ts';
+import {
+  completedText,
+  interpretNpc,
+  type NpcMeaning,
+  type OpenCall,
+  statusText,
+  taskListText,
+} from './input/npc-command.ts';
 import type { NpcSettings } from './npc-settings.ts';
-import { completedText, statusText, taskListText } from './output/task-text.ts';
-import { callRpc, METHOD_NOT_FOUND, type RpcPeer, sentenceForPerson } from './rpc/json-rpc.ts';
-import { type NpcTask, npcTaskOf, npcTasksOf, phaseOf } from './rpc/npc-task.ts';
+import {
+  callRpc,
+  METHOD_NOT_FOUND,
+  type NpcTask,
+  npcTaskOf,
+  npcTasksOf,
+  phaseOf,
+  type RpcPeer,
+  sentenceForPerson,
+} from './rpc/json-rpc.ts';
 import { taskStatus, taskUpdates } from './rpc/task-updates.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -43,7 +55,7 @@ const CLOCK_SKEW_MS = 600_000;
 const HARMLESS = new Set(['social', 'emotion', 'memory']);
 
 /** Settings of NpcAgentClient. */
-export interface NpcAgentClientConfig {
+interface NpcAgentClientConfig {
   npc: NpcSettings;
   /** Longest wait for one answer, in milliseconds, when `npc` names none. Default 30000. */
   timeoutMs?: number;

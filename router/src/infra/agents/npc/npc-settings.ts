@@ -4,8 +4,7 @@ import type { SettingsProblem } from '../agent-kind.ts';
 import { JsonTemplateError, parseJsonTemplate } from '../json-template.ts';
 import { placeholderProblems } from '../message-template.ts';
 import { apiKeyField, headersField, httpUrlField, timeoutField, waitField } from '../setting-fields.ts';
-import { capabilityOf } from './input/capabilities.ts';
-import { checkedParams, NpcInputError } from './input/check-params.ts';
+import { capabilityOf, checkedParams, NpcInputError } from './input/capabilities.ts';
 
 /** Settings of a route to an agent of the NPC Engine. */
 export const npcSettings = z.strictObject({

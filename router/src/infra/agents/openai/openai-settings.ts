@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../core/errors.ts';
 import { PHRASES } from '../../../core/phrases.ts';
-import { withoutTrailing } from '../../../core/without-trailing.ts';
+import { withoutTrailing } from '../../../core/text.ts';
 import { apiKeyField, headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
 
 /** Settings of a route to an OpenAI-compatible server. */

@@ -3,7 +3,7 @@ import { canonicalChannelId, writtenForms } from '../../../core/chat-id.ts';
 import { AgentProtocolError } from '../../../core/errors.ts';
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
 import { type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
-import type { RunOptions, ShellResult, ShellRuntime } from '../../../core/ports/shell-runtime.ts';
+import type { RunOptions, ShellResult, ShellRuntime } from '../../../core/ports/agent-runtime.ts';
 
 const FILE_TIMEOUT_MS = 60_000;
 const SHORT_MS = 2_000;

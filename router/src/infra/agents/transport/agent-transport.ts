@@ -1,16 +1,23 @@
 import { packageVersion } from '../../../config/package-version.ts';
 import { OWN_REQUEST_HEADER } from '../../../core/access/caller.ts';
-import { AgentUnavailableError } from '../../../core/errors.ts';
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  type Wa2aiError,
+} from '../../../core/errors.ts';
 import {
   boundedFetch,
   type Fetched,
   type FetchOptions,
   type Opened,
   openFetch,
+  redirectHint,
   streamedFetch,
 } from './bounded-fetch.ts';
 import { Egress } from './egress.ts';
-import type { TransportRecorder } from './transport-recorder.ts';
+import { bodyText, errorText } from './error-text.ts';
+import type { TransportRecorder } from './exchange-mask.ts';
 
 /**
  * Sends every request to an agent: with limits, without redirects, only to addresses that the egress policy allows, and
@@ -118,4 +125,67 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+/** What the error for an exchange says. */
+interface ExchangeContext {
+  /** As a sentence names it: `NPC agent`. */
+  agent: string;
+  /** The sentence for an exchange that a time limit ended. */
+  aborted: string;
+  nowMs: number;
+  redact: Redact;
+}
+
+/** The error for an exchange without a usable answer: a fault, or a status. */
+export function exchangeError(
+  fetched: Fetched,
+  { agent, aborted, nowMs, redact }: ExchangeContext,
+): Wa2aiError {
+  if (fetched.kind === 'answer') {
+    const { status } = fetched;
+    const text = redact(`${errorText(bodyText(fetched))}${redirectHint(fetched)}`);
+    const said = `The ${agent} answered status ${status}${text && `: ${text}`}`;
+    const rejected = rejectedError(fetched, said, nowMs);
+    if (rejected) return rejected;
+    if (status === 504) return new AgentTimeoutError(said);
+    const code = status === 401 || status === 403 ? 'AGENT_ACCESS_DENIED' : undefined;
+    return new AgentProtocolError(said, code === undefined ? undefined : { code });
+  }
+  const { fault, cause } = fetched;
+  if (fault === 'aborted') return new AgentTimeoutError(aborted);
+  const said = redact(`The ${agent} cannot be reached: ${fetched.detail}.`);
+  if (fault === 'refused') return new AgentProtocolError(said, { code: 'AGENT_ADDRESS_REFUSED' });
+  if (fault === 'too-large') return new AgentProtocolError(redact(`The ${agent} failed: ${fetched.detail}.`));
+  if (fault === 'broken') return new AgentTimeoutError(said, { cause });
+  const isAway = fault === 'not-connected';
+  return new AgentUnavailableError(said, { cause, isAway, mayHaveRun: !isAway });
+}
+
+/** Shorter values are not redacted, because they would match parts of ordinary words. */
+const MIN_SECRET_CHARS = 8;
+
+/** Removes the person's text and number and the route's secrets from a text of an agent. */
+export type Redact = (text: string) => string;
+
+/** Values that wa2ai sent to an agent, and that the agent may quote. */
+interface Sensitive {
+  text: string;
+  userId: string;
+  sessionId: string;
+  /** Header values, keys, passwords. */
+  secrets: readonly string[];
+}
+
+/** Returns the function that replaces each of these values with its name in brackets. */
+export function redactor({ text, userId, sessionId, secrets }: Sensitive): Redact {
+  const hidden: Array<[string, string]> = [
+    ...secrets.map((secret): [string, string] => [secret, '[secret]']),
+    [text, '[message text]'],
+    [JSON.stringify(text).slice(1, -1), '[message text]'],
+    [sessionId, '[session]'],
+    [userId, '[user]'],
+  ];
+  const known = hidden.filter(([value]) => value.length >= MIN_SECRET_CHARS);
+  return (written) => known.reduce((shown, [value, name]) => shown.replaceAll(value, name), written);
 }

@@ -1,6 +1,6 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { type Egress, EgressRefusedError } from './egress.ts';
-import { readEvents, SseTooLargeError } from './sse-reader.ts';
 
 /**
  * How a request failed before a complete answer arrived. `refused`: the egress policy does not allow the address ·
@@ -14,7 +14,7 @@ export type Fetched =
   | { kind: 'fault'; fault: FaultKind; detail: string; cause?: unknown };
 
 /** How a request leaves this machine: which addresses are refused, and what connects to the others. */
-export interface Way extends Pick<Egress, 'refusalOfUrl'> {
+interface Way extends Pick<Egress, 'refusalOfUrl'> {
   readonly dispatcher: Dispatcher;
 }
 
@@ -193,4 +193,49 @@ function detailOf({ code = '', message }: Error & { code?: string }, url: string
     return `the fetch standard forbids port ${new URL(url).port}; let the agent listen on another port`;
   }
   return HANDSHAKE[code] ?? (message.trim() || code || 'unknown');
+}
+
+/** One event of a stream of server-sent events; `event` absent: the stream did not name it. */
+type SseEvent = Pick<EventSourceMessage, 'event' | 'id' | 'data'>;
+
+/** An event, or a line, is larger than the limit. */
+export class SseTooLargeError extends Error {}
+
+/**
+ * The events of an answer of type `text/event-stream`, in order, the last one also without its blank line. Ends when the stream ends; a consumer that stops early
+ * closes the connection.
+ * @param maxChars of one event, and of one line
+ * @throws {SseTooLargeError} an event or a line is longer
+ * @throws what the connection throws when it breaks or its request is aborted
+ */
+export async function* readEvents(response: Response, maxChars: number): AsyncGenerator<SseEvent> {
+  const reader = response.body?.getReader();
+  if (!reader) return;
+  const ready: SseEvent[] = [];
+  let isTooLarge = false;
+  const parser = createParser({
+    maxBufferSize: maxChars,
+    onEvent: ({ event, id, data }) => {
+      isTooLarge ||= data.length > maxChars;
+      ready.push({ data, ...(event !== undefined && { event }), ...(id !== undefined && { id }) });
+    },
+    onError: ({ type }) => {
+      isTooLarge ||= type === 'max-buffer-size-exceeded';
+    },
+  });
+  const decoder = new TextDecoder();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      parser.feed(decoder.decode(read.value, { stream: true }));
+      if (isTooLarge) throw new SseTooLargeError(`an event has more than ${maxChars} characters`);
+      yield* ready.splice(0);
+    }
+    // The last event of many servers has no blank line behind it.
+    parser.feed(`${decoder.decode()}\n\n`);
+    if (isTooLarge) throw new SseTooLargeError(`an event has more than ${maxChars} characters`);
+    yield* ready.splice(0);
+  } finally {
+    // Closing can only fail on a connection that is closed already.
+    await reader.cancel().catch(() => undefined);
+  }
 }

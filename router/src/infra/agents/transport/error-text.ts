@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { decodeEntities } from '../../../core/html-entities.ts';
+import { decodeEntities } from '../../../core/text.ts';
 
 const MAX_ERROR_CHARS = 500;
 

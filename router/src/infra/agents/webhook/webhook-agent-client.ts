@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AgentClient, AttemptOptions } from '../../../core/agent-client.ts';
 import { contractSessionId, contractUser } from '../../../core/chat-id.ts';
+import { type Clock, withLimit } from '../../../core/clock.ts';
 import { agentFile, answerFilesField, filesOfAnswer } from '../../../core/delivery/agent-file.ts';
 import {
   AgentProtocolError,
@@ -10,27 +11,22 @@ import {
   MediaError,
   Wa2aiError,
 } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
 import type { AgentResponse, FileLink, IncomingMessage, ReplyFile } from '../../../core/models.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { withLimit } from '../../../core/time-limit.ts';
-import { withoutTrailing } from '../../../core/without-trailing.ts';
+import { withoutTrailing } from '../../../core/text.ts';
 import { type AnswerForm, readAnswerText } from '../answer-text.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { MASK } from '../secrets.ts';
-import { type AgentTransport, rejectedError } from '../transport/agent-transport.ts';
+import { type AgentTransport, type Redact, redactor, rejectedError } from '../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { bodyText, errorText } from '../transport/error-text.ts';
-import { type Redact, redactor } from '../transport/redaction.ts';
-import { bodyOf, hasFile, hasLink } from './webhook-body.ts';
-import type { WebhookSettings } from './webhook-settings.ts';
-import { signatureHeaders } from './webhook-signature.ts';
+import { bodyOf, hasFile, hasLink, signatureHeaders, type WebhookSettings } from './webhook-body.ts';
 
 /** Largest answer, in bytes: a file of 10 MB in base64. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const TOKEN_HEADER = 'x-wa2ai-reply-token';
 
-export interface WebhookAgentClientConfig {
+interface WebhookAgentClientConfig {
   webhook: WebhookSettings;
   /** Longest wait for one answer when `webhook` names none, in milliseconds. */
   timeoutMs: number;
@@ -180,7 +176,7 @@ export class WebhookAgentClient implements AgentClient {
 const FIELDS = ['output', 'text', 'reply', 'response', 'message'] as const;
 
 /** What a webhook answers; without both it says nothing. */
-export interface WebhookAnswer {
+interface WebhookAnswer {
   text?: string;
   files?: ReplyFile[];
   fileLinks?: FileLink[];

@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { within } from '../../../core/time-limit.ts';
+import { within } from '../../../core/clock.ts';
+import { Wa2aiError } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { systemClock } from '../../clock/system-clock.ts';
-import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from '../database-errors.ts';
 import type { RunningPostgres } from '../embedded/embedded-postgres.ts';
+import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from '../stores/storage-errors.ts';
+import { troubleOf } from '../upkeep/storage-faults.ts';
 import { takeInstanceLock } from './instance-lock.ts';
-import { startHeartbeat, TimedClient } from './timed-client.ts';
+import { PostgresClient, startHeartbeat, TimedClient } from './postgres-client.ts';
 
 /** The oldest supported PostgreSQL; earlier ones get no security fixes. */
 const OLDEST_MAJOR = 14;
@@ -24,7 +26,7 @@ const RESPONSE_TIMEOUT_MS = 10_000;
 /** Errors of a server that has not started yet. */
 const NOT_READY = new Set(['ECONNREFUSED', 'EAI_AGAIN', '57P03']);
 
-export interface ExternalPostgresOptions {
+interface ExternalPostgresOptions {
   url: string;
   /** Two processes of one node name exclude each other in one database. */
   nodeId: string;
@@ -217,7 +219,7 @@ async function sessionOf(client: pg.Client): Promise<number | undefined> {
 }
 
 /** Parts of a database URL for messages; no password. */
-export interface DatabaseAddress {
+interface DatabaseAddress {
   /** Host and port. */
   server: string;
   database: string;
@@ -264,4 +266,52 @@ export function explainConnectError(error: unknown, address: DatabaseAddress): D
         `${errorMessage(error)}. Check that the server runs and that DATABASE_URL names it.`,
       );
   }
+}
+
+/**
+ * Runs a step of the start on one connection, which ends with it. A statement may take as long as it needs: a migration of a
+ * large table does.
+ * @param step shown in pg_stat_activity
+ * @throws {DatabaseError} DATABASE_UNREACHABLE or DATABASE_RIGHTS: there is no connection; DATABASE_RIGHTS: a right is
+ *   missing; DATABASE_MIGRATION: a statement failed; and those of `work`
+ */
+export async function withConnection<T>(
+  url: string,
+  step: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new PostgresClient({
+    connectionString: url,
+    connectionTimeoutMillis: 10_000,
+    application_name: `wa2ai ${process.pid} ${step}`,
+  });
+  client.on('error', () => undefined); // the query in flight rejects with the same error
+  try {
+    await client.connect();
+  } catch (error) {
+    throw explainConnectError(error, addressOf(url));
+  }
+  try {
+    return await work(client);
+  } catch (error) {
+    throw explainStep(error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+function explainStep(error: unknown): unknown {
+  if (error instanceof Wa2aiError) return error;
+  const reason = errorMessage(error);
+  const cause = { cause: error };
+  if (errorCode(error) === '42501') {
+    return new DatabaseError(
+      'DATABASE_RIGHTS',
+      `The database user lacks a privilege: ${reason}. Grant it CREATE on the database and on its schema, and SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.`,
+      cause,
+    );
+  }
+  const trouble = troubleOf(errorCode(error), error);
+  if (trouble) return new DatabaseError('DATABASE_MIGRATION', trouble.sentence, cause);
+  return new DatabaseError('DATABASE_MIGRATION', `The database could not be prepared: ${reason}.`, cause);
 }

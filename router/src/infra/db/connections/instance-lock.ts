@@ -1,7 +1,7 @@
 import { createHash, randomInt } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
-import { DatabaseError, errorCode } from '../database-errors.ts';
+import { DatabaseError, errorCode } from '../stores/storage-errors.ts';
 
 /** First half of the advisory lock's key: "wa2a" as a number, apart from the keys of other lock users. */
 const LOCK_CLASS = 0x77613261;

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { within } from '../../../core/time-limit.ts';
+import { within } from '../../../core/clock.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { systemClock } from '../../clock/system-clock.ts';
-import { DatabaseError } from '../database-errors.ts';
+import { DatabaseError } from '../stores/storage-errors.ts';
 import { defaultKey, type LockName, tryLock, unlock } from './instance-lock.ts';
-import { TimedClient } from './timed-client.ts';
+import { TimedClient } from './postgres-client.ts';
 
 /** First half of the advisory lock's key, "wa2n" as a number; the view `node_lock` (prisma/functions/leases.sql) has it too. */
 const LOCK_CLASS = 0x7761326e;
@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** Less than a lease: to the others, a node whose connection is lost counts as dead. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
-export interface NodeConnectionOptions {
+interface NodeConnectionOptions {
   databaseUrl: string;
   nodeId: string;
   log: Logger;

@@ -1,9 +1,9 @@
 import { chmod, chown, lchown, open, readdir, readFile, rm, stat, unlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { DatabaseError, errorCode } from '../database-errors.ts';
 import { readIfThere } from '../files.ts';
-import { canReach, type ServerUser } from './postgres-user.ts';
+import { DatabaseError, errorCode } from '../stores/storage-errors.ts';
+import { canReach, type ServerUser } from './postgres-binaries.ts';
 
 /** The files of an embedded database: `postgres/` inside the data folder. */
 export interface ServerFolder {
@@ -31,7 +31,7 @@ export function serverFolder(root: string): ServerFolder {
 }
 
 /** How a program of PostgreSQL addresses the folder: by its path, or by a descriptor if its user may not enter a parent. */
-export interface FolderAccess {
+interface FolderAccess {
   /** The path to use for `ServerFolder.root`. */
   root: string;
   /** Passed to the program as file descriptor 3. */
@@ -58,7 +58,7 @@ export async function openFolder(folder: ServerFolder, user: ServerUser | undefi
 }
 
 /** The file `postmaster.pid` of a running or killed server. */
-export interface PidFile {
+interface PidFile {
   text: string;
   pid: number;
   /** Undefined until the server has opened its port. */

@@ -1,8 +1,8 @@
 import { createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
 import { createFile, readIfThere } from '../files.ts';
+import { DatabaseError, errorCode, errorMessage } from '../stores/storage-errors.ts';
 
 /** AES-256. */
 const KEY_BYTES = 32;

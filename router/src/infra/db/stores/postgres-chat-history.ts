@@ -5,7 +5,7 @@ import {
   PAST_TEXT_CHARS,
   type PastTurn,
   type UnansweredMessage,
-} from '../../../core/ports/chat-history.ts';
+} from '../../../core/ports/message-log.ts';
 import type { Statements } from '../postgres.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { withStorage } from './storage-errors.ts';

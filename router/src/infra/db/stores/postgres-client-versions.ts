@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import type { ClientVersionStore, LookUpDue, StoredVersions } from '../../../core/ports/client-versions.ts';
+import type { ClientVersionStore, LookUpDue, StoredVersions } from '../../../core/client-version.ts';
 import type { Statements } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 

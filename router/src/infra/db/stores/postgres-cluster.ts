@@ -9,7 +9,7 @@ import { withStorage } from './storage-errors.ts';
 const FORGET_AFTER = '1 hour';
 
 /** This process, as others see it. */
-export interface OwnNode {
+interface OwnNode {
   nodeId: string;
   lockKey: number;
   host: string;

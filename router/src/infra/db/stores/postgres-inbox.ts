@@ -1,5 +1,4 @@
 import sql, { empty } from 'sql-template-tag';
-import { cleanText } from '../../../core/clean-text.ts';
 import type { ErrorCode } from '../../../core/errors.ts';
 import {
   addressColumns,
@@ -10,9 +9,9 @@ import {
 } from '../../../core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { NoTranscript } from '../../../core/models.ts';
-import type { Access } from '../../../core/policies/access-fields.ts';
-import { GROUP_EVENT } from '../../../core/policies/group.ts';
-import type { Fence } from '../../../core/ports/account-lease.ts';
+import { GROUP_EVENT } from '../../../core/policies/access.ts';
+import type { Access } from '../../../core/policies/conversation-fields.ts';
+import type { Fence } from '../../../core/ports/cluster.ts';
 import type {
   ChatClaim,
   ChatToClaim,
@@ -24,6 +23,7 @@ import type {
   Stored,
   StoredPart,
 } from '../../../core/ports/inbox.ts';
+import { cleanText } from '../../../core/text.ts';
 import type {
   FinishedTurn,
   NewReply,
@@ -33,11 +33,17 @@ import type {
 } from '../../../core/turns/turn.ts';
 import { MEDIA_REF_CONTEXT, MESSAGE_SECRET_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres } from '../postgres.ts';
-import { fenceOf, type HeldRow, underFence } from './fence.ts';
-import { filesJson, mediaColumns, quotesJson, specialsJson } from './media-columns.ts';
-import { reportReplies } from './report-replies.ts';
-import { queuedReply, REPLY_COLUMNS, type ReplyRow } from './rows.ts';
-import { storableId, storableJson, storableOrNull } from './storable-text.ts';
+import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
+import { filesJson, mediaColumns, quotesJson, specialsJson } from './postgres-message-files.ts';
+import { reportReplies } from './postgres-outbox.ts';
+import {
+  queuedReply,
+  REPLY_COLUMNS,
+  type ReplyRow,
+  storableId,
+  storableJson,
+  storableOrNull,
+} from './rows.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 import { packExchanges } from './stored-exchanges.ts';
 

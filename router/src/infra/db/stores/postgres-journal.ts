@@ -1,9 +1,9 @@
 import sql from 'sql-template-tag';
-import type { Fence } from '../../../core/ports/account-lease.ts';
-import type { DamagedEntry, Journal, JournalEntry } from '../../../core/ports/journal.ts';
+import type { Fence } from '../../../core/ports/cluster.ts';
+import type { DamagedEntry, Journal, JournalEntry } from '../../../core/ports/inbox.ts';
 import { journalContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
-import { fenceOf, type HeldRow, underFence } from './fence.ts';
+import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 interface JournalRow {

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { StorageRejectedError } from '../../../core/errors.ts';
-import type { Fence } from '../../../core/ports/account-lease.ts';
-import type { JournalEntry } from '../../../core/ports/journal.ts';
+import type { Fence } from '../../../core/ports/cluster.ts';
+import type { JournalEntry } from '../../../core/ports/inbox.ts';
 import {
   DAMAGED_VALUE,
   type KeyChange,
@@ -12,8 +12,8 @@ import {
 } from '../../../core/ports/key-store.ts';
 import { authKeyContext, journalContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
-import { fenceOf, type HeldRow, underFence } from './fence.ts';
-import { storableId } from './storable-text.ts';
+import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
+import { storableId } from './rows.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 /** Keys in PostgreSQL, one row a key. Every commit is one statement, so one transaction and one round trip. */

@@ -1,14 +1,14 @@
 import sql, { empty, type Sql } from 'sql-template-tag';
 import { parseJid } from '../../../core/chat-id.ts';
-import { cleanText } from '../../../core/clean-text.ts';
 import { MediaError, StorageRejectedError } from '../../../core/errors.ts';
+import type { Changes } from '../../../core/live/live-event.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
 import type { FirstContact } from '../../../core/policies/governor.ts';
-import type { Fence } from '../../../core/ports/account-lease.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
-import type { StoreName } from '../../../core/ports/media-store.ts';
+import type { Fence } from '../../../core/ports/cluster.ts';
+import type { StoreName } from '../../../core/ports/media.ts';
 import {
   ACKNOWLEDGED_LATE,
   type DeadReplyReason,
@@ -20,19 +20,21 @@ import {
   type OutboxState,
   type SentMessage,
 } from '../../../core/ports/outbox.ts';
+import { cleanText } from '../../../core/text.ts';
 import type { QueuedReply } from '../../../core/turns/turn.ts';
 import { FILE_CONTENT_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
-import { fenceOf, type HeldRow, underFence } from './fence.ts';
+import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
 import {
   type Columns,
   OUTBOX_COLUMNS,
   queuedReply,
   REPLY_COLUMNS,
   type ReplyRow,
+  storableId,
+  storableJson,
   withoutNulls,
 } from './rows.ts';
-import { storableId, storableJson } from './storable-text.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
 /** A reply has at most one dead letter: it is updated and open again when the reply fails again. */
@@ -626,4 +628,16 @@ export async function forgetNumberChecks(postgres: Pick<Statements, 'execute'>):
   await withStorage('removing old answers about numbers', () =>
     postgres.execute(sql`DELETE FROM number_check WHERE checked_at < now() - interval '30 days'`),
   );
+}
+
+/** Reports replies that were stored to be sent. */
+export function reportReplies(
+  changes: Pick<Changes, 'isWanted' | 'report'>,
+  replies: readonly QueuedReply[],
+): void {
+  if (!changes.isWanted) return;
+  for (const { outboxId, chatId, messageId, message } of replies) {
+    const { accountId } = message;
+    changes.report({ type: 'reply', accountId, chatId, id: outboxId, messageId, state: 'queued' });
+  }
 }

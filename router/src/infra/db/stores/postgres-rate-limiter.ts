@@ -1,13 +1,13 @@
 import type { QueryConfig } from 'pg';
 import type { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
-import type { KeyLimits } from '../../../core/ports/api-key-store.ts';
 import {
   type LimitResult,
   type RateLimiter,
   WINDOWS,
   type WindowName,
   type WindowState,
-} from '../../../core/ports/rate-limiter.ts';
+} from '../../../core/ports/access.ts';
+import type { KeyLimits } from '../../../core/ports/api-key-store.ts';
 import type { Postgres } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
 

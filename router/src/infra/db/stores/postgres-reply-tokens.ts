@@ -1,17 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { cleanText } from '../../../core/clean-text.ts';
 import {
   type LateAnswer,
   type LateReply,
   REPLY_TOKEN_VALID_MS,
   type ReplyTokenState,
   type ReplyTokens,
-} from '../../../core/ports/reply-tokens.ts';
+} from '../../../core/ports/pending-answers.ts';
+import { cleanText } from '../../../core/text.ts';
 import type { Statements } from '../postgres.ts';
-import { filesJson } from './media-columns.ts';
-import { queuedReply, type ReplyRow } from './rows.ts';
-import { storableId } from './storable-text.ts';
+import { filesJson } from './postgres-message-files.ts';
+import { queuedReply, type ReplyRow, storableId } from './rows.ts';
 import { withStorage } from './storage-errors.ts';
 
 const TOKEN_BYTES = 32;

@@ -1,17 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import sql, { type Sql } from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { NodeBus } from '../../../core/cluster/node-bus.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
-import type { RouteChangeBy } from '../../../core/ports/route-history.ts';
-import type { NewRoute, RouteChanges, RouteCheck, RouteStore } from '../../../core/ports/route-store.ts';
+import type {
+  NewRoute,
+  RouteChangeBy,
+  RouteChanges,
+  RouteCheck,
+  RouteStore,
+} from '../../../core/ports/route-store.ts';
 import type { AgentKind } from '../../agents/agent-kind.ts';
 import { agentKinds } from '../../agents/agent-kinds.ts';
-import { wireConfigOf } from '../../agents/route-config.ts';
+import {
+  routeConfigOf,
+  storedConfigCheck,
+  type WireConfig,
+  wireConfigOf,
+} from '../../agents/route-config.ts';
 import { openConfig, sealConfig } from '../encryption/secret-columns.ts';
 import type { Postgres, Statements } from '../postgres.ts';
-import { storableJson, storableOrNull } from './storable-text.ts';
+import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
+import { type Columns, storableJson, storableOrNull, withoutNulls } from './rows.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
-import { ROUTE_COLUMNS, type RouteRow, routeReader, unreadableRoute } from './stored-route.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -251,4 +263,87 @@ function timeOrderedId(): string {
     .toString(16)
     .padStart(3, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${fraction}-${randomUUID().slice(19)}`;
+}
+
+/** Everything of a route but its config, which may be long and damaged. */
+export const ROUTE_COLUMNS = sql`
+  id::text, account_id AS "accountId", channel_id AS "channelId", agent_endpoint AS "agentEndpoint", environment,
+  regex_filter AS "regexFilter", priority, enabled, name, created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+/** A row of `route`, with its config decrypted. */
+export type RouteRow = Columns<Omit<Route, 'config' | 'damage'>> & { config: unknown };
+
+/** Makes the function that reads a stored route; `damage` says why its config cannot be used. */
+export function routeReader(kinds: readonly AgentKind[]): (row: RouteRow) => Route {
+  const problemOf = storedConfigCheck(kinds);
+  return ({ config, ...columns }) => {
+    const damage = problemOf(config);
+    if (damage !== undefined) return { ...withoutNulls(columns), config: {}, damage };
+    return { ...withoutNulls(columns), config: routeConfigOf(kinds, config as WireConfig) };
+  };
+}
+
+/** A route whose config the database cannot read. */
+export function unreadableRoute(columns: Omit<RouteRow, 'config'>): Route {
+  return { ...withoutNulls(columns), config: {}, damage: 'the database cannot read its config' };
+}
+
+/** Routes of all entries. */
+const MAX_ROUTES = 1_000;
+
+/**
+ * Reads the candidates of a chat from the table once, and again after a change of any route. A change through this store
+ * applies to its next call. PostgreSQL notifies all nodes of every change by any writer (prisma/functions/routes.sql).
+ * Everything but `candidates` reads the table.
+ */
+export class CachedRouteStore implements RouteStore {
+  readonly #table: RouteStore;
+  readonly #cache: NotifiedCache<Route[]>;
+
+  constructor(table: RouteStore, bus: NodeBus<NotifyingTransport>, clock: Clock) {
+    this.#table = table;
+    this.#cache = new NotifiedCache(bus.transport, clock, {
+      maxSize: MAX_ROUTES,
+      sizeOf: ({ length }) => length,
+    });
+    bus.on('routes-changed', () => this.#cache.clear());
+  }
+
+  create(route: NewRoute, by?: RouteChangeBy): Promise<Route> {
+    return this.#cache.change(() => this.#table.create(route, by));
+  }
+
+  get(id: string): Promise<Route | undefined> {
+    return this.#table.get(id);
+  }
+
+  list(filter?: { channelId?: string; accountId?: string }): Promise<Route[]> {
+    return this.#table.list(filter);
+  }
+
+  update(
+    id: string,
+    change: Partial<NewRoute>,
+    by?: RouteChangeBy,
+    check?: RouteCheck,
+  ): Promise<Route | undefined> {
+    return this.#cache.change(() => this.#table.update(id, change, by, check));
+  }
+
+  delete(id: string, by?: RouteChangeBy, check?: RouteCheck): Promise<boolean> {
+    return this.#cache.change(() => this.#table.delete(id, by, check));
+  }
+
+  write(changes: RouteChanges, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
+    return this.#cache.change(() => this.#table.write(changes, by, expected));
+  }
+
+  restore(version: number, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
+    return this.#cache.change(() => this.#table.restore(version, by, expected));
+  }
+
+  candidates(query: { accountId: string; environment: Environment; channelIds: string[] }): Promise<Route[]> {
+    const key = JSON.stringify([query.accountId, query.environment, ...query.channelIds]);
+    return this.#cache.read(key, () => this.#table.candidates(query));
+  }
 }

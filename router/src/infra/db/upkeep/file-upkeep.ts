@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
+import type { Clock } from '../../../core/clock.ts';
 import { MediaError } from '../../../core/errors.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import type { ListedFile, MediaStore } from '../../../core/ports/media-store.ts';
+import type { Logger } from '../../../core/logger.ts';
+import type { ListedFile, MediaStore } from '../../../core/ports/media.ts';
 import type { Postgres } from '../postgres.ts';
 import { withStorage } from '../stores/storage-errors.ts';
 
@@ -15,7 +15,7 @@ const BATCH = 500;
 /** Above this part of the limit, the oldest files are removed: of people, then of replies that WhatsApp acknowledged. */
 const FULL = 0.9;
 
-export interface FileUpkeepDeps {
+interface FileUpkeepDeps {
   postgres: Postgres;
   stores: readonly MediaStore[];
   /** Total size of the files of the store `disk`, in bytes. */

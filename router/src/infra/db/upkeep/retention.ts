@@ -1,7 +1,7 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { RetentionDays } from '../../../config/config.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
+import type { Clock } from '../../../core/clock.ts';
+import type { Logger } from '../../../core/logger.ts';
 import type { Postgres } from '../postgres.ts';
 import { withStorage } from '../stores/storage-errors.ts';
 import type { FileUpkeep } from './file-upkeep.ts';
@@ -17,7 +17,7 @@ const FIRST_RUN_AFTER_MS = 60_000;
 const RUN_EVERY_MS = 600_000;
 
 /** A setting `WA2AI_RETENTION_..._DAYS`. */
-export type RetentionKind = keyof RetentionDays;
+type RetentionKind = keyof RetentionDays;
 
 /** A statement that deletes (or empties) at most `batch` rows that ended before `before`. */
 export type DeleteBatch = (before: Date, batch: number) => Sql;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { DatabaseError, errorCode, errorMessage } from '../database-errors.ts';
+import { DatabaseError, errorCode, errorMessage } from '../stores/storage-errors.ts';
 
 /** `invalid_function_definition`: the result or the parameter names differ, so the function must be dropped first. */
 const DEFINITION_DIFFERS = '42P13';

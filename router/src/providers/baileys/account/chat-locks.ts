@@ -1,12 +1,12 @@
 import type { WASocket } from '@whiskeysockets/baileys';
+import type { Logger } from '../../../core/logger.ts';
 import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 
 /** The part of WhatsApp's app state that says which chats are locked. */
 const COLLECTION = 'regular_low';
 
-export interface ChatLocksOptions {
+interface ChatLocksOptions {
   /** The chat of a JID; undefined: it is no chat. */
   chatOf(jid: string): Promise<ChatAddress | undefined>;
   /** Stores whether a chat is locked. Rejects: it was not stored. */

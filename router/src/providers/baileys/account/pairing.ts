@@ -7,11 +7,11 @@ import {
   S_WHATSAPP_NET,
   type WASocket,
 } from '@whiskeysockets/baileys';
+import type { Clock } from '../../../core/clock.ts';
+import type { Logger } from '../../../core/logger.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
 import { QR_CODES_ENDED } from '../connection/disconnect-table.ts';
-import { BROWSER } from '../connection/socket-config.ts';
+import { BROWSER } from '../connection/open-socket.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountStatusTracker } from './account-status.ts';
 

@@ -10,11 +10,11 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { z } from 'zod';
+import type { Clock } from '../../../core/clock.ts';
 import { PasskeyAnswerError, PasskeyNotAskedError } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { PHRASES } from '../../../core/phrases.ts';
 import type { PasskeyInput, PasskeyStatus } from '../../../core/ports/chat-provider.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 
 /*
@@ -81,7 +81,7 @@ export type CeremonyEvent =
   /** `reason`: a sentence. */
   | { kind: 'failed'; reason: string };
 
-export type CeremonyEffect =
+type CeremonyEffect =
   /** Makes a new ADV secret: WhatsApp has seen what the old one signs. */
   | { do: 'renew-secret' }
   | { do: 'get-ref' }
@@ -268,7 +268,7 @@ function parsed<T>(schema: z.ZodType<T>, text: string): T | undefined {
 const fromBase64url = (text: string) => Buffer.from(text, 'base64url').toString();
 const unpadded = (text: string) => text.replace(/={1,2}$/, '');
 
-export interface PasskeyCeremonyOptions {
+interface PasskeyCeremonyOptions {
   socket: Pick<WASocket, 'query'>;
   auth: Pick<AuthState, 'creds' | 'saveCreds'>;
   clock: Clock;

@@ -1,5 +1,6 @@
 import type { BinaryNode, GroupMetadata, WAMessageKey, WASocket } from '@whiskeysockets/baileys';
 import type { ClientVersion } from '../../../core/client-version.ts';
+import { within } from '../../../core/clock.ts';
 import {
   LeaseLostError,
   NotConnectedError,
@@ -10,17 +11,14 @@ import {
 import type { OutgoingMessage } from '../../../core/models.ts';
 import { because, reasonOf, say } from '../../../core/phrases.ts';
 import type { PasskeyInput } from '../../../core/ports/chat-provider.ts';
-import { within } from '../../../core/time-limit.ts';
-import type { AccountLimits } from '../account/account-limits.ts';
-import type { AccountStatusTracker } from '../account/account-status.ts';
+import type { AccountLimits } from '../account/account-problems.ts';
+import type { AccountStatusTracker, LinkedAccount } from '../account/account-status.ts';
 import { ChatLocks } from '../account/chat-locks.ts';
-import type { LinkedAccount } from '../account/linked-account.ts';
 import type { Pairing } from '../account/pairing.ts';
 import { PasskeyCeremony } from '../account/passkey-ceremony.ts';
 import type { InboundRunner } from '../inbound/inbound-runner.ts';
 import { ackOf, ReceiptBatch, receiptsOf } from '../outbound/receipts.ts';
-import { ResendContent } from '../outbound/resend-content.ts';
-import { Sender } from '../outbound/sender.ts';
+import { ResendContent, Sender } from '../outbound/sender.ts';
 import type { BaileysProviderOptions } from '../provider-options.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountProxy } from './account-proxy.ts';
@@ -34,8 +32,7 @@ import {
   VersionRefusedError,
 } from './disconnect-table.ts';
 import { GroupNames } from './group-names.ts';
-import { type OpenedSocket, openSocket } from './open-socket.ts';
-import { createSocketMemory, type SocketMemory } from './socket-config.ts';
+import { createSocketMemory, type OpenedSocket, openSocket, type SocketMemory } from './open-socket.ts';
 import { listenTo, type NewChatCap, newChatCapOf, type ReachOutLock } from './socket-listeners.ts';
 import type { WhatsAppTime } from './whatsapp-time.ts';
 

@@ -1,5 +1,4 @@
-import type { Clock } from '../../../core/ports/clock.ts';
-import { withLimit } from '../../../core/time-limit.ts';
+import { type Clock, withLimit } from '../../../core/clock.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1_000_000;
@@ -24,7 +23,7 @@ export type FetchPage = (
   options: { headers: Headers; signal: AbortSignal; maxBytes: number },
 ) => Promise<Page>;
 
-export interface ReadRevisionDeps {
+interface ReadRevisionDeps {
   fetchPage: FetchPage;
   clock: Clock;
   signal: AbortSignal;

@@ -1,13 +1,17 @@
-import { BUILT_IN, type ClientVersion, VERSION_SOURCES } from '../../../core/client-version.ts';
+import {
+  BUILT_IN,
+  type ClientVersion,
+  type ClientVersionStore,
+  type StoredVersions,
+  VERSION_SOURCES,
+} from '../../../core/client-version.ts';
+import { backoffMs, type Clock } from '../../../core/clock.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { because, type Reason, say, together } from '../../../core/phrases.ts';
-import type { ClientVersionStore, StoredVersions } from '../../../core/ports/client-versions.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { backoffMs } from '../../../core/retry.ts';
 import { type FetchPage, readClientRevision } from './client-revision.ts';
 
 /** A version of WhatsApp Web as Baileys takes it. */
-export type Version = readonly [number, number, number];
+type Version = readonly [number, number, number];
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -28,7 +32,7 @@ const OTHER_NODE_POLL_MS = 500;
 
 const NOTHING_STORED: StoredVersions = { versions: [], lookUp: { isRunning: false } };
 
-export interface ClientVersionsOptions {
+interface ClientVersionsOptions {
   /** `auto`: what WhatsApp serves, when it is newer than the built-in one · `built-in` · always this one. */
   setting: 'auto' | 'built-in' | Version;
   /** The service worker of WhatsApp Web, for `auto`. */
@@ -44,7 +48,7 @@ export interface ClientVersionsOptions {
   random(): number;
 }
 
-export interface UntilOther {
+interface UntilOther {
   /** The account that waits. */
   accountId: string;
   signal: AbortSignal;

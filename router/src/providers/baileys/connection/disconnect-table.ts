@@ -1,6 +1,6 @@
 import { CredentialsDamagedError, ProxyFailedError, StorageUnavailableError } from '../../../core/errors.ts';
 import { because, type Reason, reasonOf, say } from '../../../core/phrases.ts';
-import { field } from '../field.ts';
+import { field } from '../messages/proto-values.ts';
 
 /** Why a connection ended. */
 export interface Disconnect extends Reason {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { parseJid } from '../../../core/chat-id.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { MAX_NAME_CHARS, words } from '../messages/proto-values.ts';
 
 /** Groups that wait for their question; the next message of a further one asks for it again. */
@@ -8,7 +8,7 @@ const MAX_WAITING = 200;
 /** How long a question that failed is not repeated: the account may not be a member any more. */
 const REPEAT_MS = 600_000;
 
-export interface GroupNamesOptions {
+interface GroupNamesOptions {
   /** Asks WhatsApp. Rejects: it does not say, or there is no connection. */
   ask(jid: string): Promise<string>;
   /** Stores the name of a group. Rejects: it was not stored. */

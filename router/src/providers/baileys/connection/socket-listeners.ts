@@ -1,6 +1,6 @@
 import type { BaileysEventMap, BinaryNode, WAMessage, WASocket } from '@whiskeysockets/baileys';
-import type { Logger } from '../../../core/ports/logger.ts';
-import { field } from '../field.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { field } from '../messages/proto-values.ts';
 import { PAIR_DEVICE } from './check-surface.ts';
 
 /** Whether WhatsApp locks messages to new contacts. Ends are by WhatsApp's time; absent when it named none. */

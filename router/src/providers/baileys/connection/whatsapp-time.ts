@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/ports/clock.ts';
+import type { Clock } from '../../../core/clock.ts';
 
 /** WhatsApp did not exist before this time, so an earlier time is invalid. */
 const EARLIEST_MS = Date.UTC(2009, 0, 1);

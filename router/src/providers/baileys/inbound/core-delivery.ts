@@ -1,18 +1,20 @@
 import type { WAMessage } from '@whiskeysockets/baileys';
-import { jidHash } from '../../../core/chat-hash.ts';
-import { groupJid, parseJid } from '../../../core/chat-id.ts';
+import { groupJid, jidHash, parseJid } from '../../../core/chat-id.ts';
+import { backoffMs, type Clock } from '../../../core/clock.ts';
 import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
-import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
+import { isLoggedOccurrence, type Logger } from '../../../core/logger.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { CurrentWork } from '../../../core/ports/current-work.ts';
 import type { OriginalMessage } from '../../../core/ports/inbox.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
 import type { SentMessage } from '../../../core/ports/outbox.ts';
-import { backoffMs } from '../../../core/retry.ts';
+import type { CurrentWork } from '../../../core/suspects.ts';
 import { encryptedEditOf, openEdit } from '../messages/encrypted-edit.ts';
-import { type FromBaileysContext, fromBaileys } from '../messages/from-baileys.ts';
-import { openVote, type PollAnswer, pollIdOf } from '../messages/poll-vote.ts';
+import {
+  type FromBaileysContext,
+  fromBaileys,
+  openVote,
+  type PollAnswer,
+  pollIdOf,
+} from '../messages/from-baileys.ts';
 import { chatJidOf, messageKeyOf, type OwnJids } from './read-stanza.ts';
 
 /** Attempts to deliver a message when core fails with an unknown error. */
@@ -47,7 +49,7 @@ export interface CoreDeliveryOptions {
 }
 
 /** A message in the form of Baileys, with its stanza's order; `append`: it was queued at WhatsApp. */
-export interface Decrypted {
+interface Decrypted {
   message: WAMessage;
   order: bigint;
   type: 'notify' | 'append';

@@ -8,12 +8,12 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
-import { jidHash } from '../../../core/chat-hash.ts';
+import { jidHash } from '../../../core/chat-id.ts';
 import { StorageUnavailableError } from '../../../core/errors.ts';
-import { isLoggedOccurrence } from '../../../core/log-throttle.ts';
-import type { Journal } from '../../../core/ports/journal.ts';
+import { isLoggedOccurrence } from '../../../core/logger.ts';
+import type { Journal } from '../../../core/ports/inbox.ts';
 import { atMost } from '../bounded-cache.ts';
-import { isGroupEvent } from '../messages/group-event.ts';
+import { isGroupEvent } from '../messages/from-baileys.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
@@ -61,7 +61,7 @@ interface Content {
 
 type Effect = InboundEffect<Stanza, Content>;
 
-export interface InboundRunnerOptions extends CoreDeliveryOptions {
+interface InboundRunnerOptions extends CoreDeliveryOptions {
   journal: Journal;
   /** A journal row cannot be read, and its chat is unknown. */
   onJournalUnreadable(waMessageId: string): void;
@@ -74,7 +74,7 @@ export interface InboundRunnerOptions extends CoreDeliveryOptions {
 }
 
 /** The parts of a connection that `InboundRunner` uses. */
-export interface InboundConnection {
+interface InboundConnection {
   socket: WASocket;
   signal: AccountSignal;
   auth: Pick<AuthState, 'steps' | 'commits' | 'accountKeys'>;

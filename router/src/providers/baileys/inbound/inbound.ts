@@ -25,7 +25,7 @@ import type { Earlier, InboundEffect, InboundEvent, InboundStanza } from './inbo
 
 type EventOf<S extends InboundStanza, C, T> = Extract<InboundEvent<S, C>, { type: T }>;
 
-export interface InboundLimits {
+interface InboundLimits {
   /** Bytes of stanzas that are not decrypted and messages that core does not have. */
   maxBytes: number;
   /** No further stanza is decrypted while this many messages wait for core, unless messages of its chat wait for it. */

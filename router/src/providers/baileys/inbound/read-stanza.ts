@@ -17,7 +17,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { z } from 'zod';
 import { parseJid } from '../../../core/chat-id.ts';
-import type { DamagedEntry, JournalEntry } from '../../../core/ports/journal.ts';
+import type { DamagedEntry, JournalEntry } from '../../../core/ports/inbox.ts';
 import type { KeyName } from '../../../core/ports/key-store.ts';
 import { senderKeyName } from '../signal/move-keys.ts';
 import type { Earlier, InboundStanza } from './inbound-events.ts';
@@ -229,7 +229,7 @@ export function keysOf({ attrs, author, pair, hasPreKey }: OrdinaryStanza): KeyN
   return names;
 }
 
-export type StanzaReading =
+type StanzaReading =
   | { kind: 'message'; message: WAMessage }
   /** It contained its author's group key and no message. */
   | { kind: 'key-only' }
@@ -338,7 +338,7 @@ const storedStanza = z.object({
 type StoredStanza = z.output<typeof storedStanza>;
 
 /** A journal row: its message, the stanza of a message that core is done with, or an unreadable row with its attributes if these can be read. */
-export type JournalledMessage =
+type JournalledMessage =
   | { stanza: OrdinaryStanza; order: bigint; message: WAMessage; behind: Earlier[] }
   | { done: OrdinaryStanza }
   | { unreadable: JournalEntry | DamagedEntry; stanza: OrdinaryStanza | undefined };

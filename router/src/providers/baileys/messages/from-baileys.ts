@@ -1,18 +1,19 @@
-import type { WAMessage } from '@whiskeysockets/baileys';
+import { createHash } from 'node:crypto';
+import { jidNormalizedUser, normalizeMessageContent, proto, type WAMessage } from '@whiskeysockets/baileys';
 import { canonicalUsername, groupJid, lidJid, parseJid, phoneJid } from '../../../core/chat-id.ts';
+import type { SpecialMessage } from '../../../core/delivery/special-message.ts';
 import type {
   ChatAddress,
+  IgnoredReason,
   InboundDetails,
   InboundMedia,
   InboundMessage,
   MentionedAddress,
   ToUs,
 } from '../../../core/messages/inbound-message.ts';
-import type { IgnoredReason } from '../../../core/messages/message-reason.ts';
-import { changeReference } from '../media/media-reference.ts';
-import { groupEventText } from './group-event.ts';
+import { changeReference } from '../media/media.ts';
+import { decryptWithSecret } from './encrypted-edit.ts';
 import { MAX_ID_CHARS, type MessageContent, readContent } from './message-content.ts';
-import type { PollAnswer } from './poll-vote.ts';
 import { MAX_NAME_CHARS, words } from './proto-values.ts';
 
 /** The context of a message; times are epoch milliseconds, numbers and LIDs bare digits. */
@@ -34,9 +35,7 @@ export interface FromBaileysContext {
   subjectOf?: (jid: string) => string | undefined;
 }
 
-export type FromBaileysResult =
-  | { kind: 'message'; message: InboundMessage }
-  | { kind: 'skip'; reason: string };
+type FromBaileysResult = { kind: 'message'; message: InboundMessage } | { kind: 'skip'; reason: string };
 
 type Person = { phone?: string; lid?: string };
 type Origin = {
@@ -303,4 +302,117 @@ function secondsOf(timestamp: unknown): number {
 
 function skip(reason: string): FromBaileysResult {
   return { kind: 'skip', reason };
+}
+
+type Poll = Extract<SpecialMessage, { kind: 'poll' }>;
+
+/** What a person chose in a poll of the account. */
+export interface PollAnswer {
+  pollId: string;
+  question: string;
+  /** Of the poll, in its order; none when the person took the vote back. */
+  options: string[];
+}
+
+/** WhatsApp's id of the poll that a message votes in; undefined for any other message. */
+export function pollIdOf({ message }: WAMessage): string | undefined {
+  const vote = normalizeMessageContent(message ?? undefined)?.pollUpdateMessage;
+  return (vote?.vote && vote.pollCreationMessageKey?.id) || undefined;
+}
+
+/**
+ * Opens a vote in a poll that the account sent.
+ * @returns undefined when it cannot be opened
+ */
+export function openVote(
+  { message, key }: WAMessage,
+  pollId: string,
+  poll: Poll,
+  own: ReadonlyArray<string | undefined>,
+): PollAnswer | undefined {
+  const vote = normalizeMessageContent(message ?? undefined)?.pollUpdateMessage?.vote;
+  if (!vote) return undefined;
+  const voters = key.participant ? [key.participant, key.participantAlt] : [key.remoteJid, key.remoteJidAlt];
+  const plaintext = decryptWithSecret(vote, {
+    use: 'Poll Vote',
+    secret: Buffer.from(poll.secret, 'base64'),
+    messageId: pollId,
+    authors: jids(own),
+    writers: jids(voters),
+  });
+  const selected = plaintext && selectedIn(plaintext);
+  if (!selected) return undefined;
+  const options = poll.options.filter((option) => selected.has(hashOf(option)));
+  return { pollId, question: poll.question, options };
+}
+
+/** Hashes of the chosen options. */
+function selectedIn(plaintext: Uint8Array): Set<string> | undefined {
+  try {
+    const { selectedOptions } = proto.Message.PollVoteMessage.decode(plaintext);
+    return new Set((selectedOptions ?? []).map((hash) => Buffer.from(hash).toString('hex')));
+  } catch {
+    return undefined;
+  }
+}
+
+function jids(given: ReadonlyArray<string | null | undefined>): string[] {
+  return [...new Set(given.flatMap((jid) => (jid ? [jidNormalizedUser(jid)] : [])))];
+}
+
+function hashOf(option: string): string {
+  return createHash('sha256').update(option).digest('hex');
+}
+
+/** Values of proto.WebMessageInfo.StubType: what Baileys makes of WhatsApp's notifications about a group. */
+const CHANGE_SUBJECT = 21;
+const PARTICIPANT_INVITE = 31;
+const PARTICIPANT_LEAVE = 32;
+const VERBS: Readonly<Record<number, string>> = {
+  27: 'added',
+  28: 'removed',
+  29: 'gave the rights of an admin to',
+  30: 'took the rights of an admin from',
+};
+const EVENTS: ReadonlySet<number> = new Set([CHANGE_SUBJECT, PARTICIPANT_INVITE, PARTICIPANT_LEAVE]);
+/** Of an event that concerns more, the others are counted. */
+const MAX_PEOPLE = 10;
+const MAX_SUBJECT_CHARS = 200;
+
+/** Whether it is an event that has a text. */
+export function isGroupEvent(stub: unknown): boolean {
+  return typeof stub === 'number' && (stub in VERBS || EVENTS.has(stub));
+}
+
+/**
+ * What a member did with a group, as an agent can read it behind the member's name: `added +5493777239922`, `left the group`.
+ * Pure; undefined for other events.
+ * @param stub `messageStubType`
+ * @param parameters `messageStubParameters`: people as JSON of `{id, phoneNumber?, lid?}`, or the new name of the group
+ * @param nameOf a person as text, by all JIDs that the event has
+ */
+export function groupEventText(
+  stub: unknown,
+  parameters: unknown,
+  nameOf: (jids: unknown[]) => string,
+): string | undefined {
+  const given = Array.isArray(parameters) ? parameters : [];
+  if (stub === CHANGE_SUBJECT) return `named the group "${words(given[0], MAX_SUBJECT_CHARS)}"`;
+  if (stub === PARTICIPANT_INVITE) return 'joined the group by its link';
+  if (stub === PARTICIPANT_LEAVE) return 'left the group';
+  const verb = typeof stub === 'number' ? VERBS[stub] : undefined;
+  if (verb === undefined || given.length === 0) return undefined;
+  const people = given.slice(0, MAX_PEOPLE).map((parameter) => nameOf(jidsOf(parameter)));
+  const more = given.length > MAX_PEOPLE ? [`${given.length - MAX_PEOPLE} more`] : [];
+  return `${verb} ${[...people, ...more].join(', ')}`;
+}
+
+function jidsOf(parameter: unknown): unknown[] {
+  if (typeof parameter !== 'string') return [];
+  try {
+    const { id, phoneNumber, lid } = JSON.parse(parameter) as Record<string, unknown>;
+    return [id, phoneNumber, lid];
+  } catch {
+    return [parameter];
+  }
 }

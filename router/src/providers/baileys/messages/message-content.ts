@@ -1,9 +1,8 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
+import type { IgnoredReason, InboundMedia } from '../../../core/messages/inbound-message.ts';
 import type { MessageCard } from '../../../core/messages/message-card.ts';
-import type { IgnoredReason } from '../../../core/messages/message-reason.ts';
 import type { MediaKind, MessageKind } from '../../../core/models.ts';
-import { type FileType, writeReference } from '../media/media-reference.ts';
+import { type FileType, writeReference } from '../media/media.ts';
 import { cardOf, formText } from './message-cards.ts';
 import { type Node, object, wholeNumber, words } from './proto-values.ts';
 

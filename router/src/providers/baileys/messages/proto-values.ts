@@ -1,4 +1,4 @@
-import { cleanText } from '../../../core/clean-text.ts';
+import { cleanText } from '../../../core/text.ts';
 
 /** A part of a message, of any version and origin: nothing about its fields is certain. */
 export type Node = Record<string, unknown>;
@@ -29,4 +29,9 @@ export function wholeNumber(value: unknown): number | undefined {
   const halves = typeof low === 'number' ? (low >>> 0) + Number(high ?? 0) * 2 ** 32 : undefined;
   const size = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : (halves ?? value);
   return typeof size === 'number' && Number.isSafeInteger(size) && size >= 0 ? size : undefined;
+}
+
+/** A property of a value of any type; undefined when the value is not an object or has no such property. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -1,8 +1,8 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { parseJid } from '../../../core/chat-id.ts';
 import { Wa2aiError } from '../../../core/errors.ts';
+import type { Logger } from '../../../core/logger.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
-import type { Logger } from '../../../core/ports/logger.ts';
 import type { OwnJids } from '../inbound/read-stanza.ts';
 
 /**

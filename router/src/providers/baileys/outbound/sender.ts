@@ -1,12 +1,35 @@
-import { isJidGroup, type WAMessageKey, type WASocket } from '@whiskeysockets/baileys';
-import { NotConnectedError, SendRefusedError, SendUncertainError, Wa2aiError } from '../../../core/errors.ts';
+import {
+  type BinaryNode,
+  getBinaryNodeChild,
+  getBinaryNodeChildren,
+  isJidGroup,
+  jidDecode,
+  type proto,
+  S_WHATSAPP_NET,
+  type WAMessageKey,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import { jidHash, parseJid } from '../../../core/chat-id.ts';
+import { type Clock, orAbort, within } from '../../../core/clock.ts';
+import {
+  LookUpFailedError,
+  NotConnectedError,
+  SendRefusedError,
+  SendUncertainError,
+  Wa2aiError,
+} from '../../../core/errors.ts';
 import { KeyedQueue } from '../../../core/keyed-queue.ts';
+import type { Logger } from '../../../core/logger.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import { orAbort, within } from '../../../core/time-limit.ts';
-import { field } from '../field.ts';
-import { specialToBaileys } from '../messages/special-to-baileys.ts';
-import { fileToBaileys, textToBaileys, toBaileys } from '../messages/to-baileys.ts';
+import type { SentMessage } from '../../../core/ports/outbox.ts';
+import { field } from '../messages/proto-values.ts';
+import {
+  fileToBaileys,
+  specialToBaileys,
+  textToBaileys,
+  toBaileys,
+  toProto,
+} from '../messages/to-baileys.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 
 /** DisconnectReason.connectionClosed: Baileys found the socket closed before it wrote. */
@@ -16,7 +39,7 @@ const REFUSING = new Set([403, 404, 406, 410]);
 /** Baileys waits at most a minute for each query about devices and groups, so a send that takes longer never ends. */
 const SEND_TIMEOUT_MS = 180_000;
 
-export interface SenderOptions {
+interface SenderOptions {
   clock: Clock;
   /** A send did not end: end its connection. */
   onSendTimeout(): void;
@@ -138,4 +161,121 @@ function sendError(error: unknown, accountId: string): Wa2aiError {
   return new SendUncertainError('Sending failed after it began; the message may have been sent.', {
     cause: error,
   });
+}
+
+interface ResendContentDeps {
+  findSentMessage(waMessageId: string): Promise<SentMessage | undefined>;
+  /** Whether both JIDs belong to one person, by number or LID. */
+  isSamePerson(jid: string, other: string): Promise<boolean>;
+  /** JIDs of a group's members; rejects when they are not available. */
+  membersOf(groupJid: string): Promise<readonly string[]>;
+  /** Somebody requested a message that was not sent to their chat. */
+  onRefused(): void;
+  log: Logger;
+}
+
+/** Finds the content of a sent message, for a device that could not decrypt it (Baileys' `getMessage`). */
+export class ResendContent {
+  readonly #deps: ResendContentDeps;
+
+  constructor(deps: ResendContentDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The content of a message that was sent to the requesting chat; in a group only for a member.
+   * @returns undefined for any other request, which Baileys then ignores
+   */
+  async find(key: WAMessageKey): Promise<proto.IMessage | undefined> {
+    const { findSentMessage, onRefused, log } = this.#deps;
+    if (!key.id || !key.remoteJid) return undefined;
+    const sent = await findSentMessage(key.id);
+    if (!sent) return undefined;
+    if (await this.#wasSentTo(sent.message, key.remoteJid, key.participant)) {
+      return toProto(sent.message, sent.content);
+    }
+    onRefused();
+    log.warn(aboutOf(sent.message), 'resend refused, not requested by the chat of the message');
+    return undefined;
+  }
+
+  async #wasSentTo(
+    message: OutgoingMessage,
+    chat: string,
+    participant: string | null | undefined,
+  ): Promise<boolean> {
+    const { isSamePerson, membersOf } = this.#deps;
+    const { to } = message;
+    if (parseJid(to)?.kind !== 'group') return isSamePerson(to, chat);
+    if (userOf(to) !== userOf(chat) || !participant) return false;
+    try {
+      for (const member of await membersOf(to)) {
+        if (await isSamePerson(member, participant)) return true;
+      }
+    } catch (error) {
+      this.#deps.log.debug({ err: error, ...aboutOf(message) }, 'group members unknown');
+    }
+    return false;
+  }
+}
+
+function aboutOf({ accountId, to, waMessageId }: OutgoingMessage): { waMessageId: string; jidHash: string } {
+  return { waMessageId, jidHash: jidHash(accountId, to) };
+}
+
+function userOf(jid: string): string | undefined {
+  return jidDecode(jid)?.user;
+}
+
+const WAIT_MS = 10_000;
+
+/**
+ * Asks WhatsApp whether a number has an account. Baileys' `onWhatsApp` cannot be used: with it an error is a number without an account.
+ * @param phone digits
+ * @throws {LookUpFailedError}
+ */
+export async function askAboutNumber(
+  phone: string,
+  socket: Pick<WASocket, 'query' | 'generateMessageTag'>,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<boolean> {
+  const asked = socket
+    .query(numberQuery(phone, socket.generateMessageTag()), WAIT_MS)
+    .catch((error: unknown) => {
+      throw new LookUpFailedError('WhatsApp refused to say whether a number has an account.', {
+        cause: error,
+      });
+    });
+  asked.catch(() => undefined);
+  const answer = await within(clock, WAIT_MS, asked);
+  const isOnWhatsApp = answer && numberAnswer(answer);
+  if (isOnWhatsApp !== undefined) return isOnWhatsApp;
+  throw new LookUpFailedError('WhatsApp did not say whether a number has an account.');
+}
+
+function numberQuery(phone: string, sid: string): BinaryNode {
+  const user = node('user', {}, [{ tag: 'contact', attrs: {}, content: `+${phone}` }]);
+  const content = [node('query', {}, [node('contact', {}, [])]), node('list', {}, [user])];
+  const attrs = { context: 'interactive', mode: 'query', sid, last: 'true', index: '0' };
+  return node('iq', { to: S_WHATSAPP_NET, type: 'get', xmlns: 'usync' }, [node('usync', attrs, content)]);
+}
+
+/**
+ * Reads the answer: `in` is an account; any other word, and a list without the number, is none. Undefined: it is no answer. Whether
+ * WhatsApp lists a number without an account is not known for sure.
+ */
+export function numberAnswer(answer: BinaryNode): boolean | undefined {
+  const usync = getBinaryNodeChild(answer, 'usync');
+  const list = getBinaryNodeChild(usync, 'list');
+  const contact = getBinaryNodeChild(getBinaryNodeChild(list, 'user'), 'contact');
+  const result = getBinaryNodeChild(usync, 'result');
+  const failed = [contact, getBinaryNodeChild(result, 'contact')].some(
+    (each) => getBinaryNodeChildren(each, 'error').length > 0,
+  );
+  if (!list || failed) return undefined;
+  return contact?.attrs.type === 'in';
+}
+
+function node(tag: string, attrs: Record<string, string>, content: BinaryNode[]): BinaryNode {
+  return { tag, attrs, content };
 }

@@ -1,11 +1,19 @@
-import type { SignalDataTypeMap, SignalKeyStore } from '@whiskeysockets/baileys';
+import { createHmac } from 'node:crypto';
+import {
+  type AuthenticationCreds,
+  BufferJSON,
+  proto,
+  type SignalDataSet,
+  type SignalDataTypeMap,
+  type SignalKeyStore,
+} from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
-import { cleanText } from '../../../core/clean-text.ts';
-import type { KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
+import { CredentialsDamagedError } from '../../../core/errors.ts';
+import type { JournalEntry } from '../../../core/ports/inbox.ts';
+import { DAMAGED_VALUE, type KeyName, type KeyScope, type KeyStore } from '../../../core/ports/key-store.ts';
+import { cleanText } from '../../../core/text.ts';
+import { field } from '../messages/proto-values.ts';
 import type { GroupCommit, StoredWrite } from './group-commit.ts';
-import { decodeKey, encodeKey, isReadableKey } from './key-encoding.ts';
-import { type SendingPosition, sendingPosition, withReserve } from './sending-reserve.ts';
-import type { KeyWrite, Unit } from './unit.ts';
 
 const CACHE_MAX_CHARS = 32 * 1024 * 1024;
 /**
@@ -204,4 +212,229 @@ function isStorable(keyId: string): boolean {
 
 function nameOf({ category, keyId }: KeyName): string {
   return `${category} ${keyId}`;
+}
+
+/** libsignal's chain_type.js. */
+const SENDING = 1;
+/** The input of the HMAC that advances a chain (libsignal, session_cipher.js, `fillMessageKeys`). */
+const ADVANCE = Buffer.from([2]);
+
+/** A sending chain of a session, and the number of the last message key that was taken from it, from 0; -1: none. */
+interface SendingPosition {
+  chain: string;
+  counter: number;
+}
+
+interface SendingChain {
+  id: string;
+  baseKey: string;
+  session: { _chains: Record<string, unknown> };
+  counter: number;
+  key: string;
+}
+
+/** Where the sending chain of a serialised libsignal record is; undefined when it has none or another shape. */
+export function sendingPosition(record: unknown): SendingPosition | undefined {
+  const found = sendingChainOf(record);
+  return found && { chain: found.id, counter: found.counter };
+}
+
+/**
+ * The record with its sending chain advanced by `count` messages, and the position of that chain. A process that encrypts with
+ * this record cannot use a message key that an earlier process took from the given one within `count` messages; the recipient
+ * skips the keys that nobody used, as it does for messages that do not arrive. Undefined when there is no sending chain.
+ * Workaround: refs/baileys-workarounds.md.
+ */
+export function withReserve(
+  record: unknown,
+  count: number,
+): { record: unknown; reserve: SendingPosition } | undefined {
+  const found = sendingChainOf(record);
+  if (!found) return undefined;
+  const { id, baseKey, session, counter } = found;
+  let key = Buffer.from(found.key, 'base64');
+  for (let step = 0; step < count; step++) key = createHmac('sha256', key).update(ADVANCE).digest();
+  const reserve = { chain: id, counter: counter + count };
+  const chainKey = { counter: reserve.counter, key: key.toString('base64') };
+  const chain = { ...(session._chains[id] as object), chainKey };
+  const advanced = { ...session, _chains: { ...session._chains, [id]: chain } };
+  const sessions = field(record, '_sessions') as object;
+  return { record: { ...(record as object), _sessions: { ...sessions, [baseKey]: advanced } }, reserve };
+}
+
+function sendingChainOf(record: unknown): SendingChain | undefined {
+  const sessions = field(record, '_sessions');
+  if (typeof sessions !== 'object' || sessions === null) return undefined;
+  for (const [baseKey, session] of Object.entries(sessions)) {
+    // libsignal encrypts with the first session that is not closed.
+    if (field(field(session, 'indexInfo'), 'closed') !== -1) continue;
+    const id = field(field(field(session, 'currentRatchet'), 'ephemeralKeyPair'), 'pubKey');
+    const chain = typeof id === 'string' ? field(field(session, '_chains'), id) : undefined;
+    const counter = field(field(chain, 'chainKey'), 'counter');
+    const key = field(field(chain, 'chainKey'), 'key');
+    if (field(chain, 'chainType') !== SENDING || typeof counter !== 'number' || typeof key !== 'string') {
+      return undefined;
+    }
+    return { id: id as string, baseKey, session: session as SendingChain['session'], counter, key };
+  }
+  return undefined;
+}
+
+/** One written key; an undefined `value` deletes it. */
+interface KeyWrite {
+  category: string;
+  keyId: string;
+  value: unknown;
+}
+
+/** The writes of one Signal step: all of them become durable, or none. */
+export class Unit {
+  /** The plaintexts of the step: an advanced ratchet cannot decrypt them again. */
+  journal: JournalEntry | undefined;
+  /** Set when a key could not be read: the unit is void, because the step may depend on that key. */
+  storageError: unknown;
+  /** The step encrypts: what it changes in a session is the position of the sending chain. */
+  isEncryption = false;
+  /** The step decrypts a stanza: when the database rejects the unit, the stanza ends and later units are stored. */
+  isStanza = false;
+  #writes = new Map<string, KeyWrite>();
+
+  get writes(): Iterable<KeyWrite> {
+    return this.#writes.values();
+  }
+
+  get isEmpty(): boolean {
+    return this.#writes.size === 0 && this.journal === undefined;
+  }
+
+  /** The write of this key; undefined when the step did not write it. */
+  get(category: string, keyId: string): KeyWrite | undefined {
+    return this.#writes.get(`${category} ${keyId}`);
+  }
+
+  set(data: SignalDataSet): void {
+    for (const [category, values] of Object.entries(data)) {
+      for (const [keyId, value] of Object.entries<unknown>(values ?? {})) {
+        this.#writes.set(`${category} ${keyId}`, { category, keyId, value: value ?? undefined });
+      }
+    }
+  }
+
+  /** The writes so far, for `restore`. */
+  mark(): ReadonlyMap<string, KeyWrite> {
+    return new Map(this.#writes);
+  }
+
+  /** Removes the writes since the mark. */
+  restore(mark: ReadonlyMap<string, KeyWrite>): void {
+    this.#writes = new Map(mark);
+  }
+}
+
+/** Categories whose values contain no bytes; the others go through Baileys' BufferJSON. */
+const PLAIN_CATEGORIES = new Set(['session', 'lid-mapping', 'device-list', 'sender-key-memory']);
+
+/** A key's value in its stored form. */
+export function encodeKey(category: string, value: unknown): string {
+  if (category === 'session') pruneSession(value);
+  if (category === 'sender-key') return encodeSenderKey(value as Uint8Array);
+  return PLAIN_CATEGORIES.has(category) ? JSON.stringify(value) : JSON.stringify(value, BufferJSON.replacer);
+}
+
+/**
+ * Baileys passes a sender key as JSON in a form that its own reader (BufferJSON) does not recognize as bytes. The keys
+ * of skipped messages would be useless, and every late group message undecryptable. This writes the form of the reader.
+ */
+function encodeSenderKey(value: Uint8Array): string {
+  return JSON.stringify(JSON.parse(Buffer.from(value).toString()), BufferJSON.replacer);
+}
+
+/** The value of a stored key. @throws {SyntaxError} for a text that `encodeKey` did not write */
+export function decodeKey<T extends keyof SignalDataTypeMap>(
+  category: T,
+  text: string,
+): SignalDataTypeMap[T] {
+  if (PLAIN_CATEGORIES.has(category)) return JSON.parse(text);
+  if (category === 'sender-key') return Buffer.from(text) as Uint8Array as SignalDataTypeMap[T];
+  const value = JSON.parse(text, BufferJSON.reviver);
+  if (category !== 'app-state-sync-key') return value;
+  const key: unknown = proto.Message.AppStateSyncKeyData.fromObject(value);
+  return key as SignalDataTypeMap[T];
+}
+
+/** Whether a stored value has the shape of its category. */
+export function isReadableKey(category: keyof SignalDataTypeMap, text: string): boolean {
+  if (text === DAMAGED_VALUE) return false;
+  try {
+    const value: unknown = category === 'sender-key' ? JSON.parse(text) : decodeKey(category, text);
+    if (category === 'session') return typeof field(value, '_sessions') === 'object';
+    if (category === 'pre-key') return isKeyPair(value);
+    if (category === 'sender-key') return Array.isArray(value);
+    return value !== null && value !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The stored form of credentials. */
+export function encodeCreds(creds: AuthenticationCreds): string {
+  return JSON.stringify(creds, BufferJSON.replacer);
+}
+
+/** The credentials of a stored form. @throws {CredentialsDamagedError} they cannot be read, or a key is missing */
+export function decodeCreds(text: string): AuthenticationCreds {
+  let creds: unknown;
+  try {
+    creds = JSON.parse(text, BufferJSON.reviver);
+  } catch (cause) {
+    throw new CredentialsDamagedError({ cause });
+  }
+  const keyPairs = ['noiseKey', 'pairingEphemeralKeyPair', 'signedIdentityKey'].map((name) =>
+    field(creds, name),
+  );
+  keyPairs.push(field(field(creds, 'signedPreKey'), 'keyPair'));
+  const isWhole = keyPairs.every(isKeyPair) && typeof field(creds, 'registrationId') === 'number';
+  if (!isWhole) throw new CredentialsDamagedError();
+  return creds as AuthenticationCreds;
+}
+
+function isKeyPair(value: unknown): boolean {
+  return field(value, 'public') instanceof Uint8Array && field(value, 'private') instanceof Uint8Array;
+}
+
+/** libsignal's chain_type.js. */
+const RECEIVING = 2;
+/** Maximum of closed chains with keys of messages that did not arrive; the newest are kept. */
+const MAX_CLOSED_CHAINS = 40;
+
+interface StoredChain {
+  chainType?: number;
+  chainKey?: { key?: unknown };
+  messageKeys?: Record<string, unknown>;
+}
+
+/**
+ * Removes receiving chains that can decrypt nothing more (no chain key, no message keys) from a serialised libsignal
+ * session, in place. libsignal does not remove them: each change of direction leaves about 100 bytes, and every message
+ * copies all of them. A value of another shape is not changed. Workaround:
+ * refs/baileys-workarounds.md.
+ */
+export function pruneSession(session: unknown): void {
+  const entries = field(session, '_sessions');
+  if (typeof entries !== 'object' || entries === null) return;
+  for (const entry of Object.values(entries)) {
+    const chains = field(entry, '_chains');
+    if (typeof chains === 'object' && chains !== null) pruneChains(chains as Record<string, StoredChain>);
+  }
+}
+
+function pruneChains(chains: Record<string, StoredChain>): void {
+  const withMessageKeys: string[] = [];
+  for (const [id, chain] of Object.entries(chains)) {
+    if (chain.chainType !== RECEIVING || chain.chainKey?.key !== undefined) continue;
+    if (Object.keys(chain.messageKeys ?? {}).length === 0) delete chains[id];
+    else withMessageKeys.push(id);
+  }
+  for (const id of withMessageKeys.slice(0, Math.max(0, withMessageKeys.length - MAX_CLOSED_CHAINS)))
+    delete chains[id];
 }

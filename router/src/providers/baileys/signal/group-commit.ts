@@ -1,6 +1,6 @@
+import type { Clock } from '../../../core/clock.ts';
 import { StorageRejectedError } from '../../../core/errors.ts';
-import type { Clock } from '../../../core/ports/clock.ts';
-import type { JournalEntry } from '../../../core/ports/journal.ts';
+import type { JournalEntry } from '../../../core/ports/inbox.ts';
 import type { KeyChange, KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
 
 /** One key in its stored form; an undefined `value` deletes it. */
@@ -8,7 +8,7 @@ export interface StoredWrite extends KeyName {
   value: string | undefined;
 }
 
-export interface GroupCommitListener {
+interface GroupCommitListener {
   /** Everything up to this unit is durable. */
   durable(unit: number): void;
   /** Every unit that is not durable is void. Called once for each failure. */

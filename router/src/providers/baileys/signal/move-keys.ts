@@ -1,5 +1,5 @@
 import { BufferJSON, type SignalDataTypeMap, type SignalKeyStore } from '@whiskeysockets/baileys';
-import { field } from '../field.ts';
+import { field } from '../messages/proto-values.ts';
 
 /** The keys of a Signal step. */
 type Keys = Pick<SignalKeyStore, 'get' | 'set'>;

@@ -6,14 +6,20 @@ import {
   jidDecode,
   type LIDMapping,
   type SignalAuthState,
+  type SignalDataTypeMap,
+  type SignalKeyStore,
+  type SignalKeyStoreWithTransaction,
   type SignalRepositoryWithLIDStore,
   type SocketConfig,
 } from '@whiskeysockets/baileys';
-import { lidMappingsOver, type NumbersWithoutLid } from './lid-mappings.ts';
-import { copyIdentity, moveSenderKeys, moveSessions } from './move-keys.ts';
-import type { SignalSteps } from './signal-steps.ts';
-import { decryptFirstMessage, trySignalSessions } from './try-signal-sessions.ts';
-import type { Unit } from './unit.ts';
+import { type AccountKeys, Unit } from './account-keys.ts';
+import {
+  copyIdentity,
+  moveSenderKeys,
+  moveSessions,
+  type StoredSession,
+  withOpenSession,
+} from './move-keys.ts';
 
 type MakeRepository = SocketConfig['makeSignalRepository'];
 
@@ -233,4 +239,228 @@ export function createAccountSignal(
   };
 
   return { repository, decryptor, learn };
+}
+
+type StoredRecord = SignalDataTypeMap['session'] & { _sessions?: Record<string, StoredSession> };
+
+/**
+ * Decrypts a message with one stored session of an address after the other, the most recently used first. During an
+ * attempt the record contains that session only.
+ *
+ * libsignal attempts them in this order too, but stores the changes of failed attempts: an attempt advances the ratchet
+ * of a session that the message does not belong to, and that session can decrypt nothing afterwards.
+ * Run in a Signal step: a failure leaves the record unchanged. Workaround: refs/baileys-workarounds.md.
+ * @param decrypt decrypts with the stored record of the address, and stores the advanced ratchet in it
+ * @param moved base keys of sessions that come from the other address of the person. The device has moved there too and may
+ *   have no other session, so the one that decrypts is used for the next messages to it.
+ * @throws the error of the most recently used session
+ */
+export async function trySignalSessions(
+  keys: Pick<SignalKeyStore, 'get' | 'set'>,
+  address: string,
+  decrypt: () => Promise<Uint8Array>,
+  moved: readonly string[] = [],
+): Promise<Uint8Array> {
+  const read = async (): Promise<StoredRecord | undefined> => (await keys.get('session', [address]))[address];
+  const write = (record: StoredRecord) => keys.set({ session: { [address]: record } });
+  const record = await read();
+  const sessions = Object.entries(record?._sessions ?? {});
+  if (!record || sessions.length < 2) return decrypt();
+
+  const byUse = sessions.toSorted(([, a], [, b]) => (b.indexInfo?.used ?? 0) - (a.indexInfo?.used ?? 0));
+  let firstError: unknown;
+  for (const [name, session] of byUse) {
+    await write(structuredClone({ ...record, _sessions: { [name]: session } }));
+    try {
+      const plaintext = await decrypt();
+      const advanced = (await read())?._sessions?.[name] ?? session;
+      const merged = Object.fromEntries(
+        sessions.map(([other, value]) => [other, other === name ? advanced : value]),
+      );
+      const _sessions = moved.includes(name) ? withOpenSession(merged, name) : merged;
+      await write({ ...record, _sessions });
+      return plaintext;
+    } catch (error) {
+      firstError ??= error;
+    }
+  }
+  await write(record);
+  throw firstError;
+}
+
+/**
+ * Decrypts a first message (`pkmsg`), which names its session. libsignal opens a session that is new. One that it knows already, because
+ * the sender has had no answer yet, is opened here when it comes from the other address of the person: Signal makes the
+ * session of the last message that was decrypted the current one. Run in a Signal step. Workaround: refs/baileys-workarounds.md.
+ * @param moved as in `trySignalSessions`
+ * @throws the error of `decrypt`
+ */
+async function decryptFirstMessage(
+  keys: Pick<SignalKeyStore, 'get' | 'set'>,
+  address: string,
+  decrypt: () => Promise<Uint8Array>,
+  moved: readonly string[],
+): Promise<Uint8Array> {
+  if (moved.length === 0) return decrypt();
+  const read = async (): Promise<StoredRecord | undefined> => (await keys.get('session', [address]))[address];
+  const write = (record: StoredRecord) => keys.set({ session: { [address]: record } });
+  // Without `indexInfo`, which changes when another session is opened.
+  const ratchetOf = (record: StoredRecord | undefined, name: string) => {
+    const { indexInfo: _, ...ratchet } = record?._sessions?.[name] ?? {};
+    return JSON.stringify(ratchet);
+  };
+  const before = await read();
+  const ratchets = new Map(moved.map((name) => [name, ratchetOf(before, name)]));
+  const plaintext = await decrypt();
+  const record = await read();
+  const name = moved.find((each) => ratchetOf(record, each) !== ratchets.get(each));
+  if (record?._sessions && name !== undefined) {
+    await write({ ...record, _sessions: withOpenSession(record._sessions, name) });
+  }
+  return plaintext;
+}
+
+type MappingStore = SignalRepositoryWithLIDStore['lidMapping'];
+
+/** Numbers without a LID at WhatsApp, cached so that not every message queries WhatsApp. */
+interface NumbersWithoutLid {
+  has(phoneJid: string): boolean;
+  add(phoneJid: string): void;
+}
+
+interface LidMappingsOptions {
+  steps: SignalSteps;
+  /** Stores that a number and a LID are one person; called in a step. */
+  learn(pair: LIDMapping): Promise<unknown>;
+  queryWhatsApp: ((phoneJids: string[]) => Promise<LIDMapping[] | undefined>) | undefined;
+  withoutLid: NumbersWithoutLid;
+}
+
+/**
+ * The pairs of number and LID that are one person, for Baileys outside of Signal steps. Each call that learns pairs is
+ * a separate step; WhatsApp is queried for unknown numbers outside of steps.
+ * @param stored Baileys' store, which does not query WhatsApp; it has the methods that only read
+ */
+export function lidMappingsOver(stored: MappingStore, options: LidMappingsOptions): MappingStore {
+  const { steps, learn, queryWhatsApp, withoutLid } = options;
+
+  const storeLIDPNMappings = async (pairs: LIDMapping[]): Promise<void> => {
+    if (pairs.length === 0) return;
+    await steps.step(async () => {
+      for (const pair of pairs) await learn(pair);
+    });
+  };
+
+  /** @returns whether anything was learned */
+  const queryFor = async (phoneJids: readonly string[]): Promise<boolean> => {
+    const users = new Set(phoneJids.map((jid) => jidDecode(jid)?.user).filter((user) => user !== undefined));
+    const jids = [...users].map((user) => `${user}@s.whatsapp.net`).filter((jid) => !withoutLid.has(jid));
+    if (!queryWhatsApp || jids.length === 0) return false;
+    let found: LIDMapping[];
+    try {
+      found = (await queryWhatsApp(jids)) ?? [];
+    } catch {
+      // Baileys would treat the error as a missing session.
+      return false;
+    }
+    const answered = new Set(found.map((mapping) => jidDecode(mapping.pn)?.user));
+    for (const jid of jids) if (!answered.has(jidDecode(jid)?.user)) withoutLid.add(jid);
+    await storeLIDPNMappings(found);
+    return found.length > 0;
+  };
+
+  const getLIDsForPNs = async (phoneJids: string[]): Promise<LIDMapping[] | null> => {
+    const known = (await stored.getLIDsForPNs(phoneJids)) ?? [];
+    const unknown = phoneJids.filter((jid) => !known.some((mapping) => mapping.pn === jid));
+    const found = (await queryFor(unknown)) ? ((await stored.getLIDsForPNs(unknown)) ?? []) : [];
+    const all = [...known, ...found];
+    return all.length > 0 ? all : null;
+  };
+
+  const getLIDForPN = async (phoneJid: string) => (await getLIDsForPNs([phoneJid]))?.[0]?.lid ?? null;
+
+  return Object.assign(Object.create(stored), { storeLIDPNMappings, getLIDsForPNs, getLIDForPN });
+}
+
+/**
+ * Runs the Signal work of one account, one step at a time: encryption, decryption, sender keys, session migration. No
+ * step can overwrite the changes of another. The writes of a step are one unit, appended to the group commit when it
+ * succeeds.
+ */
+export class SignalSteps {
+  readonly #keys: AccountKeys;
+  #current: Unit | undefined;
+  #tail: Promise<unknown> = Promise.resolve();
+
+  constructor(keys: AccountKeys) {
+    this.#keys = keys;
+  }
+
+  /**
+   * The keys for libsignal, inside steps: reads see the writes of the step, writes go to its unit. The step is the
+   * transaction, so Baileys' own transactions need no lock and no context.
+   */
+  readonly keys: SignalKeyStoreWithTransaction = {
+    get: async (category, keyIds) => {
+      const unit = this.#current;
+      if (!unit) return this.#keys.get(category, keyIds);
+      const written: Awaited<ReturnType<typeof this.keys.get<typeof category>>> = {};
+      const others = keyIds.filter((keyId) => {
+        const write = unit.get(category, keyId);
+        if (write?.value !== undefined) written[keyId] = write.value as (typeof written)[string];
+        return !write;
+      });
+      if (others.length === 0) return written;
+      try {
+        return { ...(await this.#keys.get(category, others)), ...written };
+      } catch (error) {
+        unit.storageError = error;
+        throw error;
+      }
+    },
+    set: async (data) => {
+      if (!this.#current) throw new Error('Signal keys were written outside a step');
+      this.#current.set(data);
+    },
+    clear: async () => {
+      throw new Error('Signal keys are never cleared');
+    },
+    isInTransaction: () => this.#current !== undefined,
+    transaction: (work) => work(),
+  };
+
+  /**
+   * Runs `work` alone, after all earlier steps. Do not call it inside a step: it would wait for itself.
+   * @returns the result, and the number of the step's unit; 0 when it has nothing to store
+   * @throws {StorageUnavailableError} a key could not be read, even if `work` catches that, or the unit cannot be stored
+   */
+  run<T>(work: (unit: Unit) => Promise<T>): Promise<{ result: T; unit: number }> {
+    return this.#alone(async () => {
+      const unit = new Unit();
+      this.#current = unit;
+      try {
+        const result = await work(unit);
+        if (unit.storageError) throw unit.storageError;
+        return { result, unit: unit.isEmpty ? 0 : this.#keys.append(unit) };
+      } finally {
+        this.#current = undefined;
+      }
+    });
+  }
+
+  /** As `run`, without the number of the unit. */
+  async step<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
+    return (await this.run(work)).result;
+  }
+
+  /** Resolves when every earlier step has ended. */
+  async settled(): Promise<void> {
+    await this.#tail;
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#tail.then(work);
+    this.#tail = done.catch(() => undefined);
+    return done;
+  }
 }

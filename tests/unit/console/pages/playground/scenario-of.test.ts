@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../../../console/src/conversation/chat-types.ts';
 import type { PlayChat } from '../../../../../console/src/pages/playground/people.ts';
 import { scenarioOf } from '../../../../../console/src/pages/playground/scenario-of.ts';
-import { readScenario } from '../../../../../router/src/features/playground/read-scenario.ts';
+import { readScenario } from '../../../../../router/src/features/playground/scenario.ts';
 
 const ANA = '999112345678';
 const chat: PlayChat = {

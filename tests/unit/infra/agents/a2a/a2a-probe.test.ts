@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { a2aFindings } from '../../../../../router/src/infra/agents/a2a/a2a-probe.ts';
+import { a2aFindings } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
 import type { A2aSettings } from '../../../../../router/src/infra/agents/a2a/a2a-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { a2aDouble } from '../../../../support/a2a.ts';

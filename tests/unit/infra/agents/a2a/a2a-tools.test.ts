@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { a2aTools } from '../../../../../router/src/infra/agents/a2a/a2a-tools.ts';
+import { a2aTools } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { a2aDouble } from '../../../../support/a2a.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { taskCommandOf } from '../../../../../router/src/infra/agents/a2a/task-commands.ts';
+import { taskCommandOf } from '../../../../../router/src/infra/agents/a2a/earlier-tasks.ts';
 
 it.each([
   ['/tasks', { kind: 'list' }],

@@ -8,7 +8,7 @@ import {
 import { MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
 import type { AbiSettings } from '../../../../../router/src/infra/agents/abi/abi-settings.ts';
 import { createAbi } from '../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
-import { viemParameter } from '../../../../../router/src/infra/agents/abi/codec/viem-codec.ts';
+import { viemParameter } from '../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import type {
   Fetched,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { abiFindings } from '../../../../../router/src/infra/agents/abi/abi-probe.ts';
+import { abiFindings } from '../../../../../router/src/infra/agents/abi/abi-kind.ts';
 import type { AbiSettings } from '../../../../../router/src/infra/agents/abi/abi-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import type {

@@ -1,7 +1,7 @@
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
 import { adkKind } from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
-import type { AdkSettings } from '../../../../../router/src/infra/agents/adk/adk-settings.ts';
+import type { AdkSettings } from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import {
   aMessage,

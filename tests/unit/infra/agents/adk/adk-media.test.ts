@@ -3,13 +3,15 @@ import nock from 'nock';
 import { describe, expect, it } from 'vitest';
 import { type IncomingMessage, MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
 import {
+  type AdkEvent,
   fileDataOf,
   fileLinksIn,
   filesIn,
   inlineDataOf,
   isReadable,
-} from '../../../../../router/src/infra/agents/adk/adk-media.ts';
-import { type AdkEvent, parseEvents, runBody } from '../../../../../router/src/infra/agents/adk/adk-wire.ts';
+  parseEvents,
+  runBody,
+} from '../../../../../router/src/infra/agents/adk/adk-wire.ts';
 import { HttpAgentClient } from '../../../../../router/src/infra/http-agent-client.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';
 

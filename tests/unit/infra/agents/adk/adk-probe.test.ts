@@ -6,7 +6,7 @@ import {
   adkFindings,
   adkVersion,
   probeAdkServer,
-} from '../../../../../router/src/infra/agents/adk/adk-probe.ts';
+} from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { serverOf } from '../../../../support/abi.ts';
 

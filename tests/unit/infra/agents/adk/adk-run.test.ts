@@ -1,6 +1,6 @@
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
-import { AdkState } from '../../../../../router/src/infra/agents/adk/adk-state.ts';
+import { AdkState } from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 import {
   aClient,
   aMessage,

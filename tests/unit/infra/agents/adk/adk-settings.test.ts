@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { adkSettings } from '../../../../../router/src/infra/agents/adk/adk-settings.ts';
+import { adkSettings } from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 
 /** Fields that are wrong. */
 function wrongFields(change: object): string[] {

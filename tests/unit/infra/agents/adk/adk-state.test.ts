@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AdkState } from '../../../../../router/src/infra/agents/adk/adk-state.ts';
+import { AdkState } from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 
 /** Work that ends when `finish` is called. */
 function openWork(name: string, events: string[]) {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { adkTools } from '../../../../../router/src/infra/agents/adk/adk-tools.ts';
+import { adkTools } from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
 import {
   type CheckReport,
   type ToolInput,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EchoAgentClient } from '../../../../../router/src/infra/agents/echo/echo-agent-client.ts';
-import { echoKind } from '../../../../../router/src/infra/agents/echo/echo-kind.ts';
+import { EchoAgentClient, echoKind } from '../../../../../router/src/infra/agents/echo/echo-kind.ts';
 
 const message = {
   ...{ id: 'IN1', from: '1@s.whatsapp.net', channelId: '1', text: 'hola **Ana**', timestamp: new Date(0) },

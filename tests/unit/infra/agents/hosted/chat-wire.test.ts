@@ -4,7 +4,7 @@ import {
   chatAnswer,
   chatRequest,
   historyOf,
-} from '../../../../../router/src/infra/agents/hosted/chat-wire.ts';
+} from '../../../../../router/src/infra/agents/hosted/hosted-talk.ts';
 
 const message = {
   id: '3EB0 1',

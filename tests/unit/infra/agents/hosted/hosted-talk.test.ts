@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AgentProfile } from '../../../../../router/src/core/hosting/agent-spec.ts';
+import type { AgentProfile } from '../../../../../router/src/core/hosting/agent-life.ts';
 import { createAgentClients } from '../../../../../router/src/infra/agents/agent-clients.ts';
 import { hostedAgentOf } from '../../../../../router/src/infra/agents/hosted/hosted-settings.ts';
 import { HostedTalk } from '../../../../../router/src/infra/agents/hosted/hosted-talk.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AttemptStore } from '../../../../../router/src/core/agent-client.ts';
 import type { Wa2aiError } from '../../../../../router/src/core/errors.ts';
-import type { StoredTask } from '../../../../../router/src/core/ports/remote-tasks.ts';
+import type { StoredTask } from '../../../../../router/src/core/tasks.ts';
 import { npcClient, npcDouble, npcMessage } from '../../../../support/npc.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npcFindings } from '../../../../../router/src/infra/agents/npc/npc-probe.ts';
+import { npcFindings } from '../../../../../router/src/infra/agents/npc/npc-kind.ts';
 import type { NpcSettings } from '../../../../../router/src/infra/agents/npc/npc-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { npcDouble } from '../../../../support/npc.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npcTools } from '../../../../../router/src/infra/agents/npc/npc-tools.ts';
+import { npcTools } from '../../../../../router/src/infra/agents/npc/npc-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { npcDouble } from '../../../../support/npc.ts';

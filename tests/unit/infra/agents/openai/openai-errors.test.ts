@@ -5,7 +5,7 @@ import {
   faultError,
   refusalError,
   reportedError,
-} from '../../../../../router/src/infra/agents/openai/openai-errors.ts';
+} from '../../../../../router/src/infra/agents/openai/openai-answer.ts';
 
 const context: ErrorContext = {
   server: 'https://api.test/v1',

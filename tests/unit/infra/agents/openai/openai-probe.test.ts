@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   openAiFindings,
   probeOpenAiServer,
-} from '../../../../../router/src/infra/agents/openai/openai-probe.ts';
+} from '../../../../../router/src/infra/agents/openai/openai-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { serverOf } from '../../../../support/abi.ts';
 

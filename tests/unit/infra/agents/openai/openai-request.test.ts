@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
-import type { PastTurn } from '../../../../../router/src/core/ports/chat-history.ts';
-import { requestBody, shownBody } from '../../../../../router/src/infra/agents/openai/openai-request.ts';
+import type { PastTurn } from '../../../../../router/src/core/ports/message-log.ts';
+import { requestBody, shownBody } from '../../../../../router/src/infra/agents/openai/openai-agent-client.ts';
 
 const message: IncomingMessage = {
   id: 'm',

@@ -5,7 +5,7 @@ import {
   ToolkitError,
   ToolUsageError,
 } from '../../../../../router/src/infra/agents/agent-tools.ts';
-import { openAiTools } from '../../../../../router/src/infra/agents/openai/openai-tools.ts';
+import { openAiTools } from '../../../../../router/src/infra/agents/openai/openai-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { type OpenAiStandInOptions, startOpenAiServer } from '../../../../doubles/openai-server.ts';

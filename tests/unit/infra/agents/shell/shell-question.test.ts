@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentSession } from '../../../../../router/src/core/ports/remote-tasks.ts';
-import { needsYes, ShellQuestion } from '../../../../../router/src/infra/agents/shell/shell-question.ts';
+import type { AgentSession } from '../../../../../router/src/core/tasks.ts';
+import { needsYes, ShellQuestion } from '../../../../../router/src/infra/agents/shell/shell-settings.ts';
 import { directMatcher } from '../../../../doubles/direct-matcher.ts';
 
 function setup() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resultResponse } from '../../../../../router/src/infra/agents/shell/shell-text.ts';
+import { resultResponse } from '../../../../../router/src/infra/agents/shell/shell-agent-client.ts';
 
 describe('resultResponse', () => {
   it('shows output as code, with its exit code', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { exchangeError } from '../../../../../router/src/infra/agents/transport/exchange-error.ts';
+import { exchangeError } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 
 const same = (text: string) => text;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redactor } from '../../../../../router/src/infra/agents/transport/redaction.ts';
+import { redactor } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 
 const redact = redactor({
   text: 'my "private" words',

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readEvents, SseTooLargeError } from '../../../../../router/src/infra/agents/transport/sse-reader.ts';
+import {
+  readEvents,
+  SseTooLargeError,
+} from '../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
 
 function responseOf(chunks: Array<string | Uint8Array>, onCancel?: () => void): Response {
   const encoder = new TextEncoder();

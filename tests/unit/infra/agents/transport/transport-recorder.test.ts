@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { AgentExchange } from '../../../../../router/src/core/agent-exchange.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../../../../router/src/infra/agents/transport/egress.ts';
-import { TransportRecorder } from '../../../../../router/src/infra/agents/transport/transport-recorder.ts';
+import { TransportRecorder } from '../../../../../router/src/infra/agents/transport/exchange-mask.ts';
 
 const opened: Array<() => void> = [];
 afterEach(() => {

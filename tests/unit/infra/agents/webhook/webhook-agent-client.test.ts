@@ -9,8 +9,10 @@ import {
 import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { WebhookAgentClient } from '../../../../../router/src/infra/agents/webhook/webhook-agent-client.ts';
-import type { WebhookSettings } from '../../../../../router/src/infra/agents/webhook/webhook-settings.ts';
-import { signatureHeaders } from '../../../../../router/src/infra/agents/webhook/webhook-signature.ts';
+import {
+  signatureHeaders,
+  type WebhookSettings,
+} from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
 import { aMessage } from '../../../../support/adk-requests.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { mockNetwork } from '../../../../support/mocked-network.ts';

@@ -3,7 +3,7 @@ import { AgentTransport } from '../../../../../router/src/infra/agents/transport
 import {
   probeWebhook,
   webhookFindings,
-} from '../../../../../router/src/infra/agents/webhook/webhook-settings.ts';
+} from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
 import { serverOf } from '../../../../support/abi.ts';
 
 const deps = { transport: new AgentTransport(), signal: new AbortController().signal };

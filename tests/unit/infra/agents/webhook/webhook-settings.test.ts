@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
-import { webhookSettings } from '../../../../../router/src/infra/agents/webhook/webhook-settings.ts';
+import { webhookSettings } from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
 
 describe('webhookSettings', () => {
   it.each([

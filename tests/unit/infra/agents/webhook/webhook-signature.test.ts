@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { signatureHeaders } from '../../../../../router/src/infra/agents/webhook/webhook-signature.ts';
+import { signatureHeaders } from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
 
 describe('signatureHeaders', () => {
   it('are those of the documentation', () => {

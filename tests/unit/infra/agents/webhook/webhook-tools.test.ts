@@ -5,7 +5,7 @@ import {
   ToolUsageError,
 } from '../../../../../router/src/infra/agents/agent-tools.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { webhookTools } from '../../../../../router/src/infra/agents/webhook/webhook-tools.ts';
+import { webhookTools } from '../../../../../router/src/infra/agents/webhook/webhook-kind.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { StandInServer } from '../../../../doubles/stand-in-server.ts';
 import { startWebhookServer, type WebhookStandInOptions } from '../../../../doubles/webhook-server.ts';

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createPostgresPool } from '../../../../../router/src/infra/db/connections/postgres-pool.ts';
-import { TimedClient } from '../../../../../router/src/infra/db/connections/timed-client.ts';
-import { withConnection } from '../../../../../router/src/infra/db/connections/with-connection.ts';
+import { withConnection } from '../../../../../router/src/infra/db/connections/external-postgres.ts';
+import {
+  createPostgresPool,
+  TimedClient,
+} from '../../../../../router/src/infra/db/connections/postgres-client.ts';
 import { makeTestCertificate } from '../../../../whatsapp-emulator/certificate.ts';
 
 let folder: string;

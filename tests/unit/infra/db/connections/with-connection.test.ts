@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { withConnection } from '../../../../../router/src/infra/db/connections/with-connection.ts';
-import { DatabaseError } from '../../../../../router/src/infra/db/database-errors.ts';
+import { withConnection } from '../../../../../router/src/infra/db/connections/external-postgres.ts';
+import { DatabaseError } from '../../../../../router/src/infra/db/stores/storage-errors.ts';
 
 /** "Authentication is not needed" and "ready for a statement" of PostgreSQL's protocol. */
 const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);

@@ -3,8 +3,8 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { preparePostgres } from '../../../../../router/src/infra/db/embedded/embedded-postgres.ts';
 import { findPostgresBinaries } from '../../../../../router/src/infra/db/embedded/postgres-binaries.ts';
-import { preparePostgres } from '../../../../../router/src/infra/db/embedded/postgres-preparation.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { canReach, chooseServerUser } from '../../../../../router/src/infra/db/embedded/postgres-user.ts';
+import { canReach, chooseServerUser } from '../../../../../router/src/infra/db/embedded/postgres-binaries.ts';
 
 const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;

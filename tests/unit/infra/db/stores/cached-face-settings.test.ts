@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { NodeBus, type NodeTransportEvents } from '../../../../../router/src/core/cluster/node-bus.ts';
-import { CachedFaceSettings } from '../../../../../router/src/infra/db/stores/cached-face-settings.ts';
+import { CachedFaceSettings } from '../../../../../router/src/infra/db/stores/postgres-face-settings.ts';
 import { MemoryFaceSettings } from '../../../../doubles/memory-face-settings.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 

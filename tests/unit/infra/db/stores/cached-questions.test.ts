@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { NodeBus, type NodeTransportEvents } from '../../../../../router/src/core/cluster/node-bus.ts';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import { CachedQuestions } from '../../../../../router/src/infra/db/stores/cached-questions.ts';
+import { CachedQuestions } from '../../../../../router/src/infra/db/stores/postgres-questions.ts';
 import { MemoryQuestions } from '../../../../doubles/memory-questions.ts';
 import { MemoryState } from '../../../../doubles/memory-state.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { NodeBus, type NodeTransportEvents } from '../../../../../router/src/core/cluster/node-bus.ts';
 import type { Route } from '../../../../../router/src/core/models.ts';
 import type { RouteStore } from '../../../../../router/src/core/ports/route-store.ts';
-import { CachedRouteStore } from '../../../../../router/src/infra/db/stores/cached-route-store.ts';
+import { CachedRouteStore } from '../../../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { MemoryRouteStore } from '../../../../doubles/memory-route-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { aRoute } from '../../../../support/routes.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { searchableId } from '../../../../../router/src/infra/db/stores/searchable-id.ts';
+import { searchableId } from '../../../../../router/src/infra/db/stores/rows.ts';
 
 it('searchableId passes ids on, and turns any other text into one that no row has', () => {
   expect(['1', '999999999999999999'].map(searchableId)).toEqual(['1', '999999999999999999']);

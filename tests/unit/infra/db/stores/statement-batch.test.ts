@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import { StatementBatch } from '../../../../../router/src/infra/db/stores/statement-batch.ts';
+import { StatementBatch } from '../../../../../router/src/infra/db/stores/rows.ts';
 
 function setup(maxSize = 10) {
   const executed: Array<readonly number[]> = [];

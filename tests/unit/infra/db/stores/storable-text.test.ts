@@ -4,7 +4,7 @@ import {
   storableId,
   storableJson,
   storableOrNull,
-} from '../../../../../router/src/infra/db/stores/storable-text.ts';
+} from '../../../../../router/src/infra/db/stores/rows.ts';
 
 describe('storableOrNull', () => {
   it('cleans a text and returns null for an absent one', () => {

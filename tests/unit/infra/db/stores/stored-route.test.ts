@@ -4,7 +4,7 @@ import {
   type RouteRow,
   routeReader,
   unreadableRoute,
-} from '../../../../../router/src/infra/db/stores/stored-route.ts';
+} from '../../../../../router/src/infra/db/stores/postgres-route-store.ts';
 
 const read = routeReader(agentKinds);
 

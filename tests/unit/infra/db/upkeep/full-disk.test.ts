@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { DatabaseError } from '../../../../../router/src/infra/db/database-errors.ts';
+import { DatabaseError } from '../../../../../router/src/infra/db/stores/storage-errors.ts';
 import {
   fullDiskTrouble,
   isFullDiskError,
   orFullDisk,
-} from '../../../../../router/src/infra/db/upkeep/full-disk.ts';
+} from '../../../../../router/src/infra/db/upkeep/storage-check.ts';
 
 describe('isFullDiskError', () => {
   it.each([

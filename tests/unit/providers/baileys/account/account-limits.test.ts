@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AccountLimits } from '../../../../../router/src/providers/baileys/account/account-limits.ts';
+import { AccountLimits } from '../../../../../router/src/providers/baileys/account/account-problems.ts';
 import { MemoryAccountStore } from '../../../../doubles/memory-account-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
-import { LinkedAccount } from '../../../../../router/src/providers/baileys/account/linked-account.ts';
+import { LinkedAccount } from '../../../../../router/src/providers/baileys/account/account-status.ts';
 import { MemoryAccountStore } from '../../../../doubles/memory-account-store.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { Restriction } from '../../../../../router/src/providers/baileys/account/restriction.ts';
+import { Restriction } from '../../../../../router/src/providers/baileys/account/account-problems.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
-import { createBaileysLogger } from '../../../../../router/src/providers/baileys/connection/baileys-logger.ts';
+import { jidHash } from '../../../../../router/src/core/chat-id.ts';
+import { createBaileysLogger } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
 function setup() {

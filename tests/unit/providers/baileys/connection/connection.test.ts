@@ -4,8 +4,8 @@ import { ProxyFailedError } from '../../../../../router/src/core/errors.ts';
 import {
   ConnectionManager,
   type ConnectionPhase,
+  type ManagedSocket,
 } from '../../../../../router/src/providers/baileys/connection/connection.ts';
-import type { ManagedSocket } from '../../../../../router/src/providers/baileys/connection/socket-end.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, expect, it, vi } from 'vitest';
-import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';
+import { guardConsole } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
 const require = createRequire(import.meta.url);

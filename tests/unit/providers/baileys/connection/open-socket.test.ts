@@ -5,10 +5,10 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import {
+  createSocketMemory,
   type OpenedSocket,
   openSocket,
 } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
-import { createSocketMemory } from '../../../../../router/src/providers/baileys/connection/socket-config.ts';
 import { openAuthState } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { settle } from '../../../../support/fake-clock.ts';

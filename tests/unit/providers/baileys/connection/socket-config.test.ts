@@ -4,7 +4,7 @@ import {
   createSocketMemory,
   type SocketConfigInput,
   socketConfig,
-} from '../../../../../router/src/providers/baileys/connection/socket-config.ts';
+} from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 
 function setup(more: Partial<SocketConfigInput> = {}) {

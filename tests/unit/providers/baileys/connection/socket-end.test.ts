@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import type { Disconnect } from '../../../../../router/src/providers/baileys/connection/disconnect-table.ts';
 import {
   type ManagedSocket,
   untilSocketEnds,
-} from '../../../../../router/src/providers/baileys/connection/socket-end.ts';
+} from '../../../../../router/src/providers/baileys/connection/connection.ts';
+import type { Disconnect } from '../../../../../router/src/providers/baileys/connection/disconnect-table.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 function setup({ isAborted = false } = {}) {

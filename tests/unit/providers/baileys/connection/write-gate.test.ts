@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import { gateWrites } from '../../../../../router/src/providers/baileys/connection/write-gate.ts';
+import { gateWrites } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { GroupCommit } from '../../../../../router/src/providers/baileys/signal/group-commit.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';

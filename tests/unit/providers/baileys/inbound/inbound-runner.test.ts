@@ -10,12 +10,12 @@ import {
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
+import { jidHash } from '../../../../../router/src/core/chat-id.ts';
 import { StorageRejectedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
-import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';
+import { guardConsole } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { InboundRunner } from '../../../../../router/src/providers/baileys/inbound/inbound-runner.ts';
 import { openAuthState } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
 import { createAccountSignal } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';

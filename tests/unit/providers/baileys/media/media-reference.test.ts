@@ -4,7 +4,7 @@ import {
   changeReference,
   readReference,
   writeReference,
-} from '../../../../../router/src/providers/baileys/media/media-reference.ts';
+} from '../../../../../router/src/providers/baileys/media/media.ts';
 
 const path = '/v/t62.7118-24/file.enc?ccb=11-4&oh=01_Q5';
 

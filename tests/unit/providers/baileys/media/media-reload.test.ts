@@ -5,9 +5,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import {
   changeReference,
   readReference,
+  reloadFile,
   writeReference,
-} from '../../../../../router/src/providers/baileys/media/media-reference.ts';
-import { reloadFile } from '../../../../../router/src/providers/baileys/media/media-reload.ts';
+} from '../../../../../router/src/providers/baileys/media/media.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { encryptFile, sealRetry } from '../../../../whatsapp-emulator/media-crypto.ts';
 

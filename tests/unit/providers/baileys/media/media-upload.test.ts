@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { proto } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
 import type { OutgoingMessage, ReplyMedia } from '../../../../../router/src/core/models.ts';
-import { uploadFile } from '../../../../../router/src/providers/baileys/media/media-upload.ts';
+import { uploadFile } from '../../../../../router/src/providers/baileys/media/media.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 import { opusFile } from '../../../../support/sounds.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   groupEventText,
   isGroupEvent,
-} from '../../../../../router/src/providers/baileys/messages/group-event.ts';
+} from '../../../../../router/src/providers/baileys/messages/from-baileys.ts';
 
 const ana = JSON.stringify({ id: '1@lid', phoneNumber: '5493777239922@s.whatsapp.net' });
 const nameOf = (jids: unknown[]) => String(jids.find((jid) => jid !== undefined));

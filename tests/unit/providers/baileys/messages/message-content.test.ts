@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { proto } from '@whiskeysockets/baileys';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readReference } from '../../../../../router/src/providers/baileys/media/media-reference.ts';
+import { readReference } from '../../../../../router/src/providers/baileys/media/media.ts';
 import { readContent } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
 import { MAX_TEXT_CHARS, words } from '../../../../../router/src/providers/baileys/messages/proto-values.ts';
 

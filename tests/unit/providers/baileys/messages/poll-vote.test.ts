@@ -1,6 +1,6 @@
 import { decryptPollVote, type WAMessage } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { openVote, pollIdOf } from '../../../../../router/src/providers/baileys/messages/poll-vote.ts';
+import { openVote, pollIdOf } from '../../../../../router/src/providers/baileys/messages/from-baileys.ts';
 import { pollVote } from '../../../../whatsapp-emulator/message-content.ts';
 
 const [own, ownLid] = ['34600000000@s.whatsapp.net', '70@lid'];

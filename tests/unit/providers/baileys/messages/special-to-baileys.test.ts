@@ -1,7 +1,7 @@
 import { proto } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
 import type { SpecialMessage } from '../../../../../router/src/core/delivery/special-message.ts';
-import { specialToBaileys } from '../../../../../router/src/providers/baileys/messages/special-to-baileys.ts';
+import { specialToBaileys } from '../../../../../router/src/providers/baileys/messages/to-baileys.ts';
 
 const to = '5493777239922@s.whatsapp.net';
 const sent = (special: SpecialMessage, more: object = {}) =>

@@ -1,9 +1,6 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import {
-  askAboutNumber,
-  numberAnswer,
-} from '../../../../../router/src/providers/baileys/outbound/number-query.ts';
+import { askAboutNumber, numberAnswer } from '../../../../../router/src/providers/baileys/outbound/sender.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 const node = (tag: string, attrs: Record<string, string> = {}, content: BinaryNode[] = []): BinaryNode => ({

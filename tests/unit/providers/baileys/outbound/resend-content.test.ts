@@ -1,8 +1,8 @@
 import { proto } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { jidHash } from '../../../../../router/src/core/chat-hash.ts';
+import { jidHash } from '../../../../../router/src/core/chat-id.ts';
 import type { OutgoingMessage } from '../../../../../router/src/core/models.ts';
-import { ResendContent } from '../../../../../router/src/providers/baileys/outbound/resend-content.ts';
+import { ResendContent } from '../../../../../router/src/providers/baileys/outbound/sender.ts';
 import { type LoggedLine, recordingLog } from '../../../../support/quiet-log.ts';
 
 const ANA = '34600000002@s.whatsapp.net';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { KeyChange, KeyName, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
-import { AccountKeys } from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
+import { AccountKeys, Unit } from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
 import { GroupCommit } from '../../../../../router/src/providers/baileys/signal/group-commit.ts';
-import { Unit } from '../../../../../router/src/providers/baileys/signal/unit.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 

@@ -1,7 +1,7 @@
 import { BufferJSON, type SignalDataSet } from '@whiskeysockets/baileys';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import type { JournalEntry } from '../../../../../router/src/core/ports/journal.ts';
+import type { JournalEntry } from '../../../../../router/src/core/ports/inbox.ts';
 import {
   DAMAGED_VALUE,
   type KeyChange,

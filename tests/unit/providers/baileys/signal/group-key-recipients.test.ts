@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   GroupKeyRecipients,
   type RecipientKeys,
-} from '../../../../../router/src/providers/baileys/signal/group-key-recipients.ts';
+} from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
 
 const MEMORY = 'sender-key-memory';
 

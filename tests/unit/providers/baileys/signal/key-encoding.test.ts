@@ -8,7 +8,7 @@ import {
   encodeCreds,
   encodeKey,
   isReadableKey,
-} from '../../../../../router/src/providers/baileys/signal/key-encoding.ts';
+} from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
 
 const bytes = (...values: number[]) => Buffer.from(values);
 

@@ -1,7 +1,9 @@
 import type { LIDMapping, SignalRepositoryWithLIDStore } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { lidMappingsOver } from '../../../../../router/src/providers/baileys/signal/lid-mappings.ts';
-import type { SignalSteps } from '../../../../../router/src/providers/baileys/signal/signal-steps.ts';
+import {
+  lidMappingsOver,
+  type SignalSteps,
+} from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
 
 const ANA = '34600000002@s.whatsapp.net';
 const BEA = '34600000003@s.whatsapp.net';

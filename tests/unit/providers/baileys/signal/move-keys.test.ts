@@ -2,9 +2,9 @@ import { generateSignalPubKey, type SignalDataTypeMap } from '@whiskeysockets/ba
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../../../../router/src/core/ports/journal.ts';
+import type { JournalEntry } from '../../../../../router/src/core/ports/inbox.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
-import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';
+import { guardConsole } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { openAuthState } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
 import {
   type AccountSignal,

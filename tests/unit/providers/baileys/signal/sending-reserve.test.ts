@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   sendingPosition,
   withReserve,
-} from '../../../../../router/src/providers/baileys/signal/sending-reserve.ts';
+} from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 

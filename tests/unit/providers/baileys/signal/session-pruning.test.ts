@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pruneSession } from '../../../../../router/src/providers/baileys/signal/session-pruning.ts';
+import { pruneSession } from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
 
 const SENDING = 1;
 const RECEIVING = 2;

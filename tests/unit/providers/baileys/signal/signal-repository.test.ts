@@ -6,10 +6,10 @@ import {
 } from '@whiskeysockets/baileys';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../../../../../router/src/core/ports/journal.ts';
+import type { JournalEntry } from '../../../../../router/src/core/ports/inbox.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
-import { guardConsole } from '../../../../../router/src/providers/baileys/connection/console-guard.ts';
+import { guardConsole } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import {
   type AuthState,
   openAuthState,

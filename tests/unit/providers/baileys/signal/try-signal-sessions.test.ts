@@ -1,6 +1,6 @@
 import type { SignalDataTypeMap } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { trySignalSessions } from '../../../../../router/src/providers/baileys/signal/try-signal-sessions.ts';
+import { trySignalSessions } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
 
 const ADDRESS = '346.0';
 

@@ -1,6 +1,6 @@
 import type { SignalDataSet } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { Unit } from '../../../../../router/src/providers/baileys/signal/unit.ts';
+import { Unit } from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
 
 const session = (keyId: string, value: unknown) => ({ session: { [keyId]: value } }) as SignalDataSet;
 

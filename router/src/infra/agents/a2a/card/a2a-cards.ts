@@ -1,13 +1,14 @@
-import type { AgentCard } from '@a2a-js/sdk';
+import type { AgentCard, AgentInterface, SecurityScheme } from '@a2a-js/sdk';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Clock } from '../../../../core/ports/clock.ts';
-import { baseOf } from '../../card-address.ts';
+import type { Clock } from '../../../../core/clock.ts';
+import { AgentProtocolError, AgentUnavailableError } from '../../../../core/errors.ts';
+import type { AgentCardFacts, AgentDeps } from '../../agent-kind.ts';
+import { baseOf, cardAddress, type OwnHeaders, ownHeaders } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import type { Fetched } from '../../transport/bounded-fetch.ts';
 import { bodyText } from '../../transport/error-text.ts';
 import type { A2aSettings } from '../a2a-settings.ts';
-import { a2aHeaders } from './a2a-server.ts';
 
 const MAX_CARD_BYTES = 512 * 1024;
 const FRESH_MS = 300_000;
@@ -26,7 +27,7 @@ export interface A2aCardAnswer {
 }
 
 /** A request for a card. A server may have its cards of both versions at one address. */
-export interface CardRequest {
+interface CardRequest {
   cardUrl: string;
   version: '1.0' | '0.3';
 }
@@ -161,4 +162,189 @@ export class A2aCards {
     this.#cards.set(key, { answer, untilMs: nowMs + (answer.card ? FRESH_MS : ABSENT_MS) });
     return answer;
   }
+}
+
+const MAX_TEXT_CHARS = 1_000;
+const MAX_LISTED = 100;
+
+/** The card of an A2A agent, for operators. @throws {AgentUnavailableError} it does not answer */
+export async function a2aCardFacts(
+  agentEndpoint: string,
+  settings: A2aSettings,
+  deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+): Promise<AgentCardFacts | undefined> {
+  const { card, cardUrl, keyHeader, fetched } = await findA2aCard(agentEndpoint, settings, deps);
+  if (card) return factsOf(card, cardUrl, keyHeader);
+  if (fetched?.kind !== 'fault') return undefined;
+  const { secrets } = a2aHeaders(agentEndpoint, settings, undefined);
+  const detail = fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail;
+  const why = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), detail);
+  throw new AgentUnavailableError(`The A2A agent does not send its card: ${why}.`);
+}
+
+function factsOf(card: AgentCard, url: string, keyHeader: string | undefined): AgentCardFacts {
+  const { name, description, version, provider, capabilities, supportedInterfaces, skills } = card;
+  return {
+    url,
+    ...(name && { name: short(name) }),
+    ...(description && { description: short(description) }),
+    ...(version && { version: short(version) }),
+    ...(provider?.organization && { provider: short(provider.organization) }),
+    interfaces: supportedInterfaces
+      .slice(0, MAX_LISTED)
+      .map(({ protocolBinding, protocolVersion }) => short(`${protocolBinding} ${protocolVersion}`.trim())),
+    capabilities: [
+      ...(capabilities?.streaming ? ['streaming'] : []),
+      ...(capabilities?.pushNotifications ? ['push notifications'] : []),
+      ...(capabilities?.extendedAgentCard ? ['extended card'] : []),
+    ],
+    skills: skills.slice(0, MAX_LISTED).map((skill) => ({
+      name: short(skill.name || skill.id),
+      ...(skill.description && { description: short(skill.description) }),
+    })),
+    authentication: Object.entries(card.securitySchemes)
+      .slice(0, MAX_LISTED)
+      .map(([name, scheme]) => proofOf(name, scheme, keyHeader)),
+  };
+}
+
+/** @param keyHeader of a card that writes its API key in another form than the one of the protocol */
+function proofOf(name: string, { scheme }: SecurityScheme, keyHeader: string | undefined): string {
+  switch (scheme?.$case) {
+    case 'apiKeySecurityScheme':
+      return short(`API key, in the ${scheme.value.location} ${scheme.value.name}`);
+    case 'httpAuthSecurityScheme':
+      return short(`HTTP ${scheme.value.scheme}`);
+    case 'oauth2SecurityScheme':
+      return 'OAuth 2.0';
+    case 'openIdConnectSecurityScheme':
+      return 'OpenID Connect';
+    case 'mtlsSecurityScheme':
+      return 'client certificate';
+    default:
+      return short(keyHeader === undefined ? name : `API key, in the header ${keyHeader}`);
+  }
+}
+
+function short(text: string): string {
+  return text.slice(0, MAX_TEXT_CHARS);
+}
+
+const BINDINGS = { jsonrpc: 'JSONRPC', rest: 'HTTP+JSON' } as const;
+
+/** The interface of an agent that a route uses, and what requests to it carry. */
+export interface A2aServer extends OwnHeaders {
+  /** With this one interface, whose address is absolute. */
+  card: AgentCard;
+  url: string;
+  version: '1.0' | '0.3';
+  canStream: boolean;
+}
+
+/**
+ * The headers of a route, with its key.
+ * @param keyHeader the header in which the card wants the key; absent: as a bearer token
+ */
+export function a2aHeaders(
+  agentEndpoint: string,
+  { apiKey, headers = {}, cardUrl }: A2aSettings,
+  keyHeader: string | undefined,
+): OwnHeaders {
+  const key: Array<[string, string]> =
+    apiKey === undefined
+      ? []
+      : [keyHeader === undefined ? ['authorization', `Bearer ${apiKey}`] : [keyHeader, apiKey]];
+  return ownHeaders([...key, ...Object.entries(headers)], [agentEndpoint, cardUrl]);
+}
+
+/**
+ * Chooses the interface of a card by the settings of the route. Without a card, settings that name version and transport
+ * are enough: agentEndpoint is then the address of the calls.
+ * @param isHosted wa2ai runs the agent
+ * @throws {AgentProtocolError} the card has no such interface
+ */
+export function a2aServer(
+  agentEndpoint: string,
+  settings: A2aSettings,
+  found: { card?: AgentCard; cardUrl: string; keyHeader?: string },
+  isHosted = false,
+): A2aServer {
+  const { version = 'auto', transport = 'auto' } = settings;
+  const card = found.card ?? cardBySettings(agentEndpoint, settings);
+  const fitting = card.supportedInterfaces.filter(
+    ({ protocolBinding, protocolVersion }) =>
+      (transport === 'auto'
+        ? Object.values(BINDINGS).some((binding) => isSame(binding, protocolBinding))
+        : isSame(BINDINGS[transport], protocolBinding)) &&
+      (version === 'auto'
+        ? versionOf(protocolVersion) !== undefined
+        : versionOf(protocolVersion) === version),
+  );
+  const chosen =
+    fitting.find(({ protocolVersion }) => versionOf(protocolVersion) === '1.0') ??
+    // Version 0.3 over HTTP has no place for the marks of thoughts and tool calls.
+    fitting.find(({ protocolBinding }) => isSame(BINDINGS.jsonrpc, protocolBinding)) ??
+    fitting[0];
+  if (!chosen) {
+    const has = card.supportedInterfaces
+      .map((one) => `${one.protocolBinding} ${one.protocolVersion}`)
+      .join(', ');
+    throw new AgentProtocolError(
+      `The card of the A2A agent has no interface for version ${version} and transport ${transport}. It has: ${has.slice(0, 300)}.`,
+    );
+  }
+  const url = cardAddress(chosen.url, found.cardUrl, isHosted);
+  const used: AgentInterface = { ...chosen, url };
+  return {
+    ...a2aHeaders(agentEndpoint, settings, found.keyHeader),
+    card: { ...card, supportedInterfaces: [used] },
+    url,
+    version: versionOf(chosen.protocolVersion) ?? '1.0',
+    canStream: (card.capabilities?.streaming ?? false) && settings.streaming !== false,
+  };
+}
+
+function isSame(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+/** Every 1.x and every 0.3.x is spoken, and 0.2.x, whose requests are those of 0.3; an empty version is 0.3 in the protocol. */
+function versionOf(written: string): '1.0' | '0.3' | undefined {
+  if (/^1(?:\.|$)/.test(written)) return '1.0';
+  return written === '' || /^0\.[23](?:\.|$)/.test(written) ? '0.3' : undefined;
+}
+
+function cardBySettings(agentEndpoint: string, settings: A2aSettings): AgentCard {
+  const { version = 'auto', transport = 'auto', streaming = false } = settings;
+  if (version === 'auto' || transport === 'auto') {
+    throw new AgentProtocolError(
+      'The A2A agent has no agent card. Set config.a2a.cardUrl, or name version and transport of an agent without a card.',
+    );
+  }
+  const protocolBinding = BINDINGS[transport];
+  return {
+    name: '',
+    description: '',
+    version: '',
+    provider: undefined,
+    capabilities: { streaming, extensions: [] },
+    securitySchemes: {},
+    securityRequirements: [],
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [],
+    signatures: [],
+    supportedInterfaces: [{ url: agentEndpoint, protocolBinding, protocolVersion: version, tenant: '' }],
+  };
+}
+
+/** Whether the agent takes a file of this media type, as its card says. */
+export function takesMedia({ defaultInputModes, skills }: AgentCard, mimeType: string): boolean {
+  const type = mimeType.toLowerCase().split(';')[0]?.trim() ?? '';
+  const modes = [...defaultInputModes, ...skills.flatMap(({ inputModes }) => inputModes)];
+  return modes.some((mode) => {
+    const written = mode.toLowerCase().split(';')[0]?.trim() ?? '';
+    if (written === '*/*' || written === '*' || written === 'file') return true;
+    return written === type || (written.endsWith('/*') && type.startsWith(written.slice(0, -1)));
+  });
 }

@@ -1,16 +1,20 @@
 import type { Message, StreamResponse, Task } from '@a2a-js/sdk';
 import type { Client, RequestOptions } from '@a2a-js/sdk/client';
-import { AgentProtocolError } from '../../../../core/errors.ts';
-import type { Clock } from '../../../../core/ports/clock.ts';
-import { withLimit } from '../../../../core/time-limit.ts';
-import type { AgentTransport } from '../../transport/agent-transport.ts';
-import type { Redact } from '../../transport/redaction.ts';
-import type { A2aServer } from '../card/a2a-server.ts';
-import { a2aError } from './a2a-errors.ts';
-import { type A2aFetch, a2aFetch } from './a2a-fetch.ts';
+import { type Clock, withLimit } from '../../../../core/clock.ts';
+import {
+  AgentProtocolError,
+  AgentTimeoutError,
+  AgentUnavailableError,
+  Wa2aiError,
+} from '../../../../core/errors.ts';
+import type { OwnHeaders } from '../../card-address.ts';
+import { type AgentTransport, exchangeError, type Redact } from '../../transport/agent-transport.ts';
+import type { Fetched } from '../../transport/bounded-fetch.ts';
+import { errorText } from '../../transport/error-text.ts';
+import type { A2aServer } from '../card/a2a-cards.ts';
 
 /** What calls to one agent need. */
-export interface A2aPeer {
+interface A2aPeer {
   server: A2aServer;
   transport: AgentTransport;
   clock: Clock;
@@ -155,4 +159,249 @@ async function clientOf({ card }: A2aServer, wire: A2aFetch): Promise<Client> {
 
 function requestOf(message: Message) {
   return { tenant: '', message, configuration: undefined, metadata: undefined };
+}
+
+/** What the error for a call of the A2A client says. */
+interface A2aErrorContext {
+  /** What went wrong on the wire, when something did. */
+  failure: Fetched | undefined;
+  /** The time limit ended the call. */
+  isTimeout: boolean;
+  timeoutMs: number;
+  nowMs: number;
+  redact: Redact;
+}
+
+/** The error for a call that the A2A client rejected: of the wire, else as the agent reported it in its own dialect. */
+export function a2aError(error: unknown, context: A2aErrorContext): Wa2aiError {
+  if (error instanceof Wa2aiError) return error;
+  const { failure, isTimeout, timeoutMs, nowMs, redact } = context;
+  const aborted = `The A2A agent did not answer within ${timeoutMs} ms.`;
+  if (isTimeout) return new AgentTimeoutError(aborted);
+  // A status with an error of the protocol in its body is the agent's own word.
+  const isReported = failure?.kind === 'answer' && failure.status >= 400 && isProtocolError(error);
+  if (failure && !(isReported && !isAwayStatus(failure))) {
+    return exchangeError(failure, { agent: 'A2A agent', aborted, nowMs, redact });
+  }
+  const reason = redact(errorText(error instanceof Error ? error.message : String(error)));
+  if (isBroken(error)) {
+    return new AgentUnavailableError(`The connection to the A2A agent was lost: ${reason}`, {
+      cause: error,
+      mayHaveRun: true,
+    });
+  }
+  if (isProtocolError(error)) {
+    return new AgentProtocolError(`The A2A agent answered with an error: ${reason}`, {
+      code: 'AGENT_REPORTED_ERROR',
+    });
+  }
+  return new AgentProtocolError(`The A2A agent answered with something that is not A2A: ${reason}`);
+}
+
+function isAwayStatus(failure: Fetched): boolean {
+  return failure.kind === 'answer' && [401, 403, 429, 502, 503, 504].includes(failure.status);
+}
+
+/** Whether the error is one of the protocol, which the client makes from an error in an answer. */
+function isProtocolError(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return [error, cause].some((one) => {
+    if (!(one instanceof Error)) return false;
+    return 'reason' in one || 'code' in one || /A2A|JsonRpc/.test(one.constructor.name);
+  });
+}
+
+/** Whether the connection ended in the middle of an answer: the platform's error is the cause of the client's. */
+function isBroken(error: unknown): boolean {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if ('code' in one && /^(?:UND_ERR_|ECONN|EPIPE)/.test(String(one.code))) return true;
+  }
+  return false;
+}
+
+/** An answer with files in base64. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** All events of one connection. */
+const MAX_STREAM_BYTES = 64 * 1024 * 1024;
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+/** The `fetch` of the A2A client: every request goes through the transport of wa2ai, with its limits. */
+interface A2aFetch {
+  fetch: typeof fetch;
+  /** The exchange that went wrong last: a fault, or a status that is no success. */
+  failure(): Fetched | undefined;
+}
+
+/** One per attempt: it remembers what went wrong, because the client wraps it in its own errors. */
+export function a2aFetch(
+  transport: AgentTransport,
+  { headersFor }: OwnHeaders,
+  signal: AbortSignal,
+): A2aFetch {
+  let failure: Fetched | undefined;
+  const fail = (fetched: Fetched): Error => {
+    failure = fetched;
+    return new Error('the request failed');
+  };
+  const call: typeof fetch = async (input, init = {}) => {
+    const url = input instanceof Request ? input.url : String(input);
+    const headers = headersFor(url);
+    new Headers(init.headers).forEach((value, name) => {
+      headers.set(name, value);
+    });
+    const body = typeof init.body === 'string' ? init.body : undefined;
+    const opened = await transport.open(url, {
+      method: init.method === 'POST' ? 'POST' : 'GET',
+      headers,
+      ...(body !== undefined && { body }),
+      signal: init.signal ?? signal,
+    });
+    if (opened.kind === 'fault') throw fail(opened);
+    const { response } = opened;
+    const { status } = response;
+    const limit = response.ok ? limitOf(response) : MAX_REFUSAL_BYTES;
+    const tooLarge = () =>
+      fail({ kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${limit} bytes` });
+    if (response.ok && declaredLength(response) > limit) {
+      // Its body is not read: that would only take time.
+      response.body?.cancel().catch(() => undefined);
+      throw tooLarge();
+    }
+    const limited = response.body?.pipeThrough(byteLimit(limit, tooLarge));
+    const copy = { status, statusText: response.statusText, headers: response.headers };
+    if (response.ok) {
+      const lenient = lenientAnswers(body);
+      if (!lenient || !limited) return new Response(limited ?? null, copy);
+      if (isEvents(response)) return new Response(limited.pipeThrough(lenient.events()), copy);
+      return new Response(lenient.answer(await new Response(limited).text()), copy);
+    }
+    const text = limited ? Buffer.from(await new Response(limited).arrayBuffer()) : Buffer.alloc(0);
+    failure = { kind: 'answer', status, headers: response.headers, body: text };
+    const hasBody = status >= 200 && status !== 204 && status !== 205 && status !== 304;
+    return new Response(hasBody ? new Uint8Array(text) : null, copy);
+  };
+  return { fetch: call, failure: () => failure };
+}
+
+function limitOf(response: Response): number {
+  return isEvents(response) ? MAX_STREAM_BYTES : MAX_ANSWER_BYTES;
+}
+
+function isEvents({ headers }: Response): boolean {
+  return headers.get('content-type')?.includes('text/event-stream') ?? false;
+}
+
+/** What an answer that is not compressed says about its length, in bytes; 0: nothing. */
+function declaredLength({ headers }: Response): number {
+  return headers.has('content-encoding') ? 0 : Number(headers.get('content-length') ?? 0);
+}
+
+/** Passes so many bytes; more of them are the error. */
+function byteLimit(maxBytes: number, error: () => Error): TransformStream<Uint8Array, Uint8Array> {
+  let size = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      size += chunk.byteLength;
+      if (size > maxBytes) controller.error(error());
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+/** What the SDK's client demands of an answer and older or simpler agents leave out. */
+interface LenientAnswers {
+  /** A JSON-RPC answer as the SDK takes it. */
+  answer(text: string): string;
+  /** The same for each event of a stream; an event whose data has several lines stays as it is. */
+  events(): TransformStream<Uint8Array, Uint8Array>;
+}
+
+/**
+ * Reads answers to one JSON-RPC request. Each request has its own connection, so an answer belongs to it whatever `id` says:
+ * a number as text, or null. A result of version 0.3 without `kind`, and parts without it, get the one that their fields show.
+ * @param request the body of the request
+ * @returns undefined when it is no JSON-RPC request
+ */
+function lenientAnswers(request: string | undefined): LenientAnswers | undefined {
+  const sent = objectIn(request ?? '');
+  if (sent?.jsonrpc !== '2.0' || sent.id === undefined) return undefined;
+  // Methods of version 0.3 have a slash: `message/send`.
+  const isLegacy = String(sent.method).includes('/');
+  const answer = (text: string) => {
+    const json = objectIn(text);
+    if (json?.jsonrpc === undefined && json?.result === undefined) return text;
+    const result = isLegacy ? withKinds(json.result) : json.result;
+    return json.id === sent.id && result === json.result
+      ? text
+      : JSON.stringify({ ...json, id: sent.id, ...(result !== undefined && { result }) });
+  };
+  return {
+    answer,
+    events: () =>
+      eachLine((line) => (line.startsWith('data:') ? `data: ${answer(line.slice(5).trimStart())}` : line)),
+  };
+}
+
+type Fields = Record<string, unknown>;
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function objectIn(text: string): Fields | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return isObject(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same value when nothing is missing. */
+function withKinds(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(withKinds);
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isObject(value)) return value;
+  const changed: Fields = {};
+  // What a program attached is not of the protocol.
+  for (const [name, field] of Object.entries(value)) {
+    const kinds = name === 'data' || name === 'metadata' ? field : withKinds(field);
+    if (kinds !== field) changed[name] = kinds;
+  }
+  const kind = value.kind === undefined ? kindOf(value) : undefined;
+  if (kind !== undefined) changed.kind = kind;
+  return Object.keys(changed).length > 0 ? { ...value, ...changed } : value;
+}
+
+function kindOf(fields: Fields): string | undefined {
+  const { parts, artifactId, artifact, status, id, taskId, text, file, data } = fields;
+  if (isObject(artifact)) return 'artifact-update';
+  if (isObject(status))
+    return typeof id === 'string' ? 'task' : taskId === undefined ? undefined : 'status-update';
+  if (Array.isArray(parts)) return artifactId === undefined ? 'message' : undefined;
+  if (typeof text === 'string') return 'text';
+  if (isObject(file)) return 'file';
+  return isObject(data) ? 'data' : undefined;
+}
+
+function eachLine(change: (line: string) => string): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  let parts: string[] = [];
+  return new TransformStream({
+    transform(chunk, controller) {
+      const [first = '', ...more] = decoder.decode(chunk, { stream: true }).split('\n');
+      parts.push(first);
+      for (const next of more) {
+        controller.enqueue(encoder.encode(`${change(parts.join(''))}\n`));
+        parts = [next];
+      }
+    },
+    flush(controller) {
+      const last = parts.join('') + decoder.decode();
+      if (last !== '') controller.enqueue(encoder.encode(change(last)));
+    },
+  });
 }

@@ -1,5 +1,4 @@
-import { type AbiParam, type AbiType, type AbiValue, headBytes, isDynamic } from './abi-type.ts';
-import type { Codec } from './viem-codec.ts';
+import { type AbiParam, type AbiType, type AbiValue, type Codec, headBytes, isDynamic } from './abi-type.ts';
 
 /** Bytes that are not the ABI encoding of the given types; the message names the place and never quotes the bytes. */
 export class AbiDecodeError extends Error {}

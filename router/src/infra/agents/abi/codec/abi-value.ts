@@ -2,8 +2,7 @@ import { ExactJsonError, NumberText, parseExactJson } from '../../lenient-json.t
 import { type AbiInput, AbiInputError, ANYTHING, FileInput } from '../input/abi-input.ts';
 import { count, expectation, rangeOf, type Whole } from '../input/describe-type.ts';
 import { bare, bigintIn, bytesIn } from '../input/parse-scalars.ts';
-import { type AbiParam, type AbiType, type AbiValue, areNamed, shortened } from './abi-type.ts';
-import type { Codec } from './viem-codec.ts';
+import { type AbiParam, type AbiType, type AbiValue, areNamed, type Codec, shortened } from './abi-type.ts';
 
 /** Name of all arguments, or of the only tuple, in a message. */
 const WHOLE = 'the input';

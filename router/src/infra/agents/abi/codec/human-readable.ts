@@ -26,7 +26,7 @@ const MODIFIERS = new Set([
 const LOCATIONS = new Set(['memory', 'calldata', 'storage', 'payable', 'indexed']);
 
 /** Finds a struct by its name. A struct is parsed at its first use, so their order does not matter. */
-export type StructLookup = (name: string) => AbiType | undefined;
+type StructLookup = (name: string) => AbiType | undefined;
 
 /**
  * Parses `function add(uint256 a, uint256 b) returns (uint256 sum)`; the word `function`, names, data locations and

@@ -1,11 +1,9 @@
 import { LRUCache } from 'lru-cache';
+import { type Clock, orAbort } from '../../../../core/clock.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../core/errors.ts';
-import type { Clock } from '../../../../core/ports/clock.ts';
-import { orAbort } from '../../../../core/time-limit.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import { redirectHint } from '../../transport/bounded-fetch.ts';
 import { bodyText } from '../../transport/error-text.ts';
-import { abiEntriesOf } from './abi-entries.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_MANIFESTS = 200;
@@ -110,4 +108,10 @@ function parsed(text: string): unknown {
   } catch {
     throw new AgentProtocolError("The ABI agent's manifest is not JSON.");
   }
+}
+
+/** The entries of an ABI as JSON: an array, or an object with one under `abi`; undefined for anything else. */
+export function abiEntriesOf(json: unknown): unknown[] | undefined {
+  const entries = typeof json === 'object' && json !== null && 'abi' in json ? json.abi : json;
+  return Array.isArray(entries) ? entries : undefined;
 }

@@ -1,4 +1,4 @@
-import { withoutTrailing } from '../../../../core/without-trailing.ts';
+import { withoutTrailing } from '../../../../core/text.ts';
 
 /** Text without surrounding spaces and without invisible format characters, which copied text may contain. */
 export function bare(text: string): string {

@@ -13,7 +13,7 @@ import {
 import { ExactJsonError, parseExactJson } from '../../lenient-json.ts';
 import { bodyJson, bodyText } from '../../transport/error-text.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
-import { readable, renderOutputs } from '../codec/abi-render.ts';
+import { type Envelope, readable, renderOutputs } from '../codec/abi-rules.ts';
 import {
   type AbiFunction,
   AbiProblemsError,
@@ -24,12 +24,10 @@ import {
 } from '../codec/abi-signature.ts';
 import { AbiDefinitionError } from '../codec/abi-type.ts';
 import { coerceAll } from '../codec/abi-value.ts';
-import type { Envelope } from '../codec/abi-wire.ts';
-import { abiEntriesOf } from '../input/abi-entries.ts';
 import { AbiInputError } from '../input/abi-input.ts';
+import { abiEntriesOf } from '../input/manifests.ts';
 import { knownDefect } from '../output/read-outputs.ts';
-import { AgentProbe, answerText, type ProbeAnswer } from './agent-probe.ts';
-import { checkAgent } from './check-agent.ts';
+import { AgentProbe, answerText, checkAgent, type ProbeAnswer } from './check-agent.ts';
 
 const abi: ToolOption = { name: 'abi', value: 'FILE', help: 'a file with the ABI or the signatures' };
 const envelope: ToolOption = {
@@ -105,7 +103,7 @@ function probeOf({ url, options, timeoutMs, transport }: ToolInput): AgentProbe 
 }
 
 /** An ABI with the entries that it was made of, as a route has them. */
-export interface AbiFile {
+interface AbiFile {
   abi: AgentAbi;
   entries: unknown[];
 }
@@ -150,7 +148,7 @@ function parse(text: string): unknown {
 }
 
 /** Facts about an agent that need no call of a function. */
-export interface InspectReport extends Inspection {
+interface InspectReport extends Inspection {
   /** Names that /health lists. */
   methods: string[];
   envelope?: Envelope;
@@ -207,7 +205,7 @@ export function isAbiHealth({ status, body }: Pick<ProbeAnswer, 'status' | 'body
 }
 
 /** One call and its answer. */
-export interface TestReport {
+interface TestReport {
   function: string;
   selector: string;
   calldata: string;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
+import type { Clock } from '../../../../core/clock.ts';
 import { AgentUnavailableError } from '../../../../core/errors.ts';
-import type { Clock } from '../../../../core/ports/clock.ts';
 import type { AgentCardFacts, AgentDeps } from '../../agent-kind.ts';
 import { baseOf, cardAddress, type OwnHeaders, ownHeaders } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';

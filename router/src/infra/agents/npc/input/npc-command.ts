@@ -1,10 +1,19 @@
 import type { IncomingMessage } from '../../../../core/models.ts';
+import { type JsonTemplate, readableFields, renderJsonTemplate } from '../../json-template.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from '../../lenient-json.ts';
 import { fillText, mapLeaves } from '../../message-template.ts';
 import type { NpcSettings } from '../npc-settings.ts';
-import { type Capability, capabilityOf, commandOf, STANDARD_CAPABILITIES } from './capabilities.ts';
-import { checkedParams, NpcInputError } from './check-params.ts';
-import { capabilityHelp, commandList, usage } from './help-text.ts';
+import { type NpcTask, phaseOf } from '../rpc/json-rpc.ts';
+import {
+  type Capability,
+  type CapabilityParam,
+  capabilityOf,
+  checkedParams,
+  commandOf,
+  expectation,
+  NpcInputError,
+  STANDARD_CAPABILITIES,
+} from './capabilities.ts';
 
 /** A task to open. */
 export interface OpenCall {
@@ -235,4 +244,109 @@ function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value as ExactJson;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
+}
+
+/** Maximum number of characters in the list of commands. */
+const MAX_LIST_CHARS = 6_000;
+
+/** Reply to `/help`: the commands of the agent, and those of wa2ai. */
+export function commandList(capabilities: readonly Capability[]): string {
+  const lines: string[] = [];
+  let chars = 0;
+  for (const capability of capabilities) {
+    const line = `${form(capability)}${capability.summary && ` – ${capability.summary}`}`;
+    chars += line.length;
+    if (chars > MAX_LIST_CHARS) break;
+    lines.push(line);
+  }
+  const more = capabilities.length - lines.length;
+  if (more > 0) lines.push(`… and ${more} more`);
+  return [
+    'You can write:',
+    ...lines,
+    '/tasks – lists the tasks of this chat',
+    '/task ID – shows a task; /task ID cancel stops it',
+    '/help COMMAND shows more.',
+  ].join('\n');
+}
+
+/** Reply to `/help duel`. */
+export function capabilityHelp(capability: Capability): string {
+  const { type, summary, params } = capability;
+  if (params.length === 0) {
+    const name = commandOf(type);
+    return `/${name}\nWrite /${name} and some words, or arguments by name: /${name} item=sword quantity=2`;
+  }
+  const lines = params.map(
+    (param) => `• ${param.name}${param.isOptional ? ' (optional)' : ''}: ${expectation(param.type)}`,
+  );
+  return [`${form(capability)} – ${summary}`, ...lines, `Example: ${usage(capability)}`].join('\n');
+}
+
+/** An example of a command, with the arguments that it needs. */
+export function usage({ type, params }: Capability): string {
+  const words = params.filter(({ isOptional }) => !isOptional).map(({ example }) => example);
+  return [`/${commandOf(type)}`, ...words].join(' ');
+}
+
+function form({ type, params }: Capability): string {
+  const shown = ({ shown: word, isOptional }: CapabilityParam) => (isOptional ? `[${word}]` : word);
+  return [`/${commandOf(type)}`, ...params.map(shown)].join(' ');
+}
+
+/** Longest text of a reply; WhatsApp shows no longer message. */
+const MAX_REPLY_CHARS = 60_000;
+const MAX_LISTED = 20;
+
+/** Fields of a result that are its text. */
+const TEXT_FIELDS = ['message', 'response', 'text', 'reply', 'answer'] as const;
+
+/** The reply for a completed task: by the template, else the text of its result, else its fields, one a line. */
+export function completedText(task: NpcTask, template: JsonTemplate | undefined): string {
+  const text = template ? renderJsonTemplate(template, task) : resultText(task);
+  return text.slice(0, MAX_REPLY_CHARS);
+}
+
+function resultText({ taskId, result }: NpcTask): string {
+  const said = textIn(result);
+  if (said !== undefined) return said;
+  const lines = readableFields(result).join('\n');
+  return lines === '' ? `Task ${taskId} is completed.` : lines;
+}
+
+/** A result that is a text, or has one. */
+function textIn(result: unknown): string | undefined {
+  if (typeof result === 'string') return result.trim() === '' ? undefined : result;
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
+  for (const field of TEXT_FIELDS) {
+    const value = (result as Record<string, unknown>)[field];
+    if (typeof value === 'string' && value.trim() !== '') return value;
+  }
+  return undefined;
+}
+
+/** The reply to `/task ID`. */
+export function statusText(task: NpcTask, template: JsonTemplate | undefined): string {
+  const { taskId, type, status, progress } = task;
+  const name = type ? `${type} ` : '';
+  const share = progress === undefined || progress === null ? '' : `, ${Math.round(progress)} %`;
+  const head = `${name}${taskId}: ${status}${share}`;
+  if (phaseOf(task) !== 'completed') return head;
+  return `${head}\n${completedText(task, template)}`;
+}
+
+/** The reply to `/tasks`: the newest first. */
+export function taskListText(tasks: readonly NpcTask[]): string {
+  if (tasks.length === 0) return 'This chat has no tasks.';
+  const lines = tasks.slice(0, MAX_LISTED).map((task) => `• ${statusLine(task)}`);
+  const more = tasks.length - lines.length;
+  return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n');
+}
+
+function statusLine({ taskId, type, status, progress, createdAt }: NpcTask): string {
+  const atMs = typeof createdAt === 'string' ? Date.parse(createdAt) : createdAt;
+  const isTime = typeof atMs === 'number' && Math.abs(atMs) <= 8.64e15;
+  const since = isTime ? `, since ${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '';
+  const share = progress === undefined || progress === null ? '' : `, ${Math.round(progress)} %`;
+  return `${type ? `${type} ` : ''}${taskId}: ${status}${share}${since}`;
 }

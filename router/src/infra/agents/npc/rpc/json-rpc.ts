@@ -1,13 +1,83 @@
 import { z } from 'zod';
+import { type Clock, withLimit } from '../../../../core/clock.ts';
 import { AgentProtocolError, AgentUnavailableError, type Wa2aiError } from '../../../../core/errors.ts';
-import type { Clock } from '../../../../core/ports/clock.ts';
-import { withLimit } from '../../../../core/time-limit.ts';
-import { type AgentTransport, retryAfterMs } from '../../transport/agent-transport.ts';
+import {
+  type AgentTransport,
+  exchangeError,
+  type Redact,
+  retryAfterMs,
+} from '../../transport/agent-transport.ts';
 import { bodyJson, errorText } from '../../transport/error-text.ts';
-import { exchangeError } from '../../transport/exchange-error.ts';
-import type { Redact } from '../../transport/redaction.ts';
 import type { NpcServer } from '../card/npc-card.ts';
-import { rpcErrorSchema } from './npc-task.ts';
+
+const MAX_ID_CHARS = 200;
+
+const id = z
+  .union([z.string().min(1).max(MAX_ID_CHARS), z.int()])
+  .transform(String)
+  .refine((text) => /^[^\p{Cc}]+$/u.test(text));
+
+/** An error of JSON-RPC, or of a task that failed. */
+const rpcErrorSchema = z.looseObject({
+  code: z.number().nullish(),
+  message: z.string().nullish(),
+  data: z.unknown().optional(),
+});
+
+const taskSchema = z.looseObject({
+  taskId: id,
+  status: z.string(),
+  type: z.string().nullish(),
+  progress: z.number().nullish(),
+  result: z.unknown().optional(),
+  error: z.union([rpcErrorSchema, z.string()]).nullish(),
+  createdAt: z.union([z.number(), z.string()]).nullish(),
+  estimatedDuration: z.number().nullish(),
+  idempotencyKey: z.string().nullish(),
+  params: z.unknown().optional(),
+});
+
+/** A task as the agent shows it in an answer, a list or an event. */
+export type NpcTask = z.output<typeof taskSchema>;
+
+/** Reads a task; undefined when it is none. */
+export function npcTaskOf(json: unknown): NpcTask | undefined {
+  return taskSchema.safeParse(json).data;
+}
+
+const listSchema = z.looseObject({ tasks: z.array(z.unknown()) });
+
+/** The tasks of the answer to `task.list`, without entries that are none; undefined when it is no list. */
+export function npcTasksOf(json: unknown): NpcTask[] | undefined {
+  return listSchema.safeParse(json).data?.tasks.flatMap((task) => npcTaskOf(task) ?? []);
+}
+
+/** How far a task is. Names that the specification does not have count as what they say, and else as running. */
+export function phaseOf({
+  status,
+}: Pick<NpcTask, 'status'>): 'running' | 'completed' | 'failed' | 'canceled' {
+  switch (status.toLowerCase()) {
+    case 'completed':
+    case 'complete':
+    case 'succeeded':
+    case 'success':
+    case 'done':
+      return 'completed';
+    case 'failed':
+    case 'failure':
+    case 'error':
+    case 'rejected':
+    case 'expired':
+    case 'timeout':
+      return 'failed';
+    case 'canceled':
+    case 'cancelled':
+    case 'aborted':
+      return 'canceled';
+    default:
+      return 'running';
+  }
+}
 
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
@@ -23,7 +93,7 @@ export interface RpcPeer {
 }
 
 /** How a call ended: with a result, or with an error of JSON-RPC that the caller turns into a sentence or an error. */
-export type RpcAnswer = { result: unknown } | { error: RpcError; asError(): Error };
+type RpcAnswer = { result: unknown } | { error: RpcError; asError(): Error };
 
 /**
  * One call of JSON-RPC 2.0.
@@ -71,7 +141,7 @@ const INSUFFICIENT_FUNDS = -32010;
 const CONTRACT_FAILED = -32011;
 export const METHOD_NOT_FOUND = -32601;
 
-export type RpcError = z.output<typeof rpcErrorSchema>;
+type RpcError = z.output<typeof rpcErrorSchema>;
 
 const MAX_REASON_CHARS = 300;
 

@@ -1,9 +1,8 @@
 import { isRetryable, Wa2aiError } from '../../../../core/errors.ts';
-import type { Logger } from '../../../../core/ports/logger.ts';
-import { exchangeError } from '../../transport/exchange-error.ts';
-import { readEvents, SseTooLargeError } from '../../transport/sse-reader.ts';
-import { callRpc, type RpcPeer } from './json-rpc.ts';
-import { type NpcTask, npcTaskOf, phaseOf } from './npc-task.ts';
+import type { Logger } from '../../../../core/logger.ts';
+import { exchangeError } from '../../transport/agent-transport.ts';
+import { readEvents, SseTooLargeError } from '../../transport/bounded-fetch.ts';
+import { callRpc, type NpcTask, npcTaskOf, phaseOf, type RpcPeer } from './json-rpc.ts';
 
 /** A stream without an event for so long is opened again, after a look at the status. */
 const IDLE_MS = 60_000;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type Clock, withLimit } from '../../../../core/clock.ts';
 import { AgentProtocolError } from '../../../../core/errors.ts';
+import type { AgentHost } from '../../../../core/hosting/agent-host.ts';
+import { type HostedAgent, PROFILE_PORTS } from '../../../../core/hosting/agent-life.ts';
 import { ShellError, type ShellFault } from '../../../../core/hosting/hosting-errors.ts';
-import type { Clock } from '../../../../core/ports/clock.ts';
-import type { RunOptions, ShellResult, ShellRuntime } from '../../../../core/ports/shell-runtime.ts';
-import { withLimit } from '../../../../core/time-limit.ts';
-import { withoutTrailing } from '../../../../core/without-trailing.ts';
-import type { AgentTransport } from '../../transport/agent-transport.ts';
+import type { RunOptions, ShellResult, ShellRuntime } from '../../../../core/ports/agent-runtime.ts';
+import { withoutTrailing } from '../../../../core/text.ts';
+import { type AgentTransport, exchangeError } from '../../transport/agent-transport.ts';
 import type { Fetched } from '../../transport/bounded-fetch.ts';
-import { exchangeError } from '../../transport/exchange-error.ts';
-import { errorAnswer, executed, observation } from './wire.ts';
 
 /** Largest answers, in bytes: the output of a command, or a file in base64; and all others. */
 const MAX_OUTPUT_BYTES = 48 * 1024 * 1024;
@@ -30,7 +30,7 @@ const FAULTS: Record<string, ShellFault> = {
   NotADirectoryError: 'file',
 };
 
-export interface RemoteRuntimeConfig {
+interface RemoteRuntimeConfig {
   /** `http://127.0.0.1:8000`, with a path when the runtime is behind one. */
   url: string;
   token: string;
@@ -164,4 +164,120 @@ function shellErrorOf(text: string): ShellError {
   const { bash_stderr, output } = extra_info;
   const own = [bash_stderr, output].find((value) => typeof value === 'string' && value !== '');
   return new ShellError(fault, `The shell runtime reported ${name || 'an error'}.`, String(own ?? message));
+}
+
+/** The answers of a SWE-ReX runtime, as far as wa2ai reads them. */
+
+const observationSchema = z.object({ output: z.string(), exit_code: z.int().nullish() });
+const executedSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.int() });
+const errorSchema = z.object({
+  swerexception: z.object({
+    message: z.string().default(''),
+    class_path: z.string().default(''),
+    extra_info: z.record(z.string(), z.unknown()).default({}),
+  }),
+});
+
+/** @throws {AgentProtocolError} */
+export function observation(answer: unknown): z.output<typeof observationSchema> {
+  return parsed(observationSchema, answer);
+}
+
+/** @throws {AgentProtocolError} */
+export function executed(answer: unknown): z.output<typeof executedSchema> {
+  return parsed(executedSchema, answer);
+}
+
+/** The error in an answer with the status 511; an empty one when the answer has another form. */
+export function errorAnswer(text: string): z.output<typeof errorSchema>['swerexception'] {
+  try {
+    return errorSchema.parse(JSON.parse(text)).swerexception;
+  } catch {
+    return { message: '', class_path: '', extra_info: {} };
+  }
+}
+
+function parsed<T>(schema: z.ZodType<T>, answer: unknown): T {
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  const path = result.error.issues[0]?.path.join('.') ?? '';
+  throw new AgentProtocolError(`The answer of the shell runtime has no valid "${path}".`);
+}
+
+/** Starts the runtime that the image has: that of wa2ai, or the Python original, which takes its token as an argument. */
+const START = [
+  'if [ -f /opt/wa2ai/shell-runtime.mjs ]; then exec node /opt/wa2ai/shell-runtime.mjs; fi',
+  'exec swerex-remote --auth-token="$(cat "$AGENT_TOKEN_FILE")" --port="$PORT"',
+].join('\n');
+
+interface DockerDeploymentOptions {
+  /** Pulls the image, creates the container on a free port of 127.0.0.1 with its own name and token, and waits for it. */
+  host: Pick<AgentHost, 'use' | 'stop'>;
+  transport: AgentTransport;
+  clock: Clock;
+  image: string;
+  /** Id, owner and idle time of the container: it stops after that time without a request. */
+  container: Pick<HostedAgent, 'agentId' | 'idleMs' | 'accountId' | 'routeId'>;
+  env?: Readonly<Record<string, string>>;
+  /** Longest wait for a new session, in milliseconds. */
+  startMs?: number;
+}
+
+/** What `start` and `use` may get. */
+interface DeploymentUse {
+  signal?: AbortSignal;
+  /** Called once when the image is pulled and that takes long. */
+  onSlowStart?(): Promise<void>;
+}
+
+/** A container with a SWE-ReX runtime, which the agent host of this node runs. Its files in `/data` survive a stop. */
+export class DockerDeployment {
+  readonly #options: DockerDeploymentOptions;
+  readonly #agent: HostedAgent;
+
+  constructor(options: DockerDeploymentOptions) {
+    const { image, env = {}, container } = options;
+    this.#options = options;
+    this.#agent = {
+      ...container,
+      spec: {
+        runtime: 'docker',
+        image,
+        command: ['sh', '-c', START],
+        profile: 'swerex',
+        port: PROFILE_PORTS.swerex,
+        env,
+        ...{ memoryMb: 1_024, cpus: 1, pids: 256, network: 'internet', pull: 'missing' },
+      },
+    };
+  }
+
+  /** Starts the container unless it runs; resolves when its runtime answers. @throws as `use` */
+  async start(options: DeploymentUse = {}): Promise<void> {
+    await this.use(async () => undefined, options);
+  }
+
+  /**
+   * Starts the container unless it runs, and gives its runtime to `work`. It does not stop before `work` ends.
+   * @throws what AgentHost.use throws
+   */
+  async use<T>(work: (runtime: RemoteRuntime) => Promise<T>, options: DeploymentUse = {}): Promise<T> {
+    const { host, transport, clock, startMs } = this.#options;
+    return await host.use(
+      this.#agent,
+      ({ url, token }) =>
+        work(
+          new RemoteRuntime({
+            ...{ url, token, clock, transport: transport.alsoTo(url) },
+            ...(startMs !== undefined && { startMs }),
+          }),
+        ),
+      options,
+    );
+  }
+
+  /** Stops the container with everything that runs in it; the next `use` starts it again. Idempotent. */
+  async stop(): Promise<void> {
+    await this.#options.host.stop(this.#agent.agentId);
+  }
 }

@@ -5,7 +5,7 @@ import {
   a2aHeaders,
   a2aServer,
   takesMedia,
-} from '../../../../../../router/src/infra/agents/a2a/card/a2a-server.ts';
+} from '../../../../../../router/src/infra/agents/a2a/card/a2a-cards.ts';
 
 const cardUrl = 'https://a.example/.well-known/agent-card.json';
 const card = AgentCard.fromJSON({

@@ -1,6 +1,6 @@
 import type { Part } from '@a2a-js/sdk';
 import { describe, expect, it } from 'vitest';
-import { filesOf, partOfFile } from '../../../../../../router/src/infra/agents/a2a/output/reply-files.ts';
+import { filesOf, partOfFile } from '../../../../../../router/src/infra/agents/a2a/output/answer.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { serverOf } from '../../../../../support/abi.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../../router/src/core/errors.ts';
-import { a2aError } from '../../../../../../router/src/infra/agents/a2a/wire/a2a-errors.ts';
+import { a2aError } from '../../../../../../router/src/infra/agents/a2a/wire/a2a-connection.ts';
 import type { Fetched } from '../../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
 
 const errorOf = (error: unknown, failure?: Fetched, isTimeout = false) =>

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { a2aFetch } from '../../../../../../router/src/infra/agents/a2a/wire/a2a-fetch.ts';
+import { a2aFetch } from '../../../../../../router/src/infra/agents/a2a/wire/a2a-connection.ts';
 import { ownHeaders } from '../../../../../../router/src/infra/agents/card-address.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { serverOf } from '../../../../../support/abi.ts';

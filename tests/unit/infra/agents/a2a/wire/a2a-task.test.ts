@@ -9,7 +9,7 @@ import {
   stateOf,
   TaskView,
   textOf,
-} from '../../../../../../router/src/infra/agents/a2a/wire/a2a-task.ts';
+} from '../../../../../../router/src/infra/agents/a2a/wire/task-updates.ts';
 
 const task = (json: Record<string, unknown>) => Task.fromJSON({ id: 't', contextId: 'c', ...json });
 const says = (text: string, more = {}) => ({

@@ -1,11 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Clock } from '../../../../../../router/src/core/clock.ts';
 import { StorageUnavailableError } from '../../../../../../router/src/core/errors.ts';
-import type { Clock } from '../../../../../../router/src/core/ports/clock.ts';
-import { findA2aCard } from '../../../../../../router/src/infra/agents/a2a/card/a2a-cards.ts';
-import { a2aServer } from '../../../../../../router/src/infra/agents/a2a/card/a2a-server.ts';
+import { a2aServer, findA2aCard } from '../../../../../../router/src/infra/agents/a2a/card/a2a-cards.ts';
 import { A2aConnection } from '../../../../../../router/src/infra/agents/a2a/wire/a2a-connection.ts';
-import { stateOf } from '../../../../../../router/src/infra/agents/a2a/wire/a2a-task.ts';
-import { a2aUpdates } from '../../../../../../router/src/infra/agents/a2a/wire/task-updates.ts';
+import { a2aUpdates, stateOf } from '../../../../../../router/src/infra/agents/a2a/wire/task-updates.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { type A2aDoubleOptions, textPart } from '../../../../../doubles/a2a-agent.ts';

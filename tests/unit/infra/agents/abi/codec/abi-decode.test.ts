@@ -4,8 +4,8 @@ import {
   AbiDecodeError,
   decodeValues,
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-decode.ts';
+import { loadCodec } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
-import { loadCodec } from '../../../../../../router/src/infra/agents/abi/codec/viem-codec.ts';
 
 const codec = await loadCodec();
 const coder = AbiCoder.defaultAbiCoder();

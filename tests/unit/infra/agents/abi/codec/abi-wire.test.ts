@@ -6,7 +6,7 @@ import {
   envelopeOf,
   outputsIn,
   requestBody,
-} from '../../../../../../router/src/infra/agents/abi/codec/abi-wire.ts';
+} from '../../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 

@@ -7,8 +7,7 @@ import {
   AbiDecodeError,
   decodeValues,
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-decode.ts';
-import { readable } from '../../../../../../router/src/infra/agents/abi/codec/abi-render.ts';
-import { rulesOf } from '../../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
+import { readable, rulesOf } from '../../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
 import {
   type AbiFunction,
   createAbi,

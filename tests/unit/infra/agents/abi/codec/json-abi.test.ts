@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { functionOfJson } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { AbiDefinitionError } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { functionOfJson } from '../../../../../../router/src/infra/agents/abi/codec/json-abi.ts';
 
 describe('functionOfJson', () => {
   it('reads names and types, with the components of tuples', () => {

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { type AbiType, typeOf } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { loadCodec, viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/viem-codec.ts';
+import {
+  type AbiType,
+  loadCodec,
+  typeOf,
+  viemParameter,
+} from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 
 const codec = await loadCodec();
 const vitalik = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';

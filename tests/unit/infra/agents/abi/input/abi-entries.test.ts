@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { abiEntriesOf } from '../../../../../../router/src/infra/agents/abi/input/abi-entries.ts';
+import { abiEntriesOf } from '../../../../../../router/src/infra/agents/abi/input/manifests.ts';
 
 describe('abiEntriesOf', () => {
   it('is the array itself, or the one under `abi`', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../../../../../router/src/core/models.ts';
+import { fillTemplate, sampleOf } from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
 import {
   AbiInputError,
   ANYTHING,
   FileInput,
 } from '../../../../../../router/src/infra/agents/abi/input/abi-input.ts';
-import { fillTemplate, sampleOf } from '../../../../../../router/src/infra/agents/abi/input/args-template.ts';
 
 const message: IncomingMessage = {
   id: '3EB0ABC',

@@ -4,7 +4,7 @@ import type { AbiValue } from '../../../../../../router/src/infra/agents/abi/cod
 import {
   callRedactor,
   describeCall,
-} from '../../../../../../router/src/infra/agents/abi/output/call-report.ts';
+} from '../../../../../../router/src/infra/agents/abi/output/read-outputs.ts';
 import { saying } from '../../../../../support/abi.ts';
 
 describe('callRedactor', () => {

@@ -7,7 +7,7 @@ import { parseFunction } from '../../../../../../router/src/infra/agents/abi/cod
 import {
   parseFileOutput,
   renderFile,
-} from '../../../../../../router/src/infra/agents/abi/output/file-output.ts';
+} from '../../../../../../router/src/infra/agents/abi/output/output-template.ts';
 
 describe('a reply that is a file', () => {
   const { outputs } = parseFunction('draw() returns (bytes chart, string title, (bytes small) more)');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mediaTypeOf } from '../../../../../../router/src/infra/agents/abi/output/media-type.ts';
+import { mediaTypeOf } from '../../../../../../router/src/infra/agents/abi/output/output-template.ts';
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 const webp = Buffer.from('RIFF\0\0\0\0WEBP', 'latin1');

@@ -5,7 +5,7 @@ import {
   AgentUnavailableError,
 } from '../../../../../../router/src/core/errors.ts';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
-import { viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/viem-codec.ts';
+import { viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import {
   type CallContext,
   readOutputs,

@@ -7,7 +7,7 @@ import {
 import type {
   AgentProbe,
   ProbeAnswer,
-} from '../../../../../../router/src/infra/agents/abi/toolkit/agent-probe.ts';
+} from '../../../../../../router/src/infra/agents/abi/toolkit/check-agent.ts';
 
 function probeWith(health: Partial<ProbeAnswer> & { text?: string }) {
   const asked: string[] = [];

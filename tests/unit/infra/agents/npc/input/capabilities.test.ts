@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   capabilityOf,
+  checkedParams,
   commandOf,
   STANDARD_CAPABILITIES,
 } from '../../../../../../router/src/infra/agents/npc/input/capabilities.ts';
-import { checkedParams } from '../../../../../../router/src/infra/agents/npc/input/check-params.ts';
 
 describe('the capabilities', () => {
   it('are the six of the specification, with its parameters', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { capabilityOf } from '../../../../../../router/src/infra/agents/npc/input/capabilities.ts';
 import {
+  capabilityOf,
   checkedParams,
   NpcInputError,
-} from '../../../../../../router/src/infra/agents/npc/input/check-params.ts';
+} from '../../../../../../router/src/infra/agents/npc/input/capabilities.ts';
 
 const opponent = '0x742d35Cc6634C0532925a3b8D4B9C05e5b8E4C7d';
 const check = (type: string, given: Record<string, unknown>) => checkedParams(capabilityOf(type), given);

@@ -7,7 +7,7 @@ import {
   capabilityHelp,
   commandList,
   usage,
-} from '../../../../../../router/src/infra/agents/npc/input/help-text.ts';
+} from '../../../../../../router/src/infra/agents/npc/input/npc-command.ts';
 
 describe('commandList', () => {
   it('shows each command with its arguments, and the commands of wa2ai', () => {

@@ -4,8 +4,8 @@ import {
   completedText,
   statusText,
   taskListText,
-} from '../../../../../../router/src/infra/agents/npc/output/task-text.ts';
-import { npcTaskOf } from '../../../../../../router/src/infra/agents/npc/rpc/npc-task.ts';
+} from '../../../../../../router/src/infra/agents/npc/input/npc-command.ts';
+import { npcTaskOf } from '../../../../../../router/src/infra/agents/npc/rpc/json-rpc.ts';
 
 const task = (fields: Record<string, unknown>) => {
   const read = npcTaskOf({ taskId: 'task_1', status: 'completed', ...fields });

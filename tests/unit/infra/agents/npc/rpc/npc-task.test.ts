@@ -3,7 +3,7 @@ import {
   npcTaskOf,
   npcTasksOf,
   phaseOf,
-} from '../../../../../../router/src/infra/agents/npc/rpc/npc-task.ts';
+} from '../../../../../../router/src/infra/agents/npc/rpc/json-rpc.ts';
 
 describe('npcTaskOf', () => {
   it('reads a task, with a number as its id too', () => {

@@ -3,7 +3,7 @@ import {
   errorAnswer,
   executed,
   observation,
-} from '../../../../../../router/src/infra/agents/shell/swe-rex/wire.ts';
+} from '../../../../../../router/src/infra/agents/shell/swe-rex/remote-runtime.ts';
 
 describe('the wire of a shell runtime', () => {
   it('reads the result of a command, with and without an exit code', () => {

@@ -1,0 +1,402 @@
+import type { Command } from 'commander';
+import type { AuditCheckpoint, VerifyReport } from '../../features/audit/verify-audit.ts';
+import type { Cli } from '../cli.ts';
+import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
+import { absoluteTime, oneLine, relativeTime, table } from '../output/table.ts';
+import type { Query } from '../service/api.ts';
+import type { FeedMessage } from '../service/message-feed.ts';
+
+/** Longest id that a list shows whole in a terminal, and shortest start of a longer one. */
+const LONG_ID = 20;
+const SHORT_ID = 8;
+
+/** A thing as the API shows it. */
+export type View = Readonly<Record<string, unknown>>;
+
+interface Page {
+  data: readonly View[];
+  next?: string | null;
+}
+
+/**
+ * Prints a list of the API as a table, or as it is with `--json`.
+ * @param columns heading and value of each column
+ */
+export async function showList(
+  cli: Cli,
+  path: string,
+  query: Query,
+  columns: Readonly<Record<string, (item: View) => string | undefined>>,
+): Promise<void> {
+  const api = await cli.api();
+  const page = await api.call<Page>('GET', path, { query: { ...query, ...cli.page } });
+  cli.show(page, () => {
+    if (page.data.length === 0) return 'There are none.';
+    const rows = page.data.map((item) => Object.values(columns).map((value) => value(item) ?? ''));
+    if (cli.host.columns !== undefined) shortenIds(rows);
+    const shown = table(Object.keys(columns), rows, cli.host.columns);
+    return page.next ? `${shown}\n\nThere are more: --cursor ${page.next}` : shown;
+  });
+}
+
+/** Makes long ids in the first column as short as they are still unique in the list: `findNamed` accepts them. */
+function shortenIds(rows: string[][]): void {
+  const ids = rows.map(([id = '']) => id);
+  for (const row of rows) {
+    const [id = ''] = row;
+    if (id.length <= LONG_ID) continue;
+    let length = SHORT_ID;
+    while (ids.some((other) => other !== id && other.startsWith(id.slice(0, length)))) length += 1;
+    row[0] = id.slice(0, length);
+  }
+}
+
+/**
+ * The thing of a list that a person names by its id, its name, or the start of its id. A text that names none of them is
+ * returned as an id: the service knows further names, and says when there is no such thing.
+ * @param path of the list
+ * @throws {CliError} several things have this name
+ */
+export async function findNamed(cli: Cli, path: string, text: string): Promise<{ id: string; name: string }> {
+  const { data } = await (await cli.api()).call<Page>('GET', path);
+  const things = data.map(({ id, name }) => ({ id: String(id), name: textOf(name) ?? String(id) }));
+  const exact = things.find(({ id }) => id === text);
+  if (exact) return exact;
+  const named = things.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
+  const found = named.length > 0 || text.length < 4 ? named : things.filter(({ id }) => id.startsWith(text));
+  const [first, ...others] = found;
+  if (first && others.length > 0) {
+    throw new CliError(
+      `Several are named "${oneLine(text)}". Use an id: ${found.map(({ id }) => id).join(', ')}.`,
+    );
+  }
+  return first ?? { id: text, name: oneLine(text) };
+}
+
+/** Adds `--yes` to a command that asks before it deletes or interrupts something. */
+export function asking(command: Command): Command {
+  return command.option('-y, --yes', 'do not ask; needed without a terminal');
+}
+
+/** Adds the options of a list that comes in pages. */
+export function paged(command: Command): Command {
+  return command
+    .option('--limit <number>', 'entries of a page')
+    .option('--cursor <cursor>', 'where the page starts, as the page before it says');
+}
+
+/** Prints one thing of the API. */
+export async function showOne(cli: Cli, path: string, query: Query = {}): Promise<void> {
+  const answer = await (await cli.api()).call<{ data: unknown }>('GET', path, { query });
+  cli.show(answer, () => JSON.stringify(answer.data, null, 2));
+}
+
+/**
+ * Calls the API and prints the sentence of its answer.
+ * @param ifMatch `ETag` of what the person saw before this change
+ */
+export async function change(
+  cli: Cli,
+  method: string,
+  path: string,
+  body?: unknown,
+  ifMatch?: string,
+): Promise<void> {
+  const api = await cli.api();
+  const answer = await api.call<{ message?: string } | undefined>(method, path, {
+    ...(body !== undefined && { body }),
+    ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch } }),
+  });
+  cli.show(answer ?? { success: true }, () => answer?.message ?? 'Done.');
+}
+
+/** The text of a field, safe for one line; undefined when there is none. */
+export function textOf(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : oneLine(String(value));
+}
+
+/** The chat of a row: its address, or `@name` of a person without a number. Options that name a chat accept both. */
+export function chatOf({ channelId, username }: View): string | undefined {
+  const isWithoutNumber = String(channelId).endsWith('@lid');
+  return textOf(username !== undefined && isWithoutNumber ? `@${String(username)}` : channelId);
+}
+
+/** A part of a path. */
+export function part(text: string): string {
+  return encodeURIComponent(text);
+}
+
+/** `wa2ai dead-letters`: messages and replies that were given up. */
+export function addDeadLetters(parent: Command, cli: Cli): void {
+  const letters = parent.command('dead-letters').description('list, replay and close what was given up');
+  paged(letters.command('list'))
+    .description('list messages and replies that were given up')
+    .action(() =>
+      showList(
+        cli,
+        '/api/dead-letters',
+        {},
+        {
+          ID: ({ id }) => textOf(id),
+          FAILED: ({ failedAt }) => relativeTime(String(failedAt), cli.host.now()),
+          CHAT: (letter) => chatOf(letter),
+          REASON: ({ reason }) => textOf(reason),
+          TEXT: ({ text }) => textOf(text),
+        },
+      ),
+    );
+  asking(letters.command('replay'))
+    .description('work on a dead letter again, or on all of them with --all')
+    .argument('[id]', 'id of the dead letter')
+    .option('--all', 'every open dead letter')
+    .action(async (id: string | undefined, { all }: { all?: boolean }) => {
+      if ((id === undefined) === (all !== true)) throw new CliUsageError('name a dead letter, or --all');
+      if (all) await cli.confirm('Every open dead letter will be worked on; people may get late answers.');
+      return id === undefined
+        ? change(cli, 'POST', '/api/dead-letters/replay', {})
+        : change(cli, 'POST', `/api/dead-letters/${part(id)}/replay`);
+    });
+  letters
+    .command('close')
+    .description('mark a dead letter as done without replaying it')
+    .argument('<id>', 'id of the dead letter')
+    .action((id: string) => change(cli, 'POST', `/api/dead-letters/${part(id)}/close`));
+}
+
+/** `wa2ai audit`: the audit log. */
+export function addAudit(parent: Command, cli: Cli): void {
+  const audit = parent.command('audit').description('read and check the audit log');
+  paged(audit.command('list'))
+    .description('list calls to wa2ai, newest first')
+    .action(() =>
+      showList(
+        cli,
+        '/api/audit',
+        {},
+        {
+          SEQ: ({ seq }) => textOf(seq),
+          TIME: ({ at }) => absoluteTime(String(at)),
+          CALLER: ({ caller, keyId }) => textOf(keyId ?? caller),
+          ACTION: ({ action }) => textOf(action),
+          OBJECT: ({ object }) => textOf(object),
+          OUTCOME: ({ outcome }) => textOf(outcome),
+        },
+      ),
+    );
+  audit
+    .command('verify')
+    .description('check that no entry of the audit log was changed or removed')
+    .argument('[address]', 'URL of the running wa2ai; the same as --url')
+    .option(
+      '--earlier <seq:hash>',
+      'the end of the log at an earlier check, which the log must still contain',
+    )
+    .action(async (address: string | undefined, { earlier }: { earlier?: string }) => {
+      const checkpoint = checkpointOf(earlier);
+      const { verifyAudit } = await import('../../features/audit/verify-audit.ts');
+      const api = await cli.api(address);
+      const report = await verifyAudit({
+        read: (path) => api.call('GET', path),
+        ...(checkpoint && { earlier: checkpoint }),
+      });
+      if (!report.isIntact) cli.exitCode = EXIT.failed;
+      cli.show(report, () => sentenceOf(report));
+    });
+}
+
+function checkpointOf(text: string | undefined): AuditCheckpoint | undefined {
+  if (text === undefined) return undefined;
+  const [, seq, hash] = /^(\d{1,18}):([0-9a-f]{64})$/i.exec(text) ?? [];
+  if (seq !== undefined && hash !== undefined) return { seq: BigInt(seq), hash: hash.toLowerCase() };
+  throw new CliUsageError('--earlier must be SEQ:HASH, as an earlier check printed it');
+}
+
+function sentenceOf({ isIntact, problem, entries, head, anchorSeq }: VerifyReport): string {
+  if (!isIntact) return `The audit log is not intact. ${problem}`;
+  const removed = anchorSeq === '0' ? '' : ` Retention removed entries 1 to ${anchorSeq}.`;
+  const count = `${entries} ${entries === 1 ? 'entry' : 'entries'}`;
+  return `The audit log is intact: ${count}.${removed}\nEnd: ${head.seq}:${head.hash}`;
+}
+
+interface NewKeyOptions {
+  chat?: readonly string[];
+  route?: readonly string[];
+  account?: readonly string[];
+  expires?: string;
+}
+
+/** `wa2ai keys`: keys of the API. */
+export function addKeys(parent: Command, cli: Cli): void {
+  const keys = parent.command('keys').description('list, add and revoke keys of the API');
+  keys
+    .command('list')
+    .description('list keys with their scopes')
+    .action(() =>
+      showList(
+        cli,
+        '/api/keys',
+        {},
+        {
+          ID: ({ id }) => textOf(id),
+          NAME: ({ name }) => textOf(name),
+          SCOPES: ({ scopes }) => (scopes as readonly string[]).join(' '),
+          ONLY: restrictionsOf,
+          CREATED: ({ createdAt }) => relativeTime(String(createdAt), cli.host.now()),
+        },
+      ),
+    );
+  keys
+    .command('add')
+    .description('add a key and print it; it is shown only once')
+    .argument('<name>', 'what the key is for')
+    .argument('<scopes...>', 'scopes such as routes:read')
+    .option('--chat <chat...>', 'only these chats: phone numbers, JIDs or group ids')
+    .option('--route <route...>', 'only these routes, by name or id')
+    .option('--account <account...>', 'only these accounts')
+    .option('--expires <time>', 'refuse the key from this time on, such as 2027-01-31T12:00:00Z')
+    .action(async (name: string, scopes: readonly string[], only: NewKeyOptions) => {
+      const { chat: chats, route: routes, account: accounts, expires: expiresAt } = only;
+      const ids = routes?.map(async (route) => (await findNamed(cli, '/api/routes', route)).id);
+      const body = { name, scopes, chats, routes: ids && (await Promise.all(ids)), accounts, expiresAt };
+      const answer = await (await cli.api()).call<{ data: { key: string } }>('POST', '/api/keys', { body });
+      cli.show(answer, () => answer.data.key);
+    });
+  asking(keys.command('revoke'))
+    .description('revoke a key')
+    .argument('<key>', 'its name, its id, or the start of its id')
+    .action(async (key: string) => {
+      const { id, name } = await findNamed(cli, '/api/keys', key);
+      await cli.confirm(`Key "${name}" (${id}) will be refused from now on. It cannot be undone.`);
+      await change(cli, 'DELETE', `/api/keys/${part(id)}`);
+    });
+}
+
+/** What a key is restricted to: `account default, chat 5493777239922`. */
+function restrictionsOf(key: Record<string, unknown>): string {
+  return (['accounts', 'chats', 'routes'] as const)
+    .flatMap((each) => ((key[each] ?? []) as string[]).map((id) => `${each.slice(0, -1)} ${id}`))
+    .join(', ');
+}
+
+/** Messages with which `--follow` begins. */
+const BEFORE = 10;
+
+interface MessagesOptions {
+  account?: string;
+  chat?: string;
+  direction: string;
+  text?: string;
+  state?: string;
+  follow?: boolean;
+}
+
+/** `wa2ai messages`: messages received and sent, newest first, or as they happen. */
+export function addMessages(parent: Command, cli: Cli): void {
+  paged(parent.command('messages'))
+    .description('list messages received and sent, newest first, or follow them')
+    .option('--account <account>', 'only this account')
+    .option('--chat <chat>', 'only this chat: a phone number, a JID or a group id')
+    .option('--direction <direction>', 'incoming, outgoing or all', 'all')
+    .option('--text <text>', 'only messages that contain this text')
+    .option('--state <state>', 'only messages in this state, such as dead')
+    .option('-f, --follow', `show the last ${BEFORE} messages (or --limit), then each new one, until Ctrl-C`)
+    .action(async (options: MessagesOptions) => {
+      if (options.follow) return followMessages(cli, options);
+      const { account, chat, direction, text, state } = options;
+      const filter = { accountId: account, channelId: chat, direction, text, state };
+      await showList(cli, '/api/messages', filter, {
+        ID: ({ id }) => textOf(id),
+        TIME: (item) => timeOf(item),
+        CHAT: (item) => chatOf(item),
+        STATE: ({ direction, state }) => `${direction === 'outgoing' ? 'sent' : 'received'}: ${state}`,
+        TEXT: (item) => contentOf(item),
+      });
+    });
+}
+
+async function followMessages(cli: Cli, options: MessagesOptions): Promise<void> {
+  const { limit, cursor } = cli.page;
+  const { account, chat, direction, text, state } = options;
+  if (cursor !== undefined || text !== undefined || state !== undefined || direction !== 'all') {
+    throw new CliUsageError('--follow goes with --account, --chat and --limit only');
+  }
+  const before = limit === undefined ? BEFORE : Number(limit);
+  if (!Number.isInteger(before) || before < 1 || before > 500) {
+    throw new CliUsageError('--limit must be 1 to 500');
+  }
+  const [{ MessageFeed }, { followEvents }] = await Promise.all([
+    import('../service/message-feed.ts'),
+    import('../service/follow-events.ts'),
+  ]);
+  const api = await cli.api();
+  const feed = new MessageFeed(api, {
+    accountId: account,
+    channelId: chat,
+    before,
+    show: (message) => cli.showLine(message, () => lineOf(cli, message)),
+  });
+  await followEvents(api, '/api/events', {
+    query: { types: 'message,reply', accountId: account },
+    signal: cli.host.untilInterrupted(),
+    handle: (event) => feed.take(event),
+    onBreak: (sentence) => cli.say(`wa2ai: ${sentence}`),
+  });
+}
+
+/** `2026-01-31 12:00:00  5493777239922  < Where is my order?`; `<` came in, `>` goes out. */
+function lineOf({ colours }: Cli, message: FeedMessage): string {
+  const isSent = message.direction === 'outgoing';
+  const arrow = colours.paint(isSent ? 'green' : 'bold', isSent ? '>' : '<');
+  const time = colours.paint('dim', timeOf(message) ?? '');
+  return `${time}  ${chatOf(message)}  ${arrow} ${contentOf(message)}`;
+}
+
+function timeOf({ receivedAt, queuedAt }: View): string | undefined {
+  const time = receivedAt ?? queuedAt;
+  return typeof time === 'string' ? absoluteTime(time) : undefined;
+}
+
+/** The text, after what the message has besides it: `[image] Our menu`. */
+function contentOf({ kind, media, special, text }: View): string {
+  const what = (media ?? special) as { kind?: string } | undefined;
+  const label = what?.kind ?? (kind === 'text' ? undefined : textOf(kind));
+  return [label && `[${label}]`, textOf(text)].filter(Boolean).join(' ');
+}
+
+/** `wa2ai agents`: agents that wa2ai runs. */
+export function addAgents(parent: Command, cli: Cli): void {
+  const agents = parent.command('agents').description('list, start and stop agents that wa2ai runs');
+  const one = (name: string, description: string) =>
+    agents.command(name).description(description).argument('<agent>', 'its id, or the start of it');
+  agents
+    .command('list')
+    .description('list hosted agents with their states')
+    .action(() =>
+      showList(
+        cli,
+        '/api/agents',
+        {},
+        {
+          AGENT: ({ id }) => textOf(id),
+          STATUS: ({ status }) => textOf(status),
+          ISOLATION: ({ isolation }) => (isolation === 'none' ? 'no isolation' : textOf(isolation)),
+          NODE: ({ node }) => textOf(node),
+          PROBLEM: ({ problem }) => textOf(problem),
+        },
+      ),
+    );
+  one('show', 'show a hosted agent').action(async (agent: string) => showOne(cli, await pathOf(agent)));
+  one('start', 'start a hosted agent and wait until it answers').action(async (agent: string) =>
+    change(cli, 'POST', `${await pathOf(agent)}/start`),
+  );
+  one('stop', 'stop a hosted agent').action(async (agent: string) =>
+    change(cli, 'POST', `${await pathOf(agent)}/stop`),
+  );
+  one('logs', 'show the last lines that a hosted agent printed').action(async (agent: string) =>
+    showOne(cli, `${await pathOf(agent)}/logs`),
+  );
+
+  async function pathOf(agent: string): Promise<string> {
+    return `/api/agents/${part((await findNamed(cli, '/api/agents', agent)).id)}`;
+  }
+}
