@@ -211,6 +211,7 @@ export async function startHttpApi(
     agentKinds?: readonly AgentKind[];
     publicUrl?: string;
     routeProbe?: App['routeProbe'];
+    inspectAgent?: App['inspectAgent'];
     hasWalletKey?: boolean;
     limits?: HttpServerOptions['limits'];
   } = {},
@@ -406,7 +407,8 @@ export async function startHttpApi(
     scenarios: new MemoryPlaygroundScenarios(),
     runScenario: (world, scenario, signal) =>
       runScenario({ world, matcher, clock: systemClock }, scenario, signal),
-    inspectAgent: async (url) => (url.includes(':8001') ? 'unknown-protocol' : 'no-answer'),
+    inspectAgent:
+      options.inspectAgent ?? (async (url) => (url.includes(':8001') ? 'unknown-protocol' : 'no-answer')),
     addPlayground: async () => accounts.get('playground') === undefined,
     writeMessage: (chat, writing) =>
       writeMessage(

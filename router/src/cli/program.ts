@@ -104,7 +104,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai accounts restart': ['wa2ai accounts restart sales'],
   'wa2ai accounts logout': ['wa2ai accounts logout sales'],
   'wa2ai chats list': ['wa2ai chats list --search ana --unanswered'],
-  'wa2ai chats show': ['wa2ai chats show +5493777239922'],
+  'wa2ai chats show': ['wa2ai chats show +5493777239922', 'wa2ai chats show Ana'],
   'wa2ai chats pause': ['wa2ai chats pause +5493777239922 --minutes 30 --reason "Maria answers."'],
   'wa2ai chats resume': ['wa2ai chats resume 17 --answer-missed'],
   'wa2ai chats approve': ['wa2ai chats list --access pending', 'wa2ai chats approve 17'],
@@ -118,6 +118,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai exchanges': ['wa2ai exchanges 4711'],
   'wa2ai send': [
     'wa2ai send +5493777239922 "Your order is ready."',
+    'wa2ai send +5493777239922 "Your order is ready." --wait',
     'wa2ai send +5493777239922 "Our menu" --file menu.jpg',
     'wa2ai send +5493777239922 "Yes, on Monday." --quote 4711',
     'wa2ai send +5493777239922 👍 --react 4711',
@@ -128,7 +129,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai dead-letters close': ['wa2ai dead-letters close 4'],
   'wa2ai routes list': ['wa2ai routes list'],
   'wa2ai routes show': ['wa2ai routes show support', 'wa2ai routes show 01987c2e'],
-  'wa2ai routes add': ['wa2ai routes add route.json'],
+  'wa2ai routes add': [
+    'wa2ai routes add http://localhost:8000',
+    'wa2ai routes add http://localhost:8000 --chat +5493777239922 --name orders',
+    'wa2ai routes add route.json',
+  ],
   'wa2ai routes edit': ['wa2ai routes edit support change.json'],
   'wa2ai routes remove': ['wa2ai routes remove support', 'wa2ai routes remove support --yes'],
   'wa2ai routes test': ['wa2ai routes test support', 'wa2ai routes test --file route.json'],
@@ -153,4 +158,5 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'wa2ai mcp': ['wa2ai mcp', 'wa2ai mcp --key-file mcp-key'],
   'wa2ai completion': ['source <(wa2ai completion bash)'],
+  'wa2ai names': ['wa2ai names route'],
 };

@@ -116,15 +116,20 @@ export function addStatus(parent: Command, cli: Cli): void {
 
 function statusText({ colours, host }: Cli, name: string, health: Health, ready: Ready): string {
   const isReady = ready.status === 'ready';
+  const { accounts = [] } = health;
+  const why = ready.reasons.map(({ name, message }) => {
+    const account = accounts.find(({ accountId }) => name === `account:${accountId}`);
+    return account ? `Account ${account.accountId} is ${account.state}.` : oneLine(message);
+  });
   const parts = [
     fields([
       ['wa2ai', `${colours.state(ready.status, isReady ? 'good' : 'look')}, at ${name}`],
+      ['why', why.length > 0 ? why.join(' ') : undefined],
       ['node', ready.node],
       ['running', `for ${durationOf(health.uptimeSeconds)}`],
       ['database', colours.state(health.database, health.database === 'ok' ? 'good' : 'bad')],
     ]),
   ];
-  const { accounts = [] } = health;
   if (accounts.length > 0) {
     const rows = accounts.map(({ accountId, state, nextAction }) => [
       accountId,
@@ -133,8 +138,6 @@ function statusText({ colours, host }: Cli, name: string, health: Health, ready:
     ]);
     parts.push(table(['ACCOUNT', 'STATE', 'NEXT'], rows, host.columns));
   }
-  const others = ready.reasons.filter(({ name }) => !name.startsWith('account:'));
-  if (others.length > 0) parts.push(others.map(({ message }) => message).join('\n'));
   return parts.join('\n\n');
 }
 

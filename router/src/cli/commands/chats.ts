@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Cli } from '../cli.ts';
-import { CliUsageError } from '../exit-code.ts';
-import { relativeTime } from '../output/table.ts';
-import type { ApiRequest } from '../service/api.ts';
-import { change, chatOf, paged, part, showList, showOne, textOf, type View } from './lists.ts';
+import { CliUsageError, EXIT } from '../exit-code.ts';
+import { oneLine, relativeTime } from '../output/table.ts';
+import type { Api, ApiRequest } from '../service/api.ts';
+import { change, chatOf, findChat, paged, part, showList, showOne, textOf, type View } from './lists.ts';
 
 interface ListOptions {
   search?: string;
@@ -22,7 +22,7 @@ interface ListOptions {
 export function addChats(parent: Command, cli: Cli): void {
   const chats = parent.command('chats').description('list, pause, resume, approve and tag chats');
   const one = (name: string, description: string) =>
-    chats.command(name).description(description).argument('<chat>', 'id of the chat, +number or JID');
+    chats.command(name).description(description).argument('<chat>', 'id of the chat, +number, JID or name');
   paged(chats.command('list'))
     .description('list chats, the last active one first')
     .option('--search <text>', 'only chats with this text in a name, a number or a tag')
@@ -54,7 +54,7 @@ export function addChats(parent: Command, cli: Cli): void {
         },
       ),
     );
-  one('show', 'show a chat').action((id: string) => showOne(cli, `/api/chats/${part(id)}`));
+  one('show', 'show a chat').action(async (chat: string) => showOne(cli, await pathOf(chat)));
   one('pause', 'store messages of a chat without answering them')
     .option('--minutes <number>', 'resume after this time')
     .option('--reason <text>', 'why, for other operators')
@@ -64,32 +64,35 @@ export function addChats(parent: Command, cli: Cli): void {
         'approve',
       ]),
     )
-    .action((id: string, { minutes, reason, mode }: { minutes?: string; reason?: string; mode?: string }) =>
-      change(cli, 'POST', `/api/chats/${part(id)}/pause`, {
+    .action(async (chat: string, { minutes, ...how }: { minutes?: string; reason?: string; mode?: string }) =>
+      change(cli, 'POST', `${await pathOf(chat)}/pause`, {
         ...(minutes !== undefined && { minutes: Number(minutes) }),
-        ...(reason !== undefined && { reason }),
-        ...(mode !== undefined && { mode }),
+        ...how,
       }),
     );
   one('resume', 'answer messages of a chat again')
     .option('--answer-missed', 'answer also the messages that got no answer because of the pause')
-    .action((id: string, { answerMissed }: { answerMissed?: true }) =>
-      change(cli, 'POST', `/api/chats/${part(id)}/resume`, answerMissed ? { answerMissed } : {}),
+    .action(async (chat: string, { answerMissed }: { answerMissed?: true }) =>
+      change(cli, 'POST', `${await pathOf(chat)}/resume`, answerMissed ? { answerMissed } : {}),
     );
-  one('approve', 'allow a stranger to get answers').action((id: string) =>
-    change(cli, 'POST', `/api/chats/${part(id)}/approve`),
+  one('approve', 'allow a stranger to get answers').action(async (chat: string) =>
+    change(cli, 'POST', `${await pathOf(chat)}/approve`),
   );
-  one('refuse', 'give a stranger no answers').action((id: string) =>
-    change(cli, 'POST', `/api/chats/${part(id)}/refuse`),
+  one('refuse', 'give a stranger no answers').action(async (chat: string) =>
+    change(cli, 'POST', `${await pathOf(chat)}/refuse`),
   );
   one('tag', 'set the tags of a chat; without tags it has none')
     .argument('[tags...]', 'all tags of the chat')
-    .action((id: string, tags: readonly string[]) =>
-      change(cli, 'PUT', `/api/chats/${part(id)}/tags`, { tags }),
+    .action(async (chat: string, tags: readonly string[]) =>
+      change(cli, 'PUT', `${await pathOf(chat)}/tags`, { tags }),
     );
-  one('export', 'print a chat as JSON lines').action(async (id: string) => {
-    cli.host.write(await (await cli.api()).text('GET', `/api/chats/${part(id)}/export`));
+  one('export', 'print a chat as JSON lines').action(async (chat: string) => {
+    cli.host.write(await (await cli.api()).text('GET', `${await pathOf(chat)}/export`));
   });
+
+  async function pathOf(chat: string): Promise<string> {
+    return `/api/chats/${part(await findChat(cli, chat))}`;
+  }
 }
 
 function stateOf({ pause, failed, isLocked }: View): string {
@@ -116,8 +119,16 @@ const KIND_OF: Readonly<Record<string, Kind>> = {
   '.opus': 'voice',
 };
 
+/** States of a message sent, in their order. */
+const SENT_STATES = ['sent', 'acked', 'delivered', 'read'] as const;
+type SentState = (typeof SENT_STATES)[number];
+
+/** Longest wait for a state. */
+const WAIT_MS = 60_000;
+
 interface SendOptions {
   account?: string;
+  wait?: SentState;
   file?: string;
   as?: Kind;
   quote?: string;
@@ -152,12 +163,57 @@ export function addSend(parent: Command, cli: Cli): void {
     .option('--mention <people...>', 'people who are notified; the text names each as @ and digits')
     .option('--by-hand', 'a person wrote it: the agent is silent for a while')
     .option('--idempotency-key <key>', 'a repeat with the same key sends nothing')
+    .addOption(
+      new Option('--wait [state]', 'wait until it is sent, acked, delivered or read, at most a minute')
+        .choices(SENT_STATES)
+        .preset('delivered'),
+    )
     .action(async (to: string, text: string | undefined, options: SendOptions) => {
       const request = requestOf(to, text, options);
       const api = await cli.api();
-      const answer = await api.call<{ data: { id: string } }>('POST', '/api/messages', request);
-      cli.show(answer, () => `Message ${answer.data.id} is queued.`);
+      const answer = await api.call<Sent>('POST', '/api/messages', request);
+      const { id } = answer.data;
+      if (options.wait === undefined) return cli.show(answer, () => `Message ${id} is queued.`);
+      const last = await untilState(api, id, options.wait, cli.host.untilInterrupted());
+      const { state, error } = last.data;
+      if (!hasReached(state, options.wait)) cli.exitCode = EXIT.failed;
+      cli.show(last, () => `Message ${id} is ${state}.${error === undefined ? '' : ` ${oneLine(error)}`}`);
     });
+}
+
+interface Sent {
+  data: { id: string; state: string; error?: string };
+}
+
+function hasReached(state: string, wanted: SentState): boolean {
+  return SENT_STATES.indexOf(state as SentState) >= SENT_STATES.indexOf(wanted);
+}
+
+/** The message when it is in this state or a later one, or is dead, or after a minute. */
+async function untilState(api: Api, id: string, wanted: SentState, interrupted: AbortSignal): Promise<Sent> {
+  const { followEvents } = await import('../service/follow-events.ts');
+  const read = () => api.call<Sent>('GET', `/api/messages/${part(id)}`);
+  const ended = new AbortController();
+  const signal = AbortSignal.any([interrupted, ended.signal]);
+  const limit = setTimeout(() => ended.abort(), WAIT_MS);
+  let last: Sent | undefined;
+  try {
+    await followEvents(api, '/api/events', {
+      query: { types: 'reply,delivery' },
+      signal,
+      // The first event, `ready`, comes before anything that the message misses.
+      handle: async ({ name, data }) => {
+        if (name !== 'ready' && name !== 'reset' && (data as { id?: string }).id !== id) return;
+        last = await read();
+        const { state } = last.data;
+        if (state === 'dead' || hasReached(state, wanted)) ended.abort();
+      },
+      onBreak: () => undefined,
+    });
+  } finally {
+    clearTimeout(limit);
+  }
+  return last ?? read();
 }
 
 function requestOf(to: string, text: string | undefined, options: SendOptions): ApiRequest {

@@ -20,7 +20,7 @@ interface Page {
 
 /**
  * Prints a list of the API as a table, or as it is with `--json`.
- * @param columns heading and value of each column
+ * @param columns heading and value of each column; one that is empty in all rows is left out
  */
 export async function showList(
   cli: Cli,
@@ -32,9 +32,11 @@ export async function showList(
   const page = await api.call<Page>('GET', path, { query: { ...query, ...cli.page } });
   cli.show(page, () => {
     if (page.data.length === 0) return 'There are none.';
-    const rows = page.data.map((item) => Object.values(columns).map((value) => value(item) ?? ''));
+    const all = page.data.map((item) => Object.values(columns).map((value) => value(item) ?? ''));
+    const isFilled = (_: unknown, column: number) => all.some((row) => row[column] !== '');
+    const rows = all.map((row) => row.filter(isFilled));
     if (cli.host.columns !== undefined) shortenIds(rows);
-    const shown = table(Object.keys(columns), rows, cli.host.columns);
+    const shown = table(Object.keys(columns).filter(isFilled), rows, cli.host.columns);
     return page.next ? `${shown}\n\nThere are more: --cursor ${page.next}` : shown;
   });
 }
@@ -73,6 +75,21 @@ export async function findNamed(cli: Cli, path: string, text: string): Promise<{
   return first ?? { id: text, name: oneLine(text) };
 }
 
+/**
+ * The chat that a person names by its id, its address, or the name of the person or the group.
+ * @throws {CliError} no chat or several have this name
+ */
+export async function findChat(cli: Cli, text: string): Promise<string> {
+  if (/^[+\d@]/.test(text) || text.includes('@')) return text;
+  const { data } = await (await cli.api()).call<Page>('GET', '/api/chats', { query: { text } });
+  const named = data.filter(({ name }) => String(name).toLowerCase() === text.toLowerCase());
+  const [first, ...others] = named.length > 0 ? named : data;
+  if (!first) throw new CliError(`No chat has the name "${oneLine(text)}". wa2ai chats list shows all.`);
+  if (others.length === 0) return String(first.id);
+  const found = [first, ...others].map((chat) => `${textOf(chat.id)} (${textOf(chat.name) ?? chatOf(chat)})`);
+  throw new CliError(`Several chats are named "${oneLine(text)}". Use an id: ${found.join(', ')}.`);
+}
+
 /** Adds `--yes` to a command that asks before it deletes or interrupts something. */
 export function asking(command: Command): Command {
   return command.option('-y, --yes', 'do not ask; needed without a terminal');
@@ -85,10 +102,20 @@ export function paged(command: Command): Command {
     .option('--cursor <cursor>', 'where the page starts, as the page before it says');
 }
 
-/** Prints one thing of the API. */
+/** Prints one thing of the API, a line for each field. */
 export async function showOne(cli: Cli, path: string, query: Query = {}): Promise<void> {
   const answer = await (await cli.api()).call<{ data: unknown }>('GET', path, { query });
-  cli.show(answer, () => JSON.stringify(answer.data, null, 2));
+  cli.show(answer, () => linesOf(answer.data).join('\n'));
+}
+
+/** A value as lines of `name: value`, as YAML has them; what is inside another value is indented. */
+function linesOf(value: unknown): string[] {
+  return Object.entries(value ?? {}).flatMap(([key, inner]) => {
+    const name = Array.isArray(value) ? '-' : `${oneLine(key)}:`;
+    const isEmpty = typeof inner === 'object' && Object.keys(inner ?? {}).length === 0;
+    if (typeof inner !== 'object' || isEmpty) return [`${name} ${isEmpty ? 'none' : oneLine(String(inner))}`];
+    return [name, ...linesOf(inner).map((line) => `  ${line}`)];
+  });
 }
 
 /**
@@ -308,6 +335,7 @@ export function addMessages(parent: Command, cli: Cli): void {
         ID: ({ id }) => textOf(id),
         TIME: (item) => timeOf(item),
         CHAT: (item) => chatOf(item),
+        NAME: ({ pushName }) => textOf(pushName),
         STATE: ({ direction, state }) => `${direction === 'outgoing' ? 'sent' : 'received'}: ${state}`,
         TEXT: (item) => contentOf(item),
       });

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { MAX_YAML_BYTES, parseYaml } from '../../infra/operations/form.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
-import { fields, relativeTime } from '../output/table.ts';
+import { fields, oneLine, relativeTime } from '../output/table.ts';
 import { asking, change, findNamed, paged, part, showList, showOne, textOf, type View } from './lists.ts';
 
 const ROUTE = 'its name, its id, or the start of its id';
@@ -22,18 +22,20 @@ export function addRoutes(parent: Command, cli: Cli): void {
   const routes = parent.command('routes').description('list and change which agent answers which chat');
   routes
     .command('list')
-    .description('list routes')
+    .description('list routes in the order in which they are checked')
     .action(() =>
       showList(
         cli,
         '/api/routes',
-        {},
+        { order: 'checked' },
         {
           ID: ({ id }) => textOf(id),
           NAME: ({ name }) => textOf(name),
+          ACCOUNT: ({ accountId }) => textOf(accountId),
           CHAT: ({ channelId }) => textOf(channelId),
+          WHEN: (route) => conditionsOf(route),
+          KIND: ({ kind }) => textOf(kind) ?? 'damaged',
           AGENT: ({ agentEndpoint }) => textOf(agentEndpoint),
-          PRIORITY: ({ priority }) => textOf(priority),
           ENABLED: ({ enabled }) => (enabled === false ? 'no' : 'yes'),
         },
       ),
@@ -45,9 +47,20 @@ export function addRoutes(parent: Command, cli: Cli): void {
     .action(async (route: string) => showOne(cli, await pathOf(route)));
   routes
     .command('add')
-    .description('add a route from a file with JSON or YAML, or - for standard input')
-    .argument('<file>', 'the body of POST /api/routes')
-    .action(async (file: string) => change(cli, 'POST', '/api/routes', await bodyOfFile(file)));
+    .description(
+      'add a route to the agent at an address, or from a file with JSON or YAML, or - for standard input',
+    )
+    .argument('<address or file>', 'http://localhost:8000, or a file with the body of POST /api/routes')
+    .option('--chat <chat>', 'of an address: a phone number, a JID or a group id; default: * for every chat')
+    .option('--name <name>', 'of an address: name of the route')
+    .option('--account <account>', 'of an address: only messages of this account')
+    .action(async (from: string, options: NewRouteOptions) => {
+      if (/^https?:\/\//i.test(from)) return addFound(cli, from, options);
+      if (Object.keys(options).length > 0) {
+        throw new CliUsageError('--chat, --name and --account go with an address; a file has these fields');
+      }
+      return change(cli, 'POST', '/api/routes', await bodyOfFile(from));
+    });
   routes
     .command('edit')
     .description('change fields of a route from a file with JSON or YAML, or - for standard input')
@@ -97,6 +110,67 @@ export function addRoutes(parent: Command, cli: Cli): void {
   async function pathOf(route: string): Promise<string> {
     return `/api/routes/${part((await findNamed(cli, '/api/routes', route)).id)}`;
   }
+}
+
+interface NewRouteOptions {
+  chat?: string;
+  name?: string;
+  account?: string;
+}
+
+/** What answers at an address, as the API shows it. */
+interface Found {
+  kind: string;
+  answer: string;
+  latencyMs: number;
+  version?: string;
+  capabilities: readonly string[];
+  route?: Record<string, unknown>;
+}
+
+/** Finds out what answers at an address, and adds a route to it. */
+async function addFound(
+  cli: Cli,
+  agentEndpoint: string,
+  { chat, name, account }: NewRouteOptions,
+): Promise<void> {
+  const api = await cli.api();
+  const { data } = await api.call<{ data: Found }>('POST', '/api/routes/inspect', {
+    body: { agentEndpoint },
+  });
+  if (!data.route) {
+    throw new CliError(
+      `The agent at ${agentEndpoint} speaks ${data.kind} (${oneLine(data.answer)}), and a route to it needs settings that it does not tell. Write them into a file: wa2ai agent inspect ${agentEndpoint} shows what is known.`,
+    );
+  }
+  const body = {
+    ...data.route,
+    ...(chat !== undefined && { channelId: chat }),
+    ...(name !== undefined && { name }),
+    ...(account !== undefined && { accountId: account }),
+  };
+  const answer = await api.call<{ message: string; data: View }>('POST', '/api/routes', { body });
+  cli.show(answer, () =>
+    [
+      fields([
+        ['kind', data.kind],
+        ['version', textOf(data.version)],
+        ['capabilities', textOf(data.capabilities.join(', '))],
+        ['chat', textOf(answer.data.channelId)],
+        ['id', textOf(answer.data.id)],
+      ]),
+      answer.message,
+    ].join('\n'),
+  );
+}
+
+/** What a route asks of a message, in short: `text /^order/, hours, days`. */
+function conditionsOf({ regexFilter, config }: View): string {
+  const { when = {} } = config as { when?: object };
+  return [
+    ...(regexFilter === undefined ? [] : [`text /${oneLine(String(regexFilter))}/`]),
+    ...Object.keys(when).map(oneLine),
+  ].join(', ');
 }
 
 function probeText({ kind, isProbed, findings, about, milliseconds }: Probe): string {

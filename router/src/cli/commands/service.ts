@@ -114,6 +114,18 @@ export function addCompletion(parent: Command, cli: Cli): void {
       const { completionFor } = await import('../completion/completion-for.ts');
       cli.host.write(completionFor(shell, parent));
     });
+  // Called by these scripts at each Tab. Without a service there is nothing to offer.
+  parent
+    .command('names')
+    .description('print the names that complete an argument, one in each line')
+    .addArgument(
+      new Argument('<kind>', 'what is named').choices(['account', 'agent', 'chat', 'key', 'route']),
+    )
+    .action(async (argument: string) => {
+      const { namesOf } = await import('../completion/completion-for.ts');
+      const names = await namesOf(await cli.api(), argument).catch(() => []);
+      cli.host.write(names.map((name) => `${name}\n`).join(''));
+    });
 }
 
 /** `wa2ai simulate`: runs scenarios of the playground as tests. */

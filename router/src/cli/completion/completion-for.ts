@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { descendantsOf, pathOf } from '../command-tree.ts';
+import type { Api } from '../service/api.ts';
 
 /** A word that may follow a command. */
 interface Word {
@@ -12,14 +13,43 @@ interface Place {
   /** `wa2ai accounts` */
   path: string;
   words: readonly Word[];
+  /** What its first argument names, of which the service has a list. */
+  names?: string;
+}
+
+/** The lists of the API whose names complete an argument, by the name of the argument. */
+const NAMED_LISTS: Readonly<Record<string, string>> = {
+  account: '/api/accounts',
+  agent: '/api/agents',
+  chat: '/api/chats',
+  key: '/api/keys',
+  route: '/api/routes',
+};
+
+/**
+ * The words by which a command may name the things of a list: a name without spaces, else an id.
+ * @throws {CliError} the list cannot be read
+ */
+export async function namesOf(api: Pick<Api, 'call'>, argument: string): Promise<string[]> {
+  const path = NAMED_LISTS[argument];
+  if (path === undefined) return [];
+  const { data } = await api.call<{ data: ReadonlyArray<Record<string, unknown>> }>('GET', path);
+  return data
+    .flatMap(({ name, accountId, id }) => String([name, id ?? accountId].find((word) => isWord(word)) ?? ''))
+    .filter(Boolean);
+}
+
+function isWord(value: unknown): boolean {
+  return typeof value === 'string' && /^[\p{L}\p{N}._@+-]+$/u.test(value);
 }
 
 /** The script by which a shell completes the commands and options of the program. */
 export function completionFor(shell: 'bash' | 'zsh' | 'fish', program: Command): string {
-  const places = [program, ...descendantsOf(program)].map((command) => ({
-    path: pathOf(command),
-    words: wordsOf(command),
-  }));
+  const places = [program, ...descendantsOf(program)].map((command): Place => {
+    const [argument] = command.registeredArguments;
+    const names = argument && Object.hasOwn(NAMED_LISTS, argument.name()) ? argument.name() : undefined;
+    return { path: pathOf(command), words: wordsOf(command), ...(names !== undefined && { names }) };
+  });
   if (shell === 'bash') return bash(places);
   if (shell === 'zsh') return zsh(places);
   return fish(places);
@@ -49,9 +79,9 @@ function walk(places: readonly Place[], words: string): string {
 }
 
 function bash(places: readonly Place[]): string {
-  const cases = places.map(({ path, words }) => {
+  const cases = places.map(({ path, words, names }) => {
     const list = words.map(({ text }) => text).join(' ');
-    return `    "${path}") words="${list}" ;;`;
+    return `    "${path}") words="${list}${names === undefined ? '' : ` $(wa2ai names ${names} 2>/dev/null)`}" ;;`;
   });
   return `# bash completion of wa2ai: source <(wa2ai completion bash)
 _wa2ai() {
@@ -67,9 +97,10 @@ complete -o default -F _wa2ai wa2ai
 }
 
 function zsh(places: readonly Place[]): string {
-  const cases = places.map(({ path, words }) => {
+  const cases = places.map(({ path, words, names }) => {
     const list = words.map(({ text, help }) => quoted(`${text.replaceAll(':', '\\:')}:${help}`));
-    return `    "${path}") found=(${list.join(' ')}) ;;`;
+    const things = names === undefined ? [] : [`\${(f)"$(wa2ai names ${names} 2>/dev/null)"}`];
+    return `    "${path}") found=(${[...list, ...things].join(' ')}) ;;`;
   });
   return `#compdef wa2ai
 # zsh completion of wa2ai: source <(wa2ai completion zsh)
@@ -88,12 +119,16 @@ compdef _wa2ai wa2ai
 
 function fish(places: readonly Place[]): string {
   const known = places.map(({ path }) => quoted(path)).join(' ');
-  const lines = places.flatMap(({ path, words }) =>
-    words.map(({ text, help }) => {
-      const word = text.startsWith('--') ? `-l ${text.slice(2)}` : `-a ${text}`;
-      return `complete -c wa2ai -n ${quoted(`__wa2ai_at ${quoted(path)}`)} ${word} -d ${quoted(help)}`;
-    }),
-  );
+  const lines = places.flatMap(({ path, words, names }) => {
+    const at = `complete -c wa2ai -n ${quoted(`__wa2ai_at ${quoted(path)}`)}`;
+    return [
+      ...words.map(({ text, help }) => {
+        const word = text.startsWith('--') ? `-l ${text.slice(2)}` : `-a ${text}`;
+        return `${at} ${word} -d ${quoted(help)}`;
+      }),
+      ...(names === undefined ? [] : [`${at} -f -a '(wa2ai names ${names} 2>/dev/null)'`]),
+    ];
+  });
   return `# fish completion of wa2ai: wa2ai completion fish | source
 function __wa2ai_at
   set -l place wa2ai

@@ -5,6 +5,7 @@ import type { Route } from '../../core/models.ts';
 import { say } from '../../core/phrases.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { NewRoute, RouteCheck } from '../../core/ports/route-store.ts';
+import { inRouteOrder } from '../../core/routing/route-table.ts';
 import type { App } from '../../feature.ts';
 import type { AgentOfRoute } from '../../infra/agents/route-secrets.ts';
 import {
@@ -88,6 +89,10 @@ const cardView = z
 const listQuery = z.strictObject({
   channelId: channelIdField.optional().describe('Only routes of this chat, or `*`.'),
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+  order: z
+    .enum(['created', 'checked'])
+    .default('created')
+    .describe('The oldest first, or in the order in which routes are checked.'),
   ...optionalPageQuery,
 });
 
@@ -142,12 +147,14 @@ export function routesApi(app: App): Endpoint[] {
       operationId: 'listRoutes',
       scopes: ['routes:read'],
       honours: RESTRICTIONS,
-      summary: 'List routes, oldest first',
+      summary: 'List routes',
       query: listQuery,
       responses: { 200: { description: 'The routes.', schema: pageResponse(routeView) } },
-      handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
+      handle: async ({ query: { cursor, limit, order, ...filter }, caller }) => {
         const found = await allowed(caller, await routes.list(filter));
-        const data = found.map((route) => viewOf(agentKinds, route));
+        const data = (order === 'checked' ? inRouteOrder(found) : found).map((route) =>
+          viewOf(agentKinds, route),
+        );
         return { status: 200, json: pageOfAll(data, { cursor, limit }, ({ id }) => id) };
       },
     }),

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { App } from '../../../../router/src/feature.ts';
 import type { RouteProbe } from '../../../../router/src/infra/agents/route-probe.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
@@ -13,10 +14,15 @@ type ProbeResult = Awaited<ReturnType<RouteProbe['test']>>;
 let api: HttpApi;
 let folder: string;
 let probed: ProbeResult;
+/** What answers at an address. */
+let inspected: App['inspectAgent'];
 
 beforeEach(async () => {
   probed = { kind: 'adk', isProbed: true, findings: [], milliseconds: 7 };
-  api = await startHttpApi({ routeProbe: { ...goodAgents, test: async () => probed } });
+  api = await startHttpApi({
+    routeProbe: { ...goodAgents, test: async () => probed },
+    inspectAgent: (url) => inspected(url),
+  });
   folder = await mkdtemp(join(tmpdir(), 'wa2ai-cli-'));
 });
 afterEach(async () => {
@@ -43,6 +49,59 @@ async function added(): Promise<string> {
   expect((await wa2ai('routes', 'add', await fileOf(YAML))).code).toBe(0);
   return (await api.routes.list())[0]?.id ?? '';
 }
+
+describe('wa2ai routes', () => {
+  it('are listed in the order in which they are checked, with their conditions', async () => {
+    for (const [name, channelId, priority, config] of [
+      ['all', '*', 0, { echo: {} }],
+      ['first', '*', 5, { echo: {}, when: { hours: '09:00-18:00', timeZone: 'Europe/Madrid' } }],
+      ['Ana', '+5493777239922', 0, { echo: {} }],
+    ] as const) {
+      await api.call('POST', '/api/routes', { name, channelId, priority, config, regexFilter: '^order' });
+    }
+    const rows = (await wa2ai('routes', 'list')).output.split('\n').slice(1, 4);
+    expect(rows.map((row) => row.split(/ {2,}/).slice(1))).toEqual([
+      ['Ana', 'default', '5493777239922', 'text /^order/', 'echo', 'yes'],
+      ['first', 'default', '*', 'text /^order/, hours, timeZone', 'echo', 'yes'],
+      ['all', 'default', '*', 'text /^order/', 'echo', 'yes'],
+    ]);
+  });
+
+  it('are shown with a line for each field', async () => {
+    const config = { echo: { prefix: 'a\nb' }, failure: { fallbackText: 'Later.' } };
+    const { body } = await api.call('POST', '/api/routes', { name: 'x', channelId: '*', config });
+    expect((await wa2ai('routes', 'show', 'x')).output).toContain(
+      ['config:', '  echo:', '    prefix: a b', '  failure:', '    fallbackText: Later.'].join('\n'),
+    );
+    expect(JSON.parse((await wa2ai('routes', 'show', 'x', '--json')).output).data.id).toBe(body.data.id);
+  });
+
+  it('are added by the address of an agent that says what it needs', async () => {
+    inspected = async (url) => ({
+      ...{ kind: 'adk', url, isReachable: true, answer: 'status 200', latencyMs: 3, version: '2.0' },
+      capabilities: ['agent greeter'],
+      route: { channelId: '*', agentEndpoint: url, config: { adk: { appName: 'greeter' } } },
+    });
+    const { code, output } = await wa2ai('routes', 'add', 'http://127.0.0.1:9', '--chat', '+5493777239922');
+    expect([code, output]).toEqual([
+      0,
+      expect.stringMatching(/^kind +adk\n.*chat +5493777239922\n.*Route /s),
+    ]);
+    expect(await api.routes.list()).toMatchObject([
+      { channelId: '5493777239922', config: { agent: { kind: 'adk' } } },
+    ]);
+    expect((await wa2ai('routes', 'add', 'route.json', '--chat', '*')).code).toBe(2);
+  });
+
+  it('are not added when the agent does not say what a route needs', async () => {
+    inspected = async (url) => ({
+      ...{ kind: 'openai', url, isReachable: true, answer: 'status 401', latencyMs: 3, capabilities: [] },
+    });
+    const { code, errors } = await wa2ai('routes', 'add', 'http://127.0.0.1:9');
+    expect([code, errors]).toEqual([1, expect.stringContaining('speaks openai (status 401)')]);
+    expect(await api.routes.list()).toEqual([]);
+  });
+});
 
 describe('wa2ai routes test', () => {
   it('shows the kind, the version, the capabilities and the time of an agent that answers', async () => {

@@ -15,7 +15,7 @@ describe('wa2ai status', () => {
     api.accounts.set({ state: 'pairing', nextAction: 'Scan the QR code.', node: 'n1' });
     const { code, output } = await status();
     expect(code).toBe(1);
-    expect(output).toMatch(/^wa2ai +not-ready, at http/);
+    expect(output).toMatch(/^wa2ai +not-ready, at http.*\nwhy +Account default is pairing\.\n/);
     expect(output).toMatch(/\nACCOUNT +STATE +NEXT\ndefault +pairing +Scan the QR code\.\n$/);
   });
 
