@@ -27,7 +27,14 @@ const TOOL_NAMES: Record<string, string> = {
   channelId: 'channel',
   'idempotency-key': 'idempotency_key',
   regexFilter: 'regex_filter',
+  routeId: 'route_id',
 };
+const REST_NAMES = Object.fromEntries(Object.entries(TOOL_NAMES).map(([rest, tool]) => [tool, rest]));
+
+/** Arguments of a tool as fields of the REST API. */
+export function inNamesOfRest<Value>(given: Record<string, Value>): Record<string, Value> {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [REST_NAMES[name] ?? name, value]));
+}
 
 /** Calls a tool. A mistake of the caller is a result, so that its model reads the sentence and can do better. */
 export async function callTool(

@@ -6,7 +6,7 @@ import { chatView } from '../chats/chats-api.ts';
 import { idempotencyKey } from '../chats/messages-api.ts';
 import { explanationView } from '../routes/explain-api.ts';
 import { routeView, warningView } from '../routes/route-schemas.ts';
-import { type McpTool, READS, READS_CHATS, tool } from './call-tool.ts';
+import { inNamesOfRest, type McpTool, READS, READS_CHATS, tool } from './call-tool.ts';
 
 /** Arguments that several tools share. */
 export const args = {
@@ -74,87 +74,96 @@ export function nextOf({ next: cursor }: Record<string, unknown>): { next?: stri
   return typeof cursor === 'string' ? { next: cursor } : {};
 }
 
+/** What a model reads about an operation of the REST API, and how its result is named. */
+interface OperationTool
+  extends Pick<McpTool, 'name' | 'title' | 'description' | 'annotations' | 'untrusted'> {
+  /** Arguments: the fields of the operation as tools call them. */
+  input: z.ZodRawShape;
+  /** The argument that is the id in the path. */
+  id?: string;
+  /** The name of `data` in the result, and its schema, which removes what it does not have; absent: the result is `data` itself. */
+  result: Record<string, z.ZodType> | z.ZodObject;
+}
+
+/** A tool that is one operation under another name, with its checks. */
+export function operationTool(rest: RestCalls, operationId: string, definition: OperationTool): McpTool {
+  const { id: idName = '', result, input, ...about } = definition;
+  const [name = '', item] = result instanceof z.ZodObject ? [] : (Object.entries(result)[0] ?? []);
+  return tool({
+    ...about,
+    ...rest.admissionOf(operationId),
+    input: z.strictObject(input),
+    output: result instanceof z.ZodObject ? result : z.object({ ...result, ...(input.cursor && { next }) }),
+    run: async ({ [idName]: id, ...given }: Record<string, unknown>, { caller }) => {
+      const { json, object } = await rest.call(operationId, caller, {
+        ...(id !== undefined && { params: { id: String(id) } }),
+        [rest.partOf(operationId)]: inNamesOfRest(given),
+      });
+      const data = item ? { [name]: item.parse(json.data), ...nextOf(json) } : (json.data as object);
+      return { data, ...(object !== undefined && { object }) };
+    },
+  });
+}
+
 /** Accounts, chats and their messages. */
 export function chatTools(rest: RestCalls): McpTool[] {
-  const messages = z.object({ messages: z.array(shortMessage), next });
-  const messagesOf = (json: Record<string, unknown>) => ({
-    messages: (json.data as unknown[]).map(shortMessageOf),
-    ...nextOf(json),
-  });
-
+  const operation = (operationId: string, definition: OperationTool) =>
+    operationTool(rest, operationId, definition);
+  const messages = { messages: z.array(shortMessage) };
+  const oneChat = args.channel
+    .optional()
+    .describe('Only this chat: a phone number with its country code, a JID or a group id.');
+  const period = { direction: args.direction, since: args.since, until: args.until };
+  const page = { cursor: args.cursor, limit: args.limit };
+  const changesChat = {
+    id: 'chat',
+    result: { chat: chatView },
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    untrusted: 'people',
+  } as const;
   return [
-    tool({
+    operation('listAccounts', {
       name: 'list_accounts',
       title: 'List WhatsApp accounts',
       description:
         'Lists the WhatsApp accounts of this service with their state and what a person should do now.',
-      ...rest.admissionOf('listAccounts'),
-      input: z.strictObject({}),
-      output: z.object({ accounts: z.array(accountView) }),
+      input: {},
+      result: { accounts: z.array(accountView) },
       annotations: READS,
-      run: async (_input, { caller }) => {
-        const { json } = await rest.call('listAccounts', caller);
-        return { data: { accounts: json.data as Array<z.output<typeof accountView>> } };
-      },
     }),
-    tool({
+    operation('listChats', {
       name: 'list_chats',
       title: 'List chats',
       description:
         'Lists chats with people and groups, last active first: name, address, unanswered messages, pause. Use `id` of a chat as `chat` of the other tools.',
-      ...rest.admissionOf('listChats'),
-      input: z.strictObject({
+      input: {
         account_id: args.accountId,
-        channel: args.channel
-          .optional()
-          .describe('Only this chat: a phone number with its country code, a JID or a group id.'),
+        channel: oneChat,
         paused: z.boolean().optional().describe('Only chats that are paused, or only those that are not.'),
-        cursor: args.cursor,
-        limit: args.limit,
-      }),
-      output: z.object({ chats: z.array(chatView), next }),
+        ...page,
+      },
+      result: { chats: z.array(chatView) },
       annotations: READS_CHATS,
       untrusted: 'people',
-      run: async ({ account_id, channel, ...query }, { caller }) => {
-        const { json, object } = await rest.call('listChats', caller, {
-          query: { ...query, accountId: account_id, channelId: channel },
-        });
-        const chats = json.data as Array<z.output<typeof chatView>>;
-        return { data: { chats, ...nextOf(json) }, ...(object && { object }) };
-      },
     }),
-    tool({
+    operation('listChatMessages', {
       name: 'get_chat_messages',
       title: 'Read a chat',
       description: 'Reads the messages of one chat in both directions, newest first.',
-      ...rest.admissionOf('listChatMessages'),
-      input: z.strictObject({
-        chat: args.chat,
-        direction: args.direction,
-        since: args.since,
-        until: args.until,
-        cursor: args.cursor,
-        limit: args.limit,
-      }),
-      output: messages,
+      input: { chat: args.chat, ...period, ...page },
+      id: 'chat',
+      result: messages,
       annotations: READS_CHATS,
       untrusted: 'people',
-      run: async ({ chat, ...query }, { caller }) => {
-        const { json, object } = await rest.call('listChatMessages', caller, { params: { id: chat }, query });
-        return { data: messagesOf(json), ...(object && { object }) };
-      },
     }),
-    tool({
+    operation('listMessages', {
       name: 'search_messages',
       title: 'Search messages',
       description:
         'Finds messages that contain a text, in upper or lower case, newest first. It searches a part of the messages at a time: continue with `next`, also when nothing was found.',
-      ...rest.admissionOf('listMessages'),
-      input: z.strictObject({
+      input: {
         text: z.string().min(1).max(200).describe('What the messages contain.'),
-        channel: args.channel
-          .optional()
-          .describe('Only this chat: a phone number with its country code, a JID or a group id.'),
+        channel: oneChat,
         from: z
           .string()
           .min(1)
@@ -164,53 +173,39 @@ export function chatTools(rest: RestCalls): McpTool[] {
             'Only messages of this person, in any chat: a phone number with its country code, or a JID.',
           ),
         account_id: args.accountId,
-        direction: args.direction,
-        since: args.since,
-        until: args.until,
-        cursor: args.cursor,
-        limit: args.limit,
-      }),
-      output: messages,
+        ...period,
+        ...page,
+      },
+      result: messages,
       annotations: READS_CHATS,
       untrusted: 'people',
-      run: async ({ account_id, channel, ...query }, { caller }) => {
-        const { json, object } = await rest.call('listMessages', caller, {
-          query: { ...query, accountId: account_id, channelId: channel },
-        });
-        return { data: messagesOf(json), ...(object && { object }) };
+    }),
+    operation('pauseChat', {
+      ...changesChat,
+      name: 'pause_chat',
+      title: 'Pause a chat',
+      description:
+        'Pauses a chat, so that a person can answer: its messages are stored and get no answer until it is resumed.',
+      input: {
+        chat: args.chat,
+        minutes: z
+          .int()
+          .min(1)
+          .max(525_600)
+          .optional()
+          .describe('How long. Default: until the chat is resumed.'),
+        reason: z.string().min(1).max(200).optional().describe('Why, for other operators.'),
       },
     }),
-    ...(['pause', 'resume'] as const).map((verb) => pauseTool(rest, verb)),
+    operation('resumeChat', {
+      ...changesChat,
+      name: 'resume_chat',
+      title: 'Resume a chat',
+      description: 'Resumes a paused chat: the next message gets an answer.',
+      input: { chat: args.chat },
+    }),
   ];
 }
-
-function pauseTool(rest: RestCalls, verb: 'pause' | 'resume'): McpTool {
-  const operation = verb === 'pause' ? 'pauseChat' : 'resumeChat';
-  const fields = {
-    chat: args.chat,
-    minutes: z.int().min(1).max(525_600).optional().describe('How long. Default: until the chat is resumed.'),
-    reason: z.string().min(1).max(200).optional().describe('Why, for other operators.'),
-  };
-  return tool({
-    name: `${verb}_chat`,
-    title: verb === 'pause' ? 'Pause a chat' : 'Resume a chat',
-    description:
-      verb === 'pause'
-        ? 'Pauses a chat, so that a person can answer: its messages are stored and get no answer until it is resumed.'
-        : 'Resumes a paused chat: the next message gets an answer.',
-    ...rest.admissionOf(operation),
-    input: verb === 'pause' ? z.strictObject(fields) : z.strictObject({ chat: fields.chat }),
-    output: z.object({ chat: chatView }),
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    untrusted: 'people',
-    run: async ({ chat, ...body }, { caller }) => {
-      const { json, object } = await rest.call(operation, caller, { params: { id: chat }, body });
-      return { data: { chat: json.data as z.output<typeof chatView> }, ...(object && { object }) };
-    },
-  });
-}
-
-type RouteView = z.output<typeof routeView>;
 
 const routeId = z
   .string()
@@ -220,45 +215,34 @@ const routeId = z
 
 /** The route table: which agent answers which chat. */
 export function routeTools(rest: RestCalls): McpTool[] {
+  const operation = (operationId: string, definition: OperationTool) =>
+    operationTool(rest, operationId, definition);
   return [
-    tool({
+    operation('listRoutes', {
       name: 'list_routes',
       title: 'List routes',
       description: 'Lists which agent answers which chat, oldest first. Secrets are masked.',
-      ...rest.admissionOf('listRoutes'),
-      input: z.strictObject({
+      input: {
         channel: args.channel.optional().describe('Only routes of this chat, or `*`.'),
         account_id: args.accountId,
         cursor: args.cursor,
         limit: args.limit,
-      }),
-      output: z.object({ routes: z.array(routeView), next }),
-      annotations: READS,
-      run: async ({ channel, account_id, ...query }, { caller }) => {
-        const { json } = await rest.call('listRoutes', caller, {
-          query: { ...query, channelId: channel, accountId: account_id },
-        });
-        return { data: { routes: json.data as RouteView[], ...nextOf(json) } };
       },
+      result: { routes: z.array(routeView) },
+      annotations: READS,
     }),
-    tool({
+    operation('explainRoute', {
       name: 'explain_route',
       title: 'Explain a route',
       description: 'Says which route a message would take and why, rule by rule. Sends and stores nothing.',
-      ...rest.admissionOf('explainRoute'),
-      input: z.strictObject({
+      input: {
         text: z.string().max(65_536).describe('Text of the message.'),
         from: args.channel.optional().describe('Who writes: a phone number with its country code, or a JID.'),
         channel: args.channel.optional().describe('The chat. Default: the 1:1 chat with `from`.'),
         account_id: args.accountId,
-      }),
-      output: explanationView,
-      annotations: READS,
-      run: async ({ text, from, channel, account_id }, { caller }) => {
-        const body = { text, from, channelId: channel, accountId: account_id };
-        const { json } = await rest.call('explainRoute', caller, { body });
-        return { data: json.data as z.output<typeof explanationView> };
       },
+      result: explanationView,
+      annotations: READS,
     }),
     tool({
       name: 'set_route',
@@ -296,37 +280,27 @@ export function routeTools(rest: RestCalls): McpTool[] {
       }),
       output: z.object({ route: routeView, warnings: z.array(warningView).optional() }),
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-      run: async ({ route_id, channel, agent_endpoint, account_id, regex_filter, ...fields }, { caller }) => {
-        const body = {
-          ...fields,
-          channelId: channel,
-          agentEndpoint: agent_endpoint,
-          accountId: account_id,
-          regexFilter: regex_filter,
-        };
+      run: async ({ route_id, ...fields }, { caller }) => {
+        const body = inNamesOfRest(fields);
         const { json, object } =
           route_id === undefined
             ? await rest.call('createRoute', caller, { body })
             : await rest.call('updateRoute', caller, { params: { id: route_id }, body });
         const warnings = json.warnings as Array<z.output<typeof warningView>> | undefined;
         return {
-          data: { route: json.data as RouteView, ...(warnings && { warnings }) },
+          data: { route: json.data as z.output<typeof routeView>, ...(warnings && { warnings }) },
           ...(object && { object }),
         };
       },
     }),
-    tool({
+    operation('deleteRoute', {
       name: 'delete_route',
       title: 'Delete a route',
       description: 'Deletes a route. Chats that only this route matched get no answer any more.',
-      ...rest.admissionOf('deleteRoute'),
-      input: z.strictObject({ route_id: routeId }),
-      output: z.object({ route: routeView.describe('The route that is gone.') }),
+      input: { route_id: routeId },
+      id: 'route_id',
+      result: { route: routeView.describe('The route that is gone.') },
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-      run: async ({ route_id }, { caller }) => {
-        const { json, object } = await rest.call('deleteRoute', caller, { params: { id: route_id } });
-        return { data: { route: json.data as RouteView }, ...(object && { object }) };
-      },
     }),
   ];
 }

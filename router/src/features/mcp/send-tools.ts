@@ -4,7 +4,7 @@ import { deadLetterView, sentMessageView } from '../../infra/operations/log-sche
 import type { RestCalls } from '../../infra/operations/server.ts';
 import { waitSeconds, withProgress } from './ask-person.ts';
 import { type McpTool, READS, READS_CHATS, SENDS, tool } from './call-tool.ts';
-import { args, next, nextOf, receivedMessage, shortMessageOf } from './chat-tools.ts';
+import { args, operationTool, receivedMessage, shortMessageOf } from './chat-tools.ts';
 
 const SENT_STATE = sentMessageView.shape.state;
 
@@ -104,13 +104,12 @@ const shortLetter = deadLetterView.omit({ trace: true }).meta({ id: 'McpDeadLett
 /** Messages and replies that were given up. */
 export function deadLetterTools(rest: RestCalls): McpTool[] {
   return [
-    tool({
+    operationTool(rest, 'listDeadLetters', {
       name: 'list_dead_letters',
       title: 'List dead letters',
       description:
         'Lists messages without an answer and messages that were not sent, newest first, each with its reason, a sentence for operators and its text.',
-      ...rest.admissionOf('listDeadLetters'),
-      input: z.strictObject({
+      input: {
         state: z.enum(['open', 'replayed', 'closed']).default('open'),
         reason: z.string().min(1).max(200).optional().describe('Only dead letters with exactly this reason.'),
         channel: args.channel
@@ -121,19 +120,10 @@ export function deadLetterTools(rest: RestCalls): McpTool[] {
         until: args.until,
         cursor: args.cursor,
         limit: args.limit,
-      }),
-      output: z.object({ deadLetters: z.array(shortLetter), next }),
+      },
+      result: { deadLetters: z.array(shortLetter) },
       annotations: READS_CHATS,
       untrusted: 'people',
-      run: async ({ channel, account_id, ...query }, { caller }) => {
-        const { json } = await rest.call('listDeadLetters', caller, {
-          query: { ...query, channelId: channel, accountId: account_id },
-        });
-        const deadLetters = (json.data as Array<z.output<typeof deadLetterView>>).map(
-          ({ trace: _trace, ...letter }) => letter,
-        );
-        return { data: { deadLetters, ...nextOf(json) } };
-      },
     }),
     tool({
       name: 'replay_dead_letter',

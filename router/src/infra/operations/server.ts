@@ -189,6 +189,11 @@ export class RestCalls {
     return { scopes: first === undefined ? 'any-key' : [first, ...others], honours };
   }
 
+  /** The part of a request that has the fields of an operation. */
+  partOf(operationId: string): 'body' | 'query' {
+    return this.#operation(operationId).body ? 'body' : 'query';
+  }
+
   /** @throws what the operation throws, {HttpProblem} for a mistake of the caller */
   async call(operationId: string, caller: Caller, input: RestCallInput = {}): Promise<RestCallResult> {
     const operation = this.#operation(operationId);
