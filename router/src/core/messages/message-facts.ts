@@ -1,5 +1,5 @@
 import type { IncomingMessage, MediaKind, MessageKind } from '../models.ts';
-import { type Language, likelyLanguage, phoneOf } from '../policies/texts.ts';
+import { likelyLanguage, phoneOf, twoLettersOf } from '../policies/texts.ts';
 import type { MessageCard } from './message-card.ts';
 
 /**
@@ -21,8 +21,8 @@ interface MessageFacts {
   number?: string;
   /** `<digits>@lid`. */
   lid?: string;
-  /** By the person's words, else by earlier words of the chat, else by the country of their number. */
-  language?: Language;
+  /** Its code in two letters, by the person's words, else by earlier words of the chat, else by the country of their number. */
+  language?: string;
   /** The message that this one quotes. */
   quoted?: { text?: string; id?: string; name?: string };
   mentions?: Array<{ id: string; tag: string; name?: string }>;
@@ -49,7 +49,7 @@ export function factsOf(message: IncomingMessage): MessageFacts {
     ...(message.pushName && { name: message.pushName }),
     ...(number && { number }),
     ...(lid && { lid }),
-    ...(language && { language }),
+    ...(language && { language: twoLettersOf(language) }),
     ...((quotedText || quotedFrom) && {
       quoted: { ...(quotedText && { text: quotedText }), ...quotedFrom },
     }),

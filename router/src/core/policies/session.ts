@@ -2,8 +2,9 @@ import { contractSessionId, contractUser } from '../chat-id.ts';
 import type { IncomingMessage, Session } from '../models.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
 import { localTimeOf } from './governor.ts';
+import type { Language } from './languages.ts';
 import type { Conversation } from './settings.ts';
-import { type Language, textOf } from './texts.ts';
+import { textOf } from './texts.ts';
 
 /** Whose session it is with the scope `person`. */
 const PERSON = 'person';

@@ -1,4 +1,4 @@
-import { likelyLanguage } from '../../core/policies/texts.ts';
+import { likelyLanguage, twoLettersOf } from '../../core/policies/texts.ts';
 import type { LanguageDetector } from '../../core/ports/converters.ts';
 import { LANGUAGE_CODES } from '../../core/routing/when-fields.ts';
 
@@ -18,9 +18,11 @@ export class TinyldLanguageDetector implements LanguageDetector {
     if (!/\p{L}/u.test(words)) return undefined;
     const isShort = words.split(/\s+/).length <= MAX_GREETING_WORDS;
     const greeting = isShort ? likelyLanguage(words, undefined) : undefined;
-    if (greeting) return greeting;
+    if (greeting) return twoLettersOf(greeting);
     const { detect } = await import('tinyld');
     const found = detect(words);
-    return LANGUAGE_CODES.has(found) ? found : likelyLanguage(words, undefined);
+    if (LANGUAGE_CODES.has(found)) return found;
+    const likely = likelyLanguage(words, undefined);
+    return likely && twoLettersOf(likely);
   }
 }
