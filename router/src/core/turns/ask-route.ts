@@ -7,7 +7,6 @@ import type { AgentResponse, FailurePolicy, Route } from '../models.ts';
 import { type Said, say } from '../phrases.ts';
 import type { Inbox } from '../ports/inbox.ts';
 import type { RouteStore } from '../ports/route-store.ts';
-import { attemptStore } from '../tasks/attempt-store.ts';
 import type { RemoteTasks } from '../tasks.ts';
 import {
   type AskDeps,
@@ -17,6 +16,7 @@ import {
   askAgent,
   type CircuitBreakers,
 } from './ask-agent.ts';
+import { attemptStore } from './attempt-store.ts';
 import type { PendingTurn } from './turn.ts';
 
 /** The service's own policy for agents that fail; a route's `failure` settings take precedence. */

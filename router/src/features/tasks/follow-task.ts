@@ -8,7 +8,6 @@ import type { Route } from '../../core/models.ts';
 import { type ReplyShaping, shapeReply } from '../../core/policies/reply.ts';
 import { conversationOf } from '../../core/policies/settings.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
-import { attemptStore } from '../../core/tasks/attempt-store.ts';
 import {
   type DurableTasks,
   type FollowedRow,
@@ -19,6 +18,7 @@ import {
   type TaskResult,
   type TaskSteps,
 } from '../../core/tasks.ts';
+import { attemptStore } from '../../core/turns/attempt-store.ts';
 import { shapeAnswer } from '../../core/turns/shape-answer.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
 

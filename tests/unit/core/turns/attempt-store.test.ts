@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { attemptStore } from '../../../../router/src/core/tasks/attempt-store.ts';
+import { attemptStore } from '../../../../router/src/core/turns/attempt-store.ts';
 import { MemoryRemoteTasks } from '../../../doubles/memory-remote-tasks.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { npcMessage } from '../../../support/npc.ts';

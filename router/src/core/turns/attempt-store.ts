@@ -2,7 +2,7 @@ import type { AttemptStore } from '../agent-client.ts';
 import { sessionOf } from '../chat-id.ts';
 import type { Route } from '../models.ts';
 import type { RemoteTasks } from '../tasks.ts';
-import type { PendingTurn } from '../turns/turn.ts';
+import type { PendingTurn } from './turn.ts';
 
 /**
  * What an agent's client may store and read for one message at one route.
