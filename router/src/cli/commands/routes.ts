@@ -23,8 +23,9 @@ export function addRoutes(parent: Command, cli: Cli): void {
   routes
     .command('list')
     .description('list routes in the order in which they are checked')
-    .action(() =>
-      showList(
+    .action(async () => {
+      const kinds = await (await cli.api()).call<Kinds>('GET', '/api/agent-kinds');
+      await showList(
         cli,
         '/api/routes',
         { order: 'checked' },
@@ -34,12 +35,12 @@ export function addRoutes(parent: Command, cli: Cli): void {
           ACCOUNT: ({ accountId }) => textOf(accountId),
           CHAT: ({ channelId }) => textOf(channelId),
           WHEN: (route) => conditionsOf(route),
-          KIND: ({ kind }) => textOf(kind) ?? 'damaged',
+          KIND: (route) => kindOf(route, kinds),
           AGENT: ({ agentEndpoint }) => textOf(agentEndpoint),
           ENABLED: ({ enabled }) => (enabled === false ? 'no' : 'yes'),
         },
-      ),
-    );
+      );
+    });
   routes
     .command('show')
     .description('show a route with all its settings')
@@ -162,6 +163,16 @@ async function addFound(
       answer.message,
     ].join('\n'),
   );
+}
+
+interface Kinds {
+  data: { kinds: ReadonlyArray<{ name: string }> };
+}
+
+/** The agent kind of a route: the one whose settings its config has. */
+function kindOf({ config, damage }: View, { data: { kinds } }: Kinds): string {
+  if (damage !== undefined) return 'damaged';
+  return kinds.find(({ name }) => name in (config as object))?.name ?? '';
 }
 
 /** What a route asks of a message, in short: `text /^order/, hours, days`. */

@@ -144,7 +144,6 @@ export const routeView = z
     priority: z.int(),
     enabled: z.boolean(),
     name: z.string().optional(),
-    kind: z.string().optional().describe('The agent kind. Absent: the stored config cannot be used.'),
     config: z.record(z.string(), z.unknown()).describe('As it was written, secrets masked.'),
     damage: z
       .string()
@@ -198,7 +197,6 @@ export function viewOf(kinds: readonly AgentKind[], route: Route): z.input<typeo
   return {
     ...rest,
     ...(agentEndpoint !== '' && { agentEndpoint }),
-    ...(config.agent && { kind: config.agent.kind }),
     config: maskedConfig(kinds, config),
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
