@@ -118,6 +118,12 @@ describe(`agents in containers of ${kind}`, () => {
       return ((await response.json()) as { response: string }).response;
     });
 
+  /** Those of this host: other files may have left some. */
+  const ownContainers = async () =>
+    (await docker.listContainers({ all: true })).filter(({ Labels }) =>
+      Object.values(Labels).includes(hostId),
+    );
+
   async function addressOf(agentId: string): Promise<{ ip: string; gateway: string; port: string }> {
     const instance = await runtime.inspect(agentId);
     const { HostConfig, NetworkSettings } = await docker.getContainer(instance?.id ?? '').inspect();
@@ -245,7 +251,7 @@ describe(`agents in containers of ${kind}`, () => {
     expect(HostConfig.SecurityOpt?.join()).toContain('no-new-privileges');
     expect(Config.User).toBe('1000:1000');
     expect(JSON.stringify(Config.Env)).not.toMatch(/TOKEN=/);
-    const containers = await docker.listContainers();
+    const containers = await ownContainers();
     expect(containers).toHaveLength(2);
     for (const { Id } of containers) {
       const { HostConfig } = await docker.getContainer(Id).inspect();
@@ -263,7 +269,7 @@ describe(`agents in containers of ${kind}`, () => {
     });
     await expect(host.start(failing)).rejects.toThrow('ended with exit code 3');
     const filters = { label: [`wa2ai.host=${hostId}`] };
-    await expect.poll(() => docker.listContainers({ all: true })).toEqual([]);
+    await expect.poll(ownContainers).toEqual([]);
     await expect.poll(() => docker.listNetworks({ filters })).toEqual([]);
   });
 

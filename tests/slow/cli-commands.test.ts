@@ -302,6 +302,7 @@ describe('an operator with wa2ai alone', () => {
     await json('routes', 'history', String(newest.version));
     await json('routes', 'rollback', String(newest.version), '--dry-run');
     expect(await json('simulate', SCENARIO)).toMatchObject({ isPassed: true });
+    expect((await json('names', 'account')).data).toContain('default');
   });
 
   it('backs up, and restores into a temporary database', async () => {

@@ -88,4 +88,5 @@ export const CLI_TABLE: Readonly<Record<string, TableEntry>> = {
   'wa2ai audit verify': { wrong: ['--earlier', 'x'] },
   'wa2ai mcp': { isLocal: true, wrong: ['localhost'] },
   'wa2ai completion': { isLocal: true, wrong: ['tcsh'] },
+  'wa2ai names': { args: ['account'], wrong: ['country'] },
 };

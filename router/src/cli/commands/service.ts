@@ -114,7 +114,7 @@ export function addCompletion(parent: Command, cli: Cli): void {
       const { completionFor } = await import('../completion/completion-for.ts');
       cli.host.write(completionFor(shell, parent));
     });
-  // Called by these scripts at each Tab. Without a service there is nothing to offer.
+  // Called by these scripts at each Tab.
   parent
     .command('names')
     .description('print the names that complete an argument, one in each line')
@@ -123,8 +123,8 @@ export function addCompletion(parent: Command, cli: Cli): void {
     )
     .action(async (argument: string) => {
       const { namesOf } = await import('../completion/completion-for.ts');
-      const names = await namesOf(await cli.api(), argument).catch(() => []);
-      cli.host.write(names.map((name) => `${name}\n`).join(''));
+      const names = await namesOf(await cli.api(), argument);
+      cli.show({ success: true, data: names }, () => names.join('\n'));
     });
 }
 

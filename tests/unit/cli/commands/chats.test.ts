@@ -65,7 +65,7 @@ describe('the name of a chat', () => {
     expect((await wa2ai('names', 'chat')).output).toBe('Berta\nBerta\nAna\n');
     expect((await wa2ai('names', 'account')).output).toBe('default\n');
     expect(await runWa2ai(['names', 'route', '--url', 'http://127.0.0.1:9'])).toMatchObject({
-      code: 0,
+      code: 3,
       output: '',
     });
   });
