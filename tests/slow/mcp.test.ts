@@ -96,9 +96,12 @@ describe.each(ALL)('the official MCP client, version $version over $transport', 
     await bed.restartService(env);
     // The address of the service is another one now.
     const again = await connect(transport, version);
-    const answer = toolData(again, 'ask_person', { handle });
+    const answer = again.callTool(
+      { name: 'ask_person', arguments: { handle, wait_seconds: 300 } },
+      { timeout: 300_000 },
+    );
     await cid.say('Blue', { to: bed.phone });
-    expect(await answer).toMatchObject({ status: 'answered', answer: 'Blue', handle });
+    expect((await answer).structuredContent).toMatchObject({ status: 'answered', answer: 'Blue', handle });
   });
 
   it('pauses a chat, so that the person gets no answer until it is resumed', async () => {
