@@ -23,8 +23,11 @@ export const TEMPLATE_NAME = 'wa2ai_template';
 
 const FOLDER_PREFIX = 'wa2ai-test-run-';
 
-/** Linux keeps its files in memory. */
-const MEMORY_FOLDER = '/dev/shm';
+/**
+ * Linux keeps its files in memory. Who names a folder for temporary files gets it instead: tests with an engine of their own have their own
+ * process ids, too, and would take the servers of others for dead.
+ */
+const MEMORY_FOLDER = process.env.TMPDIR === undefined ? '/dev/shm' : undefined;
 /** Several times what the databases of a whole run take. */
 const ROOM_BYTES = 4e9;
 
@@ -61,7 +64,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 async function start(): Promise<StartedRun> {
   await removeLeftBehind();
-  const parent = (await hasRoom(MEMORY_FOLDER)) ? MEMORY_FOLDER : tmpdir();
+  const parent = MEMORY_FOLDER && (await hasRoom(MEMORY_FOLDER)) ? MEMORY_FOLDER : tmpdir();
   const folder = await mkdtemp(join(parent, `${FOLDER_PREFIX}${process.pid}-`));
   const postgres = await startEmbeddedPostgres({
     dataDir: folder,
@@ -95,7 +98,8 @@ async function makeTemplate(adminUrl: string): Promise<void> {
 
 /** Stops the server that a killed test run left running, after taking it over as wa2ai would. */
 async function removeLeftBehind(): Promise<void> {
-  for (const folder of [...(await runsIn(tmpdir())), ...(await runsIn(MEMORY_FOLDER))]) {
+  const parents = [tmpdir(), ...(MEMORY_FOLDER ? [MEMORY_FOLDER] : [])];
+  for (const folder of (await Promise.all(parents.map(runsIn))).flat()) {
     if (isAlive(Number(basename(folder).slice(FOLDER_PREFIX.length).split('-')[0]))) continue;
     try {
       const postgres = await startEmbeddedPostgres({ dataDir: folder, log: quietLog });
