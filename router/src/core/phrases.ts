@@ -74,7 +74,7 @@ export const PHRASES = {
   'problem.key-unknown': 'The key is not known: it is wrong, or it was revoked.',
   'problem.key-expired': 'The key has expired. Ask an admin for a new one.',
   'problem.no-login':
-    'Without a login, wa2ai answers only programs and browsers of its own machine, and this request came through a proxy or from wa2ai itself. Set WA2AI_API_KEY, or add an owner: open /first-run in a browser of that machine.',
+    'Without a login, wa2ai answers only programs and browsers on the same machine, and this request came through a proxy or from wa2ai itself. Set WA2AI_API_KEY, or add an owner: open /first-run in a browser on that machine.',
   'problem.two-cookies':
     'The browser sent two session cookies of wa2ai, and one of them may be from another site of this host. Delete the cookies of this site and sign in again.',
   'problem.overloaded': 'Too many requests are open. Try again in a few seconds.',

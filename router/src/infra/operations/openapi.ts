@@ -281,7 +281,7 @@ export function sendStatic(
     return;
   }
   const bytes = encoding?.bytes ?? body.bytes;
-  // Not `set`, which adds a charset of its own.
+  // Not `set`, which would add a charset.
   response.setHeader('Content-Type', body.type);
   response.setHeader('Content-Length', bytes.length);
   if (encoding) response.setHeader('Content-Encoding', encoding.name);
