@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Cli } from '../cli.ts';
-import { CliUsageError, EXIT } from '../exit-code.ts';
+import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import { oneLine, relativeTime } from '../output/table.ts';
 import type { Api, ApiRequest } from '../service/api.ts';
 import { change, chatOf, findChat, paged, part, showList, showOne, textOf, type View } from './lists.ts';
@@ -174,7 +174,14 @@ export function addSend(parent: Command, cli: Cli): void {
       const answer = await api.call<Sent>('POST', '/api/messages', request);
       const { id } = answer.data;
       if (options.wait === undefined) return cli.show(answer, () => `Message ${id} is queued.`);
-      const last = await untilState(api, id, options.wait, cli.host.untilInterrupted());
+      const last = await untilState(api, id, options.wait, cli.host.untilInterrupted()).catch(
+        (error: unknown) => {
+          // Who reads only that the call failed would send it again.
+          if (!(error instanceof CliError)) throw error;
+          const sentence = `Message ${id} is queued, and its state cannot be read. ${error.message}`;
+          throw new CliError(sentence, error.exitCode, { cause: error });
+        },
+      );
       const { state, error } = last.data;
       if (!hasReached(state, options.wait)) cli.exitCode = EXIT.failed;
       cli.show(last, () => `Message ${id} is ${state}.${error === undefined ? '' : ` ${oneLine(error)}`}`);

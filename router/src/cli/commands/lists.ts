@@ -2,13 +2,16 @@ import type { Command } from 'commander';
 import type { AuditCheckpoint, VerifyReport } from '../../features/audit/verify-audit.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
-import { absoluteTime, oneLine, relativeTime, table } from '../output/table.ts';
+import { absoluteTime, oneLine, relativeTime, table, visible } from '../output/table.ts';
 import type { Query } from '../service/api.ts';
 import type { FeedMessage } from '../service/message-feed.ts';
 
 /** Longest id that a list shows whole in a terminal, and shortest start of a longer one. */
 const LONG_ID = 20;
 const SHORT_ID = 8;
+
+/** More chats with a name than a person would look through. */
+const MAX_NAMED = 50;
 
 /** A thing as the API shows it. */
 export type View = Readonly<Record<string, unknown>>;
@@ -80,10 +83,18 @@ export async function findNamed(cli: Cli, path: string, text: string): Promise<{
  * @throws {CliError} no chat or several have this name
  */
 export async function findChat(cli: Cli, text: string): Promise<string> {
-  if (/^[+\d@]/.test(text) || text.includes('@')) return text;
-  const { data } = await (await cli.api()).call<Page>('GET', '/api/chats', { query: { text } });
-  const named = data.filter(({ name }) => String(name).toLowerCase() === text.toLowerCase());
-  const [first, ...others] = named.length > 0 ? named : data;
+  if (/^\+?[\d\s()-]+$/.test(text) || text.includes('@')) return text;
+  const api = await cli.api();
+  const all: View[] = [];
+  let cursor: string | null | undefined;
+  do {
+    // A page may be empty although there are further ones.
+    const page: Page = await api.call('GET', '/api/chats', { query: { text, cursor: cursor ?? undefined } });
+    all.push(...page.data);
+    cursor = page.next;
+  } while (cursor && all.length < MAX_NAMED);
+  const named = all.filter(({ name }) => String(name).toLowerCase() === text.toLowerCase());
+  const [first, ...others] = named.length > 0 ? named : all;
   if (!first) throw new CliError(`No chat has the name "${oneLine(text)}". wa2ai chats list shows all.`);
   if (others.length === 0) return String(first.id);
   const found = [first, ...others].map((chat) => `${textOf(chat.id)} (${textOf(chat.name) ?? chatOf(chat)})`);
@@ -420,9 +431,11 @@ export function addAgents(parent: Command, cli: Cli): void {
   one('stop', 'stop a hosted agent').action(async (agent: string) =>
     change(cli, 'POST', `${await pathOf(agent)}/stop`),
   );
-  one('logs', 'show the last lines that a hosted agent printed').action(async (agent: string) =>
-    showOne(cli, `${await pathOf(agent)}/logs`),
-  );
+  one('logs', 'show the last lines that a hosted agent printed').action(async (agent: string) => {
+    const path = `${await pathOf(agent)}/logs`;
+    const answer = await (await cli.api()).call<{ data: ReadonlyArray<{ text: string }> }>('GET', path);
+    cli.show(answer, () => answer.data.map(({ text }) => visible(text)).join('\n'));
+  });
 
   async function pathOf(agent: string): Promise<string> {
     return `/api/agents/${part((await findNamed(cli, '/api/agents', agent)).id)}`;

@@ -3,6 +3,7 @@ import type { SentMessageRow } from '../../../../router/src/core/ports/message-l
 import { aMessage, aPerson } from '../../../contracts/adapters.ts';
 import { aSentMessage } from '../../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
+import { serverOf } from '../../../support/abi.ts';
 import { runWa2ai } from '../../../support/cli.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 
@@ -40,7 +41,31 @@ describe('wa2ai send --wait', () => {
   });
 });
 
+describe('wa2ai send --wait with a key that may only send', () => {
+  it('says that the message is queued', async () => {
+    const key = await api.addKey({ scopes: ['messages:send'] });
+    const env = { WA2AI_API_KEY: key };
+    const args = ['send', '+5493777239922', 'hi', '--wait', '--url', api.url];
+    expect(await runWa2ai(args, { env })).toMatchObject({
+      code: 4,
+      errors: expect.stringMatching(/^wa2ai: Message \d+ is queued, and its state cannot be read\. /),
+    });
+  });
+});
+
 describe('the name of a chat', () => {
+  it('is looked for also behind pages without it', async () => {
+    const { url } = await serverOf((request, response) => {
+      const path = new URL(request.url ?? '', 'http://service');
+      const chat = { id: '7', channelId: '5493777239922', name: 'Ana' };
+      const pages = path.searchParams.has('cursor') ? { data: [chat] } : { data: [], next: 'c1' };
+      const body = path.pathname === '/api/chats' ? pages : { data: { ...chat, seen: path.pathname } };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ success: true, ...body }));
+    });
+    const { output } = await runWa2ai(['chats', 'show', 'ana', '--url', url]);
+    expect(output).toContain('seen: /api/chats/7\n');
+  });
+
   it('stands for the chat, unless several have it', async () => {
     const inbox = new MemoryInbox(api.state);
     const add = async (pushName: string) => {
