@@ -57,44 +57,52 @@ describe(`a person who writes to an agent that wa2ai runs with ${kind}`, () => {
   });
 });
 
+/** Id of the agent of a route. Its log lines may come after its answer. */
+async function agentOf(routeId: string): Promise<string> {
+  const { body } = await bed.service.api('GET', `/api/agents?routeId=${routeId}`);
+  const [agent] = body.data as Array<{ id: string }>;
+  if (!agent) throw new Error('the route has no agent');
+  return agent.id;
+}
+
 /** A person with a route to the image of an example, which stops after 3 seconds without work. */
 async function personWith(hosted: { image: string; profile?: string }) {
   const person = bed.person();
   const config = { adk: undefined, hosted: { ...hosted, idleMinutes: 0.05 } };
-  await bed.service.addRoute(person.phone, undefined, { config });
-  return async (text: string) => {
-    await person.say(text, { to: bed.phone });
-    return (await person.nextReply(60_000)).text;
+  const from = bed.service.lines.length;
+  const { id: routeId } = await bed.service.addRoute(person.phone, undefined, { config });
+  return {
+    say: async (text: string) => {
+      await person.say(text, { to: bed.phone });
+      return (await person.nextReply(60_000)).text;
+    },
+    /** Resolves when the agent of the person has stopped; returns its id. */
+    untilStopped: async () => {
+      const id = await agentOf(routeId);
+      const isStop = ({ msg, agentId }: LogLine) => msg === 'hosted agent stopped' && agentId === id;
+      await bed.service.untilLog(isStop, 60_000, from);
+      return id;
+    },
   };
-}
-
-/** Resolves when the agent that answered last has stopped; returns its id. */
-async function untilStopped(): Promise<string> {
-  const { lines } = bed.service;
-  const at = lines.findLastIndex(({ msg }) => msg === 'hosted agent ready');
-  const agentId = String(lines[at]?.agentId);
-  const isStop = (line: LogLine) => line.msg === 'hosted agent stopped' && line.agentId === agentId;
-  await bed.service.untilLog(isStop, 60_000, at);
-  return agentId;
 }
 
 describe(`the images of the examples, which wa2ai runs with ${kind}`, () => {
   it('adk keeps the session of its person while its container does not run', async () => {
-    const say = await personWith({ image: 'adk:test', profile: 'adk' });
+    const { say, untilStopped } = await personWith({ image: 'adk:test', profile: 'adk' });
     expect(await say('good morning')).toMatch(/^Hello.*! You said: good morning$/);
     await untilStopped();
     expect(await say('and again')).toMatch(/^Message 2.*: and again$/);
   });
 
   it('abi is called on port 80 by the functions of its manifest', async () => {
-    const say = await personWith({ image: 'abi:test', profile: 'abi' });
+    const { say, untilStopped } = await personWith({ image: 'abi:test', profile: 'abi' });
     expect(await say('/convert 3 km m')).toBe('3 km = 3000 m');
     await untilStopped();
     expect(await say('/convert 2 m cm')).toBe('2 m = 200 cm');
   });
 
   it('strands-python remembers its person after it idled out, and shows no calls of tools', async () => {
-    const say = await personWith({ image: 'strands-python:test' });
+    const { say, untilStopped } = await personWith({ image: 'strands-python:test' });
     expect(await say('my name is Zoë')).toBe('Nice to meet you, Zoë.');
     expect(await say('use a tool')).toBe('You said: use a tool');
     const agentId = await untilStopped();
@@ -112,15 +120,14 @@ describe(`the images of the examples, which wa2ai runs with ${kind}`, () => {
 
   it('strands-python refuses programs without its token, and repeats its answer to a repeated message', async () => {
     const person = bed.person();
-    const mark = bed.service.lines.length;
     const config = { adk: undefined, hosted: { image: 'strands-python:test' } };
-    await bed.service.addRoute(person.phone, undefined, { config });
+    const { id: routeId } = await bed.service.addRoute(person.phone, undefined, { config });
     await person.say('my name is Eva', { to: bed.phone });
     expect((await person.nextReply()).text).toBe('Nice to meet you, Eva.');
-    const { agentId } = await bed.service.untilLog(({ msg }) => msg === 'hosted agent ready', 60_000, mark);
-    const [container] = await engine.list({ 'wa2ai.host': 'e2e', 'wa2ai.agent': String(agentId) });
+    const agentId = await agentOf(routeId);
+    const [container] = await engine.list({ 'wa2ai.host': 'e2e', 'wa2ai.agent': agentId });
     const url = `http://${container?.address?.host}:${container?.address?.port}`;
-    const token = readFileSync(join(folder, 'agent-tokens', String(agentId)), 'utf8').trim();
+    const token = readFileSync(join(folder, 'agent-tokens', agentId), 'utf8').trim();
     const asked = (path: string, key: string, body?: object) =>
       fetch(`${url}${path}`, {
         headers: { 'x-api-key': key, 'content-type': 'application/json' },
