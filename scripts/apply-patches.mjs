@@ -1,8 +1,8 @@
 // Applies patches/<package>+<version>.patch, unified diffs, to node_modules after each install: for tests and the service alike. A
 // program for it would be 45 packages more, and npm runs no install scripts here.
-import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fail, readIfThere, root } from './steps.mjs';
+import { fail, readIfThere, replaceFile, root } from './steps.mjs';
 
 /** Applies what is not applied yet. Ends the script when a patch does not fit the installed package. */
 export function applyPatches(folder = root) {
@@ -59,8 +59,5 @@ function applyTo(path, hunks) {
     if (patched.split(before).length !== 2) throw new Error(`${path} has other lines`);
     patched = patched.replace(before, () => after);
   }
-  if (patched === text) return;
-  // a new file: package managers may share the old one with other folders
-  writeFileSync(`${path}.patched`, patched);
-  renameSync(`${path}.patched`, path);
+  if (patched !== text) replaceFile(path, patched);
 }

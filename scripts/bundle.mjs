@@ -4,7 +4,6 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cacheCode } from './code-cache.mjs';
-import { slimProto } from './slim-proto.mjs';
 import { root } from './steps.mjs';
 
 const programs = join(root, 'router', 'src');
@@ -57,7 +56,6 @@ export async function bundleService() {
     external: EXTERNAL,
     platform: 'node',
     logLevel: 'silent',
-    plugins: [slimBaileys],
   });
   const { output } = await bundle.write({
     dir: service,
@@ -97,12 +95,6 @@ export async function bundleService() {
     join(service, 'watchdog-worker.mjs'),
   );
 }
-
-/** Baileys' messages, each made when it is first used. */
-const slimBaileys = {
-  name: 'slim-baileys',
-  transform: { filter: { id: /[\\/]WAProto[\\/]index\.js$/ }, handler: (code) => slimProto(code) },
-};
 
 /** A production install has none of them: they would be missing at run time. */
 function refuseDevelopmentPackages(output) {

@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { applyPatches } from './apply-patches.mjs';
+import { slimWaProto } from './slim-proto.mjs';
 import { fail, hashOf, isMain, readIfThere, root, run, runNode, step } from './steps.mjs';
 
 /**
@@ -16,7 +17,7 @@ export async function ensureDeps(folder = root, name = '') {
       await step(`installing ${name}packages`, () => npm(['ci', '--include=dev'], folder));
     writeFileSync(stamp, hash);
   }
-  applyPatches(folder);
+  if (folder === root) changePackages();
 }
 
 /** The packages of the service, and those of scripts/build-packages, which build it: half of all. All where there were all. */
@@ -30,7 +31,12 @@ export async function ensureBuildDeps() {
       await npm(['install', '--workspace', join('scripts', 'build-packages'), '--include=dev', '--no-save']);
     });
   }
+  changePackages();
+}
+
+function changePackages() {
   applyPatches();
+  slimWaProto();
 }
 
 /** Whether every package that the service needs at run time is installed, as after `npm ci --omit=dev`. */

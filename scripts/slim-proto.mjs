@@ -1,5 +1,8 @@
-// Baileys defines 500 kinds of protobuf messages and 170 enums, of which a service uses some 50: all made at the start take 25 MB
+// Changes Baileys' WAProto after each install, for tests and the service alike; a patch would be thousands of lines of generated
+// code. Baileys defines 500 kinds of protobuf messages and 170 enums, of which a service uses some 50: all made at the start take 25 MB
 // of memory, half of it when each is made with its first use.
+import { join } from 'node:path';
+import { fail, readIfThere, replaceFile, root } from './steps.mjs';
 
 /** Accessors such as `_timestamp`, which tell whether an optional field is set: 2,200 pairs of functions that nobody calls. */
 const OPTIONAL_FIELD =
@@ -19,6 +22,18 @@ function $lazy(owner, name, make) {
     Object.defineProperty(owner, name, { get, set, enumerable: true, configurable: true });
 }
 `;
+
+/** Changes the installed file. Ends the script when it has another form. */
+export function slimWaProto() {
+  const path = join(root, 'node_modules', '@whiskeysockets', 'baileys', 'WAProto', 'index.js');
+  const code = readIfThere(path);
+  if (code === undefined || code.includes(LAZY)) return;
+  try {
+    replaceFile(path, slimProto(code));
+  } catch (error) {
+    fail(`${path}: ${error.message} Change scripts/slim-proto.mjs, or remove it.`);
+  }
+}
 
 /**
  * Each kind of message is made when it is first used, and has no accessors of optional fields.

@@ -2,7 +2,7 @@
 // first thing some of them do is to install it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -91,6 +91,12 @@ export function readIfThere(path) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
     throw error;
   }
+}
+
+/** Writes a file of a package anew: package managers may share the old one with other folders. */
+export function replaceFile(path, text) {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
 }
 
 /** sha256 over names and contents of files; folders are read through, a missing one counts as empty. */

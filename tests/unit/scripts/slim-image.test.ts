@@ -16,7 +16,7 @@ describe.runIf(process.platform === 'linux')('node scripts/slim-image.mjs', () =
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'wa2ai image '));
     node = join(folder, 'node');
-    for (const name of ['slim-image', 'bundle', 'code-cache', 'slim-proto', 'steps']) {
+    for (const name of ['slim-image', 'bundle', 'code-cache', 'steps']) {
       cpSync(join(repositoryRoot, 'scripts', `${name}.mjs`), join(folder, 'scripts', `${name}.mjs`));
     }
     write('package.json', '{}');
