@@ -18,7 +18,7 @@ describe('node scripts/ensure-deps.mjs --build', () => {
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'wa2ai deps '));
-    for (const name of ['ensure-deps.mjs', 'apply-patches.mjs', 'steps.mjs']) {
+    for (const name of ['ensure-deps.mjs', 'apply-patches.mjs', 'slim-proto.mjs', 'steps.mjs']) {
       cpSync(join(repositoryRoot, 'scripts', name), join(folder, 'scripts', name));
     }
     mkdirSync(join(folder, 'scripts/build-packages'));
