@@ -21,25 +21,32 @@ export function fail(sentence, code = 1) {
   process.exit(code);
 }
 
-let isLineOpen = false;
+/** The step whose line has no end yet. */
+let openLine;
 
-/** Runs one step of a preparation and prints one line: its name, and how long it took. */
+/** Runs one step of a preparation and prints one line: its name, and how long it took. One that runs beside others ends with a new line. */
 export async function step(name, work) {
   const beganMs = performance.now();
+  endLine();
+  openLine = name;
   process.stderr.write(`wa2ai: ${name} ... `);
-  isLineOpen = true;
   try {
     const result = await work();
-    if (isLineOpen) process.stderr.write(`${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
+    const seconds = `${((performance.now() - beganMs) / 1000).toFixed(1)} s`;
+    if (openLine === name) process.stderr.write(seconds);
+    else {
+      endLine();
+      say(`${name} ... ${seconds}`);
+    }
     return result;
   } finally {
-    endLine();
+    if (openLine === name) endLine();
   }
 }
 
 function endLine() {
-  if (isLineOpen) process.stderr.write('\n');
-  isLineOpen = false;
+  if (openLine !== undefined) process.stderr.write('\n');
+  openLine = undefined;
 }
 
 /** Ends the script when Node is older than package.json asks for. */

@@ -2,7 +2,7 @@
 // test:faults` those that take longer. Arguments go to Vitest: names of files, or `--project NAME`. The last line reports
 // the counts, and the lines before it name the slowest files and the tests that failed; the exit code is 0 only when at
 // least one test ran and none failed.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,15 +13,16 @@ import { readIfThere, root, runNode, say, tool } from './steps.mjs';
 const PROJECTS = ['unit', 'repository', 'simulation', 'integration', 'e2e'];
 const SLOWEST = 10;
 
-await prepare();
 const args = process.argv.slice(2);
 const adkServer = join(root, 'tests', 'adk-server');
 const isWithoutAdk =
   ['docker', 'containers'].some((name) => args.includes(name)) &&
   args.filter((arg) => arg === '--project').length === 1;
-if (!isWithoutAdk && readIfThere(join(adkServer, 'package-lock.json')) !== undefined) {
-  await ensureDeps(adkServer, 'the test ADK server’s ');
-}
+await Promise.all([
+  prepare(),
+  // side by side: an install mostly waits for the registry
+  !isWithoutAdk && existsSync(adkServer) && ensureDeps(adkServer, 'the test ADK server’s '),
+]);
 
 // Vitest stops its database and children on these; this process must outlive it to report
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);

@@ -1,18 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { repositoryRoot } from './repository.ts';
 
 const PACKAGE = join(repositoryRoot, 'tests/adk-server');
 const CLI = join(PACKAGE, 'node_modules/@google/adk-devtools/dist/esm/cli_entrypoint.js');
-/** npm writes it last, so a broken off installation has none. */
-const INSTALLED = join(PACKAGE, 'node_modules/.package-lock.json');
-const INSTALLING = join(PACKAGE, '.installing');
-const INSTALL_LIMIT_MS = 300_000;
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 5_000;
 
@@ -28,12 +23,13 @@ export interface AdkServer {
 
 /**
  * Starts the real Google ADK API server with the agents of tests/adk-server on a free loopback port, with sessions in
- * memory. Installs the server first when it is missing, with a message. It gets no credentials and no telemetry target.
+ * memory. It gets no credentials and no telemetry target.
  * @param options.a2aToken its agents speak A2A too, below `/a2a/<app>`, to callers with this token
  * @throws when it does not start within a minute; the message contains its output
  */
 export async function startAdkServer({ a2aToken }: { a2aToken?: string } = {}): Promise<AdkServer> {
-  await install();
+  if (!existsSync(CLI))
+    throw new Error('tests/adk-server is not installed: run npm test once, with any file.');
   // The cards of its A2A agents name the port of its settings, so it must be known before.
   const port = a2aToken === undefined ? 0 : await unusedPort();
   const child = spawn(
@@ -101,72 +97,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
   await exited;
   clearTimeout(timer);
-}
-
-/** Installs tests/adk-server when needed; test files of several processes that need it at once wait for the first. */
-async function install(): Promise<void> {
-  const endMs = Date.now() + INSTALL_LIMIT_MS;
-  while (Date.now() < endMs) {
-    const isBusy = await isInstalling();
-    if (!isBusy && (await exists(INSTALLED))) return;
-    if (isBusy || !(await claimInstallation())) {
-      await sleep(250);
-      continue;
-    }
-    try {
-      console.log('Installing the Google ADK server for tests (about 290 MB, once) ...');
-      await npmCi();
-    } finally {
-      await rm(INSTALLING, { force: true });
-    }
-  }
-  throw new Error(`tests/adk-server was not installed within ${INSTALL_LIMIT_MS} ms.`);
-}
-
-async function claimInstallation(): Promise<boolean> {
-  try {
-    await writeFile(INSTALLING, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Whether another living process installs just now; the mark of a dead one is removed. */
-async function isInstalling(): Promise<boolean> {
-  const pid = await readFile(INSTALLING, 'utf8').catch(() => undefined);
-  if (pid === undefined) return false;
-  // The writer may be between creating the file and writing its number.
-  if (pid === '') return true;
-  try {
-    process.kill(Number(pid), 0);
-    return true;
-  } catch {
-    await rm(INSTALLING, { force: true });
-    return false;
-  }
-}
-
-async function npmCi(): Promise<void> {
-  const child = spawn('npm', ['ci', '--no-audit', '--no-fund'], {
-    cwd: PACKAGE,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    shell: process.platform === 'win32',
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output = `${output}${chunk}`.slice(-5_000);
-    });
-  }
-  const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`npm ci in tests/adk-server ended with code ${code}:\n${output}`);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  );
 }
