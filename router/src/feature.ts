@@ -43,7 +43,6 @@ import type { ChatWorkers } from './core/turns/chat-workers.ts';
 import type { PendingTurn, QueuedReply } from './core/turns/turn.ts';
 import type { HookStarter, SigningKey } from './features/a2a/push-updates.ts';
 import type { TaskHooks } from './features/a2a/task-hooks.ts';
-import type { CachedApiKeyStore } from './features/access/key-store.ts';
 import type { PasswordHasher, SignIn } from './features/access/sign-in.ts';
 import type { DeadLetters } from './features/dead-letters/dead-letters.ts';
 import type { EventStreamDeps } from './features/live/event-stream.ts';
@@ -287,7 +286,7 @@ export interface Kernel {
   placement: ChatPlacement;
   /** The accounts of all nodes. */
   accounts: ClusterAccounts;
-  keys: CachedApiKeyStore;
+  keys: ApiKeyStore;
   faceSettings: FaceSettings;
   workers: ChatWorkers;
   routes: RouteStore;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { ChatStore } from '../../router/src/core/ports/chat-store.ts';
@@ -21,6 +22,7 @@ import {
 } from '../../router/src/features/dead-letters/dead-letters.ts';
 import { PostgresDrafts } from '../../router/src/features/drafts/postgres-drafts.ts';
 import { PostgresRemoteTasks } from '../../router/src/features/tasks/postgres-remote-tasks.ts';
+import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';
 import { PostgresChatHistory } from '../../router/src/infra/db/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
@@ -97,10 +99,12 @@ export const ADAPTERS: Adapter[] = [
     async open() {
       const database = await createTestDatabase();
       const postgres = database.open();
+      const bus = new NodeBus('n1', () => ({ publish: () => undefined, session: 1 }));
+      const nodes = { bus, clock: systemClock };
       return {
         inbox: new PostgresInbox(postgres),
         outbox: new PostgresOutbox(postgres),
-        routes: new PostgresRouteStore(postgres),
+        routes: new PostgresRouteStore(postgres, nodes),
         log: new PostgresMessageLog(postgres),
         deadLetters: new PostgresDeadLetters(postgres),
         chats: new PostgresChatStore(postgres),
@@ -108,7 +112,7 @@ export const ADAPTERS: Adapter[] = [
         history: new PostgresChatHistory(postgres),
         replyTokens: (validMs) => new PostgresReplyTokens(postgres, validMs),
         remoteTasks: new PostgresRemoteTasks(postgres),
-        questions: new PostgresQuestions(postgres),
+        questions: new PostgresQuestions(postgres, nodes),
         async leaseOf(accountId) {
           await new PostgresAccountStore(postgres).save(accountId, { state: 'starting' });
           const lease = await new PostgresAccountLeases(postgres, { owner: NODE, ttlMs: 60_000 }).acquire(

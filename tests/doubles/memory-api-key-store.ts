@@ -2,7 +2,6 @@ import { StorageRejectedError } from '../../router/src/core/errors.ts';
 import type {
   ApiKey,
   ApiKeyStore,
-  KeyLookup,
   NewApiKey,
   StoredApiKey,
 } from '../../router/src/core/ports/api-key-store.ts';
@@ -10,7 +9,7 @@ import type {
 const MARK_EVERY_MS = 60_000;
 
 /** Keys of the API in memory, for tests. */
-export class MemoryApiKeyStore implements ApiKeyStore, KeyLookup {
+export class MemoryApiKeyStore implements ApiKeyStore {
   readonly #keys = new Map<string, StoredApiKey>();
   readonly #now: () => number;
 

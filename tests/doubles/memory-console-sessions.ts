@@ -6,7 +6,6 @@ import {
   type NewSession,
   SESSION_IDLE_MS,
   SESSION_MAX_MS,
-  type SessionLookup,
   type StoredSession,
 } from '../../router/src/core/ports/access.ts';
 import type { MemoryConsoleUsers } from './memory-console-users.ts';
@@ -14,7 +13,7 @@ import type { MemoryConsoleUsers } from './memory-console-users.ts';
 type Row = Omit<StoredSession, 'user'> & { userName?: string };
 
 /** Sessions of the console in memory, for tests. */
-export class MemoryConsoleSessions implements ConsoleSessions, SessionLookup {
+export class MemoryConsoleSessions implements ConsoleSessions {
   #rows: Row[] = [];
   readonly #users: MemoryConsoleUsers;
   readonly #now: () => number;

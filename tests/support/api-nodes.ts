@@ -2,11 +2,8 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../router/src/core/clock.ts';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { previewRoutes } from '../../router/src/core/routing/explain-route.ts';
-import {
-  CachedConsoleSessions,
-  PostgresConsoleSessions,
-} from '../../router/src/features/access/console-sessions.ts';
-import { CachedApiKeyStore, PostgresApiKeyStore } from '../../router/src/features/access/key-store.ts';
+import { PostgresConsoleSessions } from '../../router/src/features/access/console-sessions.ts';
+import { PostgresApiKeyStore } from '../../router/src/features/access/key-store.ts';
 import { keysApi } from '../../router/src/features/access/keys-api.ts';
 import { PostgresConsoleUsers } from '../../router/src/features/access/postgres-console-users.ts';
 import { sessionApi, sessionsApi } from '../../router/src/features/access/session-api.ts';
@@ -24,10 +21,7 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
 import { PostgresAuditLog } from '../../router/src/infra/db/stores/log-conditions.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/db/stores/postgres-rate-limiter.ts';
-import {
-  CachedRouteStore,
-  PostgresRouteStore,
-} from '../../router/src/infra/db/stores/postgres-route-store.ts';
+import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-route-store.ts';
 import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { Access, UserPresence } from '../../router/src/infra/operations/access.ts';
@@ -66,8 +60,8 @@ export async function startApiNode(
   );
   await bus.transport.start();
   onTestFinished(() => bus.transport.close());
-  const keys = new CachedApiKeyStore(new PostgresApiKeyStore(database.open()), bus, clock);
-  const sessions = new CachedConsoleSessions(new PostgresConsoleSessions(database.open()), bus, clock);
+  const keys = new PostgresApiKeyStore(database.open(), { bus, clock });
+  const sessions = new PostgresConsoleSessions(database.open(), { bus, clock });
   const users = new PostgresConsoleUsers(database.open());
   const presence = new UserPresence({ users, clock, log: quietLog });
   await presence.refresh();
@@ -95,7 +89,7 @@ export async function startApiNode(
   const app = appWith({
     ...{ keys, users, sessions, presence, passwords, signIn, auditLog, clock },
     nodes: { nodeId, view: () => ({ nodes: [], accounts: [] }) },
-    routes: new CachedRouteStore(new PostgresRouteStore(database.open()), bus, clock),
+    routes: new PostgresRouteStore(database.open(), { bus, clock }),
     routeHistory: new PostgresRouteHistory(database.open()),
     accounts,
     config: { accountId: 'default', environment: 'lab', publicUrl: undefined },

@@ -8,13 +8,13 @@ import { NodeBus, NodeCalls } from '../core/cluster/node-bus.ts';
 import type { Logger } from '../core/logger.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
 import type { FaceSettings } from '../core/ports/face-settings.ts';
-import { CachedConsoleSessions, PostgresConsoleSessions } from '../features/access/console-sessions.ts';
-import { CachedApiKeyStore, PostgresApiKeyStore } from '../features/access/key-store.ts';
+import { PostgresConsoleSessions } from '../features/access/console-sessions.ts';
+import { PostgresApiKeyStore } from '../features/access/key-store.ts';
 import { LiveFeed } from '../features/live/live-feed.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/db/connections/node-connection.ts';
 import { PostgresCluster } from '../infra/db/stores/postgres-cluster.ts';
-import { CachedFaceSettings, PostgresFaceSettings } from '../infra/db/stores/postgres-face-settings.ts';
+import { PostgresFaceSettings } from '../infra/db/stores/postgres-face-settings.ts';
 import type { DatabaseParts, Part } from './database.ts';
 
 export interface ClusterParts {
@@ -29,9 +29,9 @@ export interface ClusterParts {
   /** What changes on all nodes, for the streams of this one. */
   liveFeed: LiveFeed;
   /** Keys of the API; a change applies on all nodes. */
-  keys: CachedApiKeyStore;
+  keys: PostgresApiKeyStore;
   /** Sessions of the console; a change applies on all nodes. */
-  sessions: CachedConsoleSessions;
+  sessions: PostgresConsoleSessions;
   /** What admins change while wa2ai runs; a change applies on all nodes. */
   faceSettings: FaceSettings;
 }
@@ -56,6 +56,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
     },
     config.leaseTtlMs,
   );
+  const nodes = { bus, clock: systemClock };
   const registry = new AccountRegistry();
   const calls = new NodeCalls({ bus, clock: systemClock, newId: () => randomBytes(8).toString('hex') });
   const accounts = new ClusterAccounts({
@@ -93,9 +94,9 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
       registry,
       accounts,
       liveFeed,
-      keys: new CachedApiKeyStore(new PostgresApiKeyStore(postgres), bus, systemClock),
-      sessions: new CachedConsoleSessions(new PostgresConsoleSessions(postgres), bus, systemClock),
-      faceSettings: new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, systemClock),
+      keys: new PostgresApiKeyStore(postgres, nodes),
+      sessions: new PostgresConsoleSessions(postgres, nodes),
+      faceSettings: new PostgresFaceSettings(postgres, nodes),
     },
     start: () => bus.transport.start(),
     stop: async () => {

@@ -19,7 +19,6 @@ import type { ReplyShaping } from '../core/policies/reply.ts';
 import { storedConversation } from '../core/policies/settings.ts';
 import type { AgentTalk } from '../core/ports/agent-registry.ts';
 import type { LanguageDetector, TextMatcher, VoiceEncoder } from '../core/ports/converters.ts';
-import type { FaceSettings } from '../core/ports/face-settings.ts';
 import type { MessageLog } from '../core/ports/message-log.ts';
 import type { Questions, ReplyTokens } from '../core/ports/pending-answers.ts';
 import type { Playground } from '../core/ports/playground.ts';
@@ -51,13 +50,12 @@ import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
 import { pushKeyCipher } from '../infra/db/encryption/secret-columns.ts';
 import { PostgresAuditLog } from '../infra/db/stores/log-conditions.ts';
 import { PostgresChatHistory } from '../infra/db/stores/postgres-chat-history.ts';
-import { CachedFaceSettings, PostgresFaceSettings } from '../infra/db/stores/postgres-face-settings.ts';
 import { PostgresInbox } from '../infra/db/stores/postgres-inbox.ts';
 import { PostgresMessageFiles } from '../infra/db/stores/postgres-message-files.ts';
 import { PostgresOutbox } from '../infra/db/stores/postgres-outbox.ts';
-import { CachedQuestions, PostgresQuestions } from '../infra/db/stores/postgres-questions.ts';
+import { PostgresQuestions } from '../infra/db/stores/postgres-questions.ts';
 import { PostgresReplyTokens } from '../infra/db/stores/postgres-reply-tokens.ts';
-import { CachedRouteStore, PostgresRouteStore } from '../infra/db/stores/postgres-route-store.ts';
+import { PostgresRouteStore } from '../infra/db/stores/postgres-route-store.ts';
 import { markdownPictures } from '../infra/formatting/markdown-lexer.ts';
 import { markdownToWhatsApp } from '../infra/formatting/markdown-to-whatsapp.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
@@ -114,8 +112,6 @@ export interface TurnParts {
   /** Tasks of agents that outlive their turns. */
   remoteTasks: RemoteTasks;
   startedTasks: StartedTasks;
-  /** Settings that admins change while wa2ai runs. */
-  faceSettings: FaceSettings;
   /** Evaluated for every turn. */
   policies: readonly ChatPolicy[];
   /** How the answers of agents are shaped. */
@@ -143,6 +139,7 @@ export function createTurns(
     bus,
     placement,
     registry,
+    faceSettings,
     hosting,
     proxies,
     current,
@@ -152,7 +149,7 @@ export function createTurns(
 ): Part<TurnParts> {
   const clock = systemClock;
   const inbox = faults.inbox(new PostgresInbox(postgres));
-  const routes = new CachedRouteStore(new PostgresRouteStore(postgres), bus, clock);
+  const routes = new PostgresRouteStore(postgres, { bus, clock });
   const matcher = new RegexMatcher();
   const messageLog = new PostgresMessageLog(postgres, { ackTimeoutMs: config.ackTimeoutMs });
   const remoteTasks = new PostgresRemoteTasks(postgres);
@@ -169,7 +166,6 @@ export function createTurns(
   const egressOf = (policy: EgressPolicy) => new Egress(policy, lookup, () => ownAddress);
   const transport = new AgentTransport(egressOf(config.egress), exchanges);
   const publicTransport = new AgentTransport(egressOf(config.egress === 'any' ? 'any' : 'public'));
-  const faceSettings = new CachedFaceSettings(new PostgresFaceSettings(postgres), bus, clock);
   let loadingKey: Promise<SigningKey> | undefined;
   const pushKey = () => {
     loadingKey ??= signingKey(faceSettings, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
@@ -212,7 +208,7 @@ export function createTurns(
   const history = new PostgresChatHistory(postgres);
   const replyTokens = new PostgresReplyTokens(postgres);
   const outbox = new PostgresOutbox(postgres);
-  const questions = new CachedQuestions(new PostgresQuestions(postgres), bus, clock);
+  const questions = new PostgresQuestions(postgres, { bus, clock });
   const failureDefaults: FailureDefaults = {
     attempts: config.agentAttempts,
     patienceMs: config.agentPatienceMs,
@@ -339,7 +335,6 @@ export function createTurns(
       circuits,
       remoteTasks,
       startedTasks,
-      faceSettings,
       policies,
       shaping,
       voiceEncoder,

@@ -1,14 +1,9 @@
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../../router/src/core/errors.ts';
 import type { NewRoute, RouteAction, RouteChangeBy } from '../../../router/src/core/ports/route-store.ts';
-import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
-import {
-  CachedRouteStore,
-  PostgresRouteStore,
-} from '../../../router/src/infra/db/stores/postgres-route-store.ts';
-import { ADAPTERS, type Adapter, anAccount, describeStores } from '../../contracts/adapters.ts';
+import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
+import { anAccount, describeStores } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
@@ -23,19 +18,6 @@ function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
     ...given,
   };
 }
-
-/** Each store, and the cache before it. */
-const adapters: Adapter[] = [
-  ...ADAPTERS,
-  ...ADAPTERS.map(({ name, open }) => ({
-    name: `${name}, cached`,
-    async open() {
-      const stores = await open();
-      const bus = new NodeBus('n1', () => ({ publish: () => undefined, session: 1 }));
-      return { ...stores, routes: new CachedRouteStore(stores.routes, bus, systemClock) };
-    },
-  })),
-];
 
 const define: Parameters<typeof describeStores>[1] = (stores) => {
   let accountId: string;
@@ -177,7 +159,7 @@ const define: Parameters<typeof describeStores>[1] = (stores) => {
   });
 };
 
-describeStores('route store in $name', define, adapters);
+describeStores('route store in $name', define);
 
 describe('route store in PostgreSQL with 20,000 routes', () => {
   let database: TestDatabase;

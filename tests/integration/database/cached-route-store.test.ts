@@ -3,10 +3,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
 import { NodeConnection } from '../../../router/src/infra/db/connections/node-connection.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
-import {
-  CachedRouteStore,
-  PostgresRouteStore,
-} from '../../../router/src/infra/db/stores/postgres-route-store.ts';
+import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { anAccount } from '../../contracts/adapters.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
@@ -30,9 +27,10 @@ async function aNode(nodeId: string, databaseUrl = database.url) {
   );
   await bus.transport.start();
   onTestFinished(() => bus.transport.close());
-  const table = new PostgresRouteStore(postgres);
-  const reads = vi.spyOn(table, 'candidates');
-  return { routes: new CachedRouteStore(table, bus, new FakeClock()), reads, connection: bus.transport };
+  const own = database.open();
+  const reads = vi.spyOn(own, 'query');
+  const routes = new PostgresRouteStore(own, { bus, clock: new FakeClock() });
+  return { routes, reads, connection: bus.transport };
 }
 
 /** Two candidates in the cache of `node`: one that stays and one to change. */

@@ -93,6 +93,9 @@ export interface NewSession
 export interface ConsoleSessions {
   /** Stores a session, and ends the oldest ones beyond MAX_SESSIONS. @returns undefined: the user is gone or disabled */
   create(session: NewSession): Promise<ConsoleSession | undefined>;
+  /** The session with this hash of its token. */
+  find(tokenHash: Uint8Array): Promise<StoredSession | undefined>;
+  byId(id: string): Promise<StoredSession | undefined>;
   /** All sessions, oldest first. */
   all(): Promise<StoredSession[]>;
   /** Ends a session on every node. @returns false if there is none */
@@ -101,14 +104,6 @@ export interface ConsoleSessions {
   endAllOf(userName: string | undefined, exceptId?: string): Promise<number>;
   /** Records a request now, unless one was recorded less than a minute ago. An ended session stays ended. */
   markSeen(id: string): Promise<void>;
-}
-
-/** Finds the session of a request. */
-export interface SessionLookup {
-  /** The session with this hash of its token. @throws {StorageUnavailableError} */
-  find(tokenHash: Uint8Array): Promise<StoredSession | undefined>;
-  /** The session with this id. @throws {StorageUnavailableError} */
-  byId(id: string): Promise<StoredSession | undefined>;
 }
 
 /** The windows in which requests of a key are counted, the shorter one first. */

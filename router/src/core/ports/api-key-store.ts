@@ -41,16 +41,12 @@ export type NewApiKey = Omit<StoredApiKey, 'createdAt' | 'lastUsedAt'>;
 export interface ApiKeyStore {
   /** Stores a key. @throws {StorageRejectedError} the id exists; nothing was changed */
   create(key: NewApiKey): Promise<ApiKey>;
+  /** The key with this id, also if it has expired. */
+  find(id: string): Promise<StoredApiKey | undefined>;
   /** All keys, oldest first, also expired ones. One that this version cannot read is absent. */
   all(): Promise<StoredApiKey[]>;
   /** Deletes a key; every node refuses it from then on. @returns false if there is none */
   delete(id: string): Promise<boolean>;
   /** Records a use now, unless one was recorded less than a minute ago. A deleted key stays deleted. */
   markUsed(id: string): Promise<void>;
-}
-
-/** Finds the key of a request. */
-export interface KeyLookup {
-  /** The key with this id, also if it has expired. @throws {StorageUnavailableError} */
-  find(id: string): Promise<StoredApiKey | undefined>;
 }

@@ -1,8 +1,6 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 import { ROLES, userKeyOf } from '../../core/access/caller.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { NodeBus } from '../../core/cluster/node-bus.ts';
 import {
   type ConsoleSession,
   type ConsoleSessions,
@@ -10,63 +8,16 @@ import {
   type NewSession,
   SESSION_IDLE_MS,
   SESSION_MAX_MS,
-  type SessionLookup,
   type StoredSession,
 } from '../../core/ports/access.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { CachedTable, type NotifyingTransport } from '../../infra/db/stores/notified-cache.ts';
+import {
+  ACCESS_MAX_AGE_MS,
+  type CacheNodes,
+  NotifiedCache,
+  recentUses,
+} from '../../infra/db/stores/notified-cache.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
-
-/**
- * Finds sessions in a copy of the table. Every change of a session or a user makes all nodes read it again; a node that
- * missed the notification refuses an ended session after at most a second.
- */
-export class CachedConsoleSessions implements ConsoleSessions, SessionLookup {
-  readonly #table: ConsoleSessions;
-  /** By the hash of the token. */
-  readonly #copy: CachedTable<StoredSession>;
-
-  constructor(table: ConsoleSessions, bus: NodeBus<NotifyingTransport>, clock: Clock) {
-    this.#table = table;
-    this.#copy = new CachedTable(bus, clock, {
-      changed: 'users-changed',
-      all: () => table.all(),
-      keyOf: ({ tokenHash }) => hex(tokenHash),
-    });
-  }
-
-  create(session: NewSession): Promise<ConsoleSession | undefined> {
-    return this.#copy.change(() => this.#table.create(session));
-  }
-
-  all(): Promise<StoredSession[]> {
-    return this.#table.all();
-  }
-
-  async find(tokenHash: Uint8Array): Promise<StoredSession | undefined> {
-    return (await this.#copy.rows()).get(hex(tokenHash));
-  }
-
-  async byId(id: string): Promise<StoredSession | undefined> {
-    return [...(await this.#copy.rows()).values()].find((session) => session.id === id);
-  }
-
-  end(id: string): Promise<boolean> {
-    return this.#copy.change(() => this.#table.end(id));
-  }
-
-  endAllOf(userName: string | undefined, exceptId?: string): Promise<number> {
-    return this.#copy.change(() => this.#table.endAllOf(userName, exceptId));
-  }
-
-  markSeen(id: string): Promise<void> {
-    return this.#copy.markUsed(id, () => this.#table.markSeen(id));
-  }
-}
-
-function hex(tokenHash: Uint8Array): string {
-  return Buffer.from(tokenHash).toString('hex');
-}
 
 const absent = <T extends z.ZodType>(type: T) => type.nullable().transform((value) => value ?? undefined);
 
@@ -85,18 +36,47 @@ const rowSchema = z.object({
 
 const IDLE = sql`${SESSION_IDLE_MS}::bigint * interval '1 millisecond'`;
 
-/** Sessions of the console in PostgreSQL. Every call reads or writes the table. */
+const hex = (tokenHash: Uint8Array) => Buffer.from(tokenHash).toString('hex');
+
+/**
+ * Sessions of the console in PostgreSQL. `find` and `byId` read a copy of the table, so that a request costs no statement, also
+ * one with an invented token. Every change of a session or a user makes all nodes read it again.
+ */
 export class PostgresConsoleSessions implements ConsoleSessions {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  /** By the hash of the token. */
+  readonly #copy: NotifiedCache<ReadonlyMap<string, StoredSession>>;
+  readonly #seen: ReturnType<typeof recentUses>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
+    this.#copy = new NotifiedCache(nodes, { changed: 'users-changed', maxAgeMs: ACCESS_MAX_AGE_MS });
+    this.#seen = recentUses(nodes);
+  }
+
+  async find(tokenHash: Uint8Array): Promise<StoredSession | undefined> {
+    return (await this.#sessions()).get(hex(tokenHash));
+  }
+
+  async byId(id: string): Promise<StoredSession | undefined> {
+    return [...(await this.#sessions()).values()].find((session) => session.id === id);
+  }
+
+  #sessions(): Promise<ReadonlyMap<string, StoredSession>> {
+    return this.#copy.read(
+      'all',
+      async () => new Map((await this.all()).map((session) => [hex(session.tokenHash), session])),
+    );
+  }
+
+  #write<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return this.#copy.change(() => withStorage(what, work));
   }
 
   async create(session: NewSession): Promise<ConsoleSession | undefined> {
     const { id, tokenHash, adminKeyMac, userName, userAgent, address } = session;
     const userKey = userName === undefined ? null : userKeyOf(userName);
-    await withStorage('storing a session', () =>
+    await this.#write('storing a session', () =>
       this.#postgres.query(sql`
         WITH old AS (
           DELETE FROM console_session WHERE expires_at <= now() OR last_seen_at <= now() - ${IDLE} OR id IN (
@@ -141,7 +121,7 @@ export class PostgresConsoleSessions implements ConsoleSessions {
   }
 
   async end(id: string): Promise<boolean> {
-    const count = await withStorage('ending a session', () =>
+    const count = await this.#write('ending a session', () =>
       this.#postgres.execute(sql`DELETE FROM console_session WHERE id = ${id}`),
     );
     return count > 0;
@@ -149,7 +129,7 @@ export class PostgresConsoleSessions implements ConsoleSessions {
 
   async endAllOf(userName: string | undefined, exceptId?: string): Promise<number> {
     const userKey = userName === undefined ? null : userKeyOf(userName);
-    return withStorage('ending the sessions of a user', () =>
+    return this.#write('ending the sessions of a user', () =>
       this.#postgres.execute(sql`
         DELETE FROM console_session WHERE user_key IS NOT DISTINCT FROM ${userKey}::text
           AND id IS DISTINCT FROM ${exceptId ?? null}::text`),
@@ -157,6 +137,8 @@ export class PostgresConsoleSessions implements ConsoleSessions {
   }
 
   async markSeen(id: string): Promise<void> {
+    if (this.#seen?.has(id)) return;
+    this.#seen?.set(id, true);
     await withStorage('recording the use of a session', () =>
       this.#postgres.execute(sql`
         UPDATE console_session SET last_seen_at = now()

@@ -1,58 +1,16 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { NodeBus } from '../../core/cluster/node-bus.ts';
-import type {
-  ApiKey,
-  ApiKeyStore,
-  KeyLookup,
-  NewApiKey,
-  StoredApiKey,
-} from '../../core/ports/api-key-store.ts';
+import type { ApiKey, ApiKeyStore, NewApiKey, StoredApiKey } from '../../core/ports/api-key-store.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
-import { CachedTable, type NotifyingTransport } from '../../infra/db/stores/notified-cache.ts';
+import {
+  ACCESS_MAX_AGE_MS,
+  type CacheNodes,
+  NotifiedCache,
+  recentUses,
+} from '../../infra/db/stores/notified-cache.ts';
 import { storableJson } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
-
-/**
- * Finds API keys in a copy of the table; a node that missed the notification of a deletion
- * (prisma/functions/api-keys.sql) refuses the key after at most a second.
- */
-export class CachedApiKeyStore implements ApiKeyStore, KeyLookup {
-  readonly #table: ApiKeyStore;
-  /** By id. */
-  readonly #copy: CachedTable<StoredApiKey>;
-
-  constructor(table: ApiKeyStore, bus: NodeBus<NotifyingTransport>, clock: Clock) {
-    this.#table = table;
-    this.#copy = new CachedTable(bus, clock, {
-      changed: 'keys-changed',
-      all: () => table.all(),
-      keyOf: ({ id }) => id,
-    });
-  }
-
-  create(key: NewApiKey): Promise<ApiKey> {
-    return this.#copy.change(() => this.#table.create(key));
-  }
-
-  all(): Promise<StoredApiKey[]> {
-    return this.#table.all();
-  }
-
-  async find(id: string): Promise<StoredApiKey | undefined> {
-    return (await this.#copy.rows()).get(id);
-  }
-
-  delete(id: string): Promise<boolean> {
-    return this.#copy.change(() => this.#table.delete(id));
-  }
-
-  markUsed(id: string): Promise<void> {
-    return this.#copy.markUsed(id, () => this.#table.markUsed(id));
-  }
-}
 
 const COLUMNS = sql`id, name, secret_hash AS "secretHash", scopes, chats, routes, accounts, limits, created_at AS "createdAt",
   expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
@@ -78,17 +36,37 @@ const rowSchema = z.object({
   lastUsedAt: absent(z.date()),
 });
 
-/** Keys of the API in PostgreSQL. Every call reads or writes the table. */
+/**
+ * Keys of the API in PostgreSQL. `find` reads a copy of the table, so that a request costs no statement, also one with an invented
+ * key. Every change makes all nodes read it again (prisma/functions/api-keys.sql).
+ */
 export class PostgresApiKeyStore implements ApiKeyStore {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  /** By id. */
+  readonly #copy: NotifiedCache<ReadonlyMap<string, StoredApiKey>>;
+  readonly #used: ReturnType<typeof recentUses>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
+    this.#copy = new NotifiedCache(nodes, { changed: 'keys-changed', maxAgeMs: ACCESS_MAX_AGE_MS });
+    this.#used = recentUses(nodes);
+  }
+
+  async find(id: string): Promise<StoredApiKey | undefined> {
+    const keys = await this.#copy.read(
+      'all',
+      async () => new Map((await this.all()).map((key) => [key.id, key])),
+    );
+    return keys.get(id);
+  }
+
+  #write<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return this.#copy.change(() => withStorage(what, work));
   }
 
   async create(key: NewApiKey): Promise<ApiKey> {
     const { secretHash: _hash, ...shown } = key;
-    const [row] = await withStorage('storing a key of the API', () =>
+    const [row] = await this.#write('storing a key of the API', () =>
       this.#postgres.query<{ createdAt: Date }>(sql`
         INSERT INTO api_key (id, name, secret_hash, scopes, chats, routes, accounts, limits, expires_at)
         VALUES (${key.id}, ${key.name}, ${Buffer.from(key.secretHash)}, ${[...key.scopes]}::text[],
@@ -110,13 +88,15 @@ export class PostgresApiKeyStore implements ApiKeyStore {
   }
 
   async delete(id: string): Promise<boolean> {
-    const count = await withStorage('deleting a key of the API', () =>
+    const count = await this.#write('deleting a key of the API', () =>
       this.#postgres.execute(sql`DELETE FROM api_key WHERE id = ${id}`),
     );
     return count > 0;
   }
 
   async markUsed(id: string): Promise<void> {
+    if (this.#used?.has(id)) return;
+    this.#used?.set(id, true);
     await withStorage('recording the use of a key of the API', () =>
       this.#postgres.execute(sql`
         UPDATE api_key SET last_used_at = now()

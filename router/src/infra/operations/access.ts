@@ -3,15 +3,15 @@ import type { Caller } from '../../core/access/caller.ts';
 import { FailedKeys } from '../../core/access/failed-attempts.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isLoggedOccurrence, type Logger } from '../../core/logger.ts';
-import type { ConsoleSessions, ConsoleUsers, SessionLookup } from '../../core/ports/access.ts';
-import type { ApiKeyStore, KeyLookup } from '../../core/ports/api-key-store.ts';
+import type { ConsoleSessions, ConsoleUsers } from '../../core/ports/access.ts';
+import type { ApiKeyStore } from '../../core/ports/api-key-store.ts';
 import { adminKeyMac, isSessionToken, sessionTokenHash } from './session-cookie.ts';
 
 interface AccessDeps {
   /** WA2AI_API_KEY. Absent: wa2ai listens on loopback only, and without users a call without a key comes from this machine. */
   adminKey: string | undefined;
-  keys: KeyLookup & Pick<ApiKeyStore, 'markUsed'>;
-  sessions: SessionLookup & Pick<ConsoleSessions, 'markSeen'>;
+  keys: Pick<ApiKeyStore, 'find' | 'markUsed'>;
+  sessions: Pick<ConsoleSessions, 'find' | 'byId' | 'markSeen'>;
   presence: Pick<UserPresence, 'hasUsers'>;
   clock: Clock;
   log: Logger;

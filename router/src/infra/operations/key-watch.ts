@@ -1,15 +1,15 @@
 import type { Caller } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { SessionLookup } from '../../core/ports/access.ts';
-import type { KeyLookup } from '../../core/ports/api-key-store.ts';
+import type { ConsoleSessions } from '../../core/ports/access.ts';
+import type { ApiKeyStore } from '../../core/ports/api-key-store.ts';
 
 /** Between two checks: a notification may be lost, and a key may expire. */
 export const CHECK_EVERY_MS = 5_000;
 
 interface KeyWatchDeps {
-  keys: KeyLookup;
-  sessions: Pick<SessionLookup, 'byId'>;
+  keys: Pick<ApiKeyStore, 'find'>;
+  sessions: Pick<ConsoleSessions, 'byId'>;
   clock: Clock;
   log: Logger;
 }

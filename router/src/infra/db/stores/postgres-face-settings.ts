@@ -1,20 +1,28 @@
 import sql from 'sql-template-tag';
-import type { Clock } from '../../../core/clock.ts';
-import type { NodeBus } from '../../../core/cluster/node-bus.ts';
 import type { FaceSettings } from '../../../core/ports/face-settings.ts';
 import type { Statements } from '../postgres.ts';
-import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
+import { type CacheNodes, NotifiedCache } from './notified-cache.ts';
 import { withStorage } from './storage-errors.ts';
 
-/** Settings of faces in PostgreSQL. Every call reads or writes the table. */
+/** Faces are few. */
+const MAX_FACES = 20;
+
+/** Settings of faces in PostgreSQL. Reads those of a face once, and again after a change on any node; without `nodes` each time. */
 export class PostgresFaceSettings implements FaceSettings {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  readonly #cache: NotifiedCache<{ settings: unknown }>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
+    this.#cache = new NotifiedCache(nodes, { changed: 'settings-changed', maxSize: MAX_FACES });
   }
 
   async get(face: string): Promise<unknown> {
+    const { settings } = await this.#cache.read(face, async () => ({ settings: await this.#stored(face) }));
+    return settings;
+  }
+
+  async #stored(face: string): Promise<unknown> {
     const [row] = await withStorage('reading the settings of a face', () =>
       this.#postgres.query<{ settings: unknown }>(
         sql`SELECT settings FROM face_setting WHERE face = ${face}`,
@@ -25,11 +33,11 @@ export class PostgresFaceSettings implements FaceSettings {
 
   async put(face: string, settings: unknown, check?: (stored: unknown) => void): Promise<void> {
     while (check) {
-      const stored = await this.get(face);
+      const stored = await this.#stored(face);
       check(stored);
       if (await this.#replace(face, stored, settings)) return;
     }
-    await withStorage('storing the settings of a face', () =>
+    await this.#write(() =>
       this.#postgres.execute(sql`
         INSERT INTO face_setting (face, settings) VALUES (${face}, ${JSON.stringify(settings)}::jsonb)
         ON CONFLICT (face) DO UPDATE SET settings = excluded.settings, updated_at = now()`),
@@ -39,7 +47,7 @@ export class PostgresFaceSettings implements FaceSettings {
   /** Whether `stored` was what the table has: it has `settings` now. */
   async #replace(face: string, stored: unknown, settings: unknown): Promise<boolean> {
     const next = sql`${JSON.stringify(settings)}::jsonb`;
-    const count = await withStorage('storing the settings of a face', () =>
+    const count = await this.#write(() =>
       this.#postgres.execute(
         stored === undefined
           ? sql`INSERT INTO face_setting (face, settings) VALUES (${face}, ${next}) ON CONFLICT (face) DO NOTHING`
@@ -51,41 +59,15 @@ export class PostgresFaceSettings implements FaceSettings {
   }
 
   async putFirst(face: string, settings: unknown): Promise<unknown> {
-    await withStorage('storing the settings of a face', () =>
+    await this.#write(() =>
       this.#postgres.execute(sql`
         INSERT INTO face_setting (face, settings) VALUES (${face}, ${JSON.stringify(settings)}::jsonb)
         ON CONFLICT (face) DO NOTHING`),
     );
     return this.get(face);
   }
-}
 
-/** Faces are few. */
-const MAX_FACES = 20;
-
-/** Reads the settings of a face once, and again after a change on any node. */
-export class CachedFaceSettings implements FaceSettings {
-  readonly #table: FaceSettings;
-  readonly #cache: NotifiedCache<{ settings: unknown }>;
-
-  constructor(table: FaceSettings, bus: NodeBus<NotifyingTransport>, clock: Clock) {
-    this.#table = table;
-    this.#cache = new NotifiedCache(bus.transport, clock, { maxSize: MAX_FACES, sizeOf: () => 1 });
-    bus.on('settings-changed', () => this.#cache.clear());
-  }
-
-  async get(face: string): Promise<unknown> {
-    const { settings } = await this.#cache.read(face, async () => ({
-      settings: await this.#table.get(face),
-    }));
-    return settings;
-  }
-
-  put(face: string, settings: unknown, check?: (stored: unknown) => void): Promise<void> {
-    return this.#cache.change(() => this.#table.put(face, settings, check));
-  }
-
-  putFirst(face: string, settings: unknown): Promise<unknown> {
-    return this.#cache.change(() => this.#table.putFirst(face, settings));
+  #write<T>(work: () => Promise<T>): Promise<T> {
+    return this.#cache.change(() => withStorage('storing the settings of a face', work));
   }
 }

@@ -1,19 +1,25 @@
 import sql from 'sql-template-tag';
 import { type ChatId, parseJid } from '../../../core/chat-id.ts';
-import type { Clock } from '../../../core/clock.ts';
-import type { NodeBus } from '../../../core/cluster/node-bus.ts';
 import { StorageRejectedError } from '../../../core/errors.ts';
 import type { NewQuestion, Question, QuestionState, Questions } from '../../../core/ports/pending-answers.ts';
 import type { Statements } from '../postgres.ts';
-import type { NotifyingTransport } from './notified-cache.ts';
+import { type CacheNodes, NotifiedCache } from './notified-cache.ts';
 import { withStorage } from './storage-errors.ts';
 
-/** Questions to people in PostgreSQL; see prisma/functions/questions.sql. */
+/** How long the list of chats is used when no question changes. Bounds the delay of a notification that is lost. */
+const MAX_AGE_MS = 60_000;
+
+/**
+ * Questions to people in PostgreSQL; see prisma/functions/questions.sql. Knows the chats with open questions, so that a message
+ * of another chat costs no statement; without `nodes` they are read for each message.
+ */
 export class PostgresQuestions implements Questions {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  readonly #chats: NotifiedCache<ReadonlySet<ChatId>>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute'>) {
+  constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
+    this.#chats = new NotifiedCache(nodes, { changed: 'question-changed', maxAgeMs: MAX_AGE_MS });
   }
 
   async add({ id, accountId, to, remindMs, deadlineMs }: NewQuestion): Promise<void> {
@@ -23,7 +29,7 @@ export class PostgresQuestions implements Questions {
     }
     const phone = address.kind === 'phone' ? address.phone : null;
     const lid = address.kind === 'lid' ? address.lid : null;
-    await withStorage('storing a question', () =>
+    await this.#write('storing a question', () =>
       this.#postgres.query(sql`
         SELECT question_add(${id}, ${accountId}, ${phone}, ${lid}, ${to}, ${Math.round(remindMs)}::bigint,
           ${Math.round(deadlineMs)}::bigint)`),
@@ -31,7 +37,7 @@ export class PostgresQuestions implements Questions {
   }
 
   async open(id: string): Promise<QuestionState> {
-    const [row] = await withStorage('opening a question', () =>
+    const [row] = await this.#write('opening a question', () =>
       this.#postgres.query<{ state: QuestionState }>(sql`SELECT question_open(${id}) AS state`),
     );
     return row?.state ?? 'closed';
@@ -51,13 +57,19 @@ export class PostgresQuestions implements Questions {
   }
 
   async close(id: string): Promise<void> {
-    await withStorage('closing a question', () =>
+    await this.#write('closing a question', () =>
       this.#postgres.execute(sql`
         UPDATE person_question SET state = 'closed' WHERE id = ${id} AND state IN ('waiting', 'open')`),
     );
   }
 
+  #write<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return this.#chats.change(() => withStorage(what, work));
+  }
+
   async answer(chatId: ChatId, messageId: string): Promise<string | undefined> {
+    const open = await this.#chats.read('open', async () => new Set(await this.chats()));
+    if (!open.has(chatId)) return undefined;
     const [row] = await withStorage('looking for a question to a person', () =>
       this.#postgres.query<{ id: string | null }>(sql`
         SELECT question_answer(${chatId}::bigint, ${messageId}::bigint) AS id`),
@@ -73,71 +85,5 @@ export class PostgresQuestions implements Questions {
           AND EXISTS (SELECT 1 FROM message m WHERE m.id = q.answer_message_id AND m.state = 'received'))`),
     );
     return rows.map(({ id }) => id);
-  }
-}
-
-/** How long the list of chats is used when no question changes. Bounds the delay of a notification that is lost. */
-const MAX_AGE_MS = 60_000;
-
-/**
- * Knows the chats with open questions, so that a message of another chat costs no statement. PostgreSQL notifies all nodes
- * of every change (prisma/functions/questions.sql). While notifications may be lost, the chats are read for each message.
- */
-export class CachedQuestions implements Questions {
-  readonly #table: Questions;
-  readonly #transport: NotifyingTransport;
-  readonly #clock: Clock;
-  #known: { chats: Promise<ReadonlySet<ChatId>>; readAtMs: number; session: number | undefined } | undefined;
-
-  constructor(table: Questions, bus: NodeBus<NotifyingTransport>, clock: Clock) {
-    this.#table = table;
-    this.#transport = bus.transport;
-    this.#clock = clock;
-    bus.on('question-changed', () => this.#forget());
-  }
-
-  async answer(chatId: ChatId, messageId: string): Promise<string | undefined> {
-    if (!(await this.#chats()).has(chatId)) return undefined;
-    return this.#table.answer(chatId, messageId);
-  }
-
-  async add(question: NewQuestion): Promise<void> {
-    await this.#table.add(question).finally(() => this.#forget());
-  }
-
-  async open(id: string): Promise<QuestionState> {
-    return await this.#table.open(id).finally(() => this.#forget());
-  }
-
-  get(id: string): Promise<Question | undefined> {
-    return this.#table.get(id);
-  }
-
-  async close(id: string): Promise<void> {
-    await this.#table.close(id).finally(() => this.#forget());
-  }
-
-  async chats(): Promise<ChatId[]> {
-    return this.#table.chats();
-  }
-
-  #forget(): void {
-    this.#known = undefined;
-  }
-
-  #chats(): Promise<ReadonlySet<ChatId>> {
-    const { session } = this.#transport;
-    const nowMs = this.#clock.monotonicMs();
-    const known = this.#known;
-    if (known && session !== undefined && known.session === session && nowMs - known.readAtMs < MAX_AGE_MS) {
-      return known.chats;
-    }
-    const chats = this.#table.chats().then((ids) => new Set(ids));
-    const read = { chats, readAtMs: nowMs, session };
-    this.#known = read;
-    chats.catch(() => {
-      if (this.#known === read) this.#known = undefined;
-    });
-    return chats;
   }
 }

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import sql, { type Sql } from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
-import type { Clock } from '../../../core/clock.ts';
-import type { NodeBus } from '../../../core/cluster/node-bus.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
 import type {
   NewRoute,
@@ -21,7 +19,7 @@ import {
 } from '../../agents/route-config.ts';
 import { openConfig, sealConfig } from '../encryption/secret-columns.ts';
 import type { Postgres, Statements } from '../postgres.ts';
-import { NotifiedCache, type NotifyingTransport } from './notified-cache.ts';
+import { type CacheNodes, NotifiedCache } from './notified-cache.ts';
 import { type Columns, storableJson, storableOrNull, withoutNulls } from './rows.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
@@ -30,21 +28,34 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** As the trigger of each change takes it (prisma/functions/routes.sql), before any row is locked. */
 const LOCK_VERSIONS = sql`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai route versions', 0))`;
 
-/** Routes in PostgreSQL. Every call reads the table. */
+/** Of the candidates in the cache, together. */
+const MAX_ROUTES = 1_000;
+
+/**
+ * Routes in PostgreSQL. Reads the candidates of a chat once, and again after a change of any route by any writer
+ * (prisma/functions/routes.sql); every other call reads the table, and so does each without `nodes`.
+ */
 export class PostgresRouteStore implements RouteStore {
   readonly #postgres: Pick<Postgres, keyof Statements | 'transaction'>;
+  readonly #candidates: NotifiedCache<Route[]>;
   readonly #routeOf: ReturnType<typeof routeReader>;
 
   constructor(
     postgres: Pick<Postgres, keyof Statements | 'transaction'>,
+    nodes?: CacheNodes,
     kinds: readonly AgentKind[] = agentKinds,
   ) {
     this.#postgres = postgres;
+    this.#candidates = new NotifiedCache(nodes, {
+      changed: 'routes-changed',
+      maxSize: MAX_ROUTES,
+      sizeOf: ({ length }) => length,
+    });
     this.#routeOf = routeReader(kinds);
   }
 
   async create(route: NewRoute, by?: RouteChangeBy): Promise<Route> {
-    const row = await withStorage('storing a route', () => this.#change(by, (on) => this.#insert(on, route)));
+    const row = await this.#write('storing a route', () => this.#change(by, (on) => this.#insert(on, route)));
     return this.#read(row);
   }
 
@@ -67,7 +78,7 @@ export class PostgresRouteStore implements RouteStore {
     check?: RouteCheck,
   ): Promise<Route | undefined> {
     if (!UUID.test(id)) return undefined;
-    const row = await withStorage('changing a route', () =>
+    const row = await this.#write('changing a route', () =>
       this.#checked(id, by, check, (on) => this.#updateRow(on, id, change)),
     );
     return row && this.#read(row);
@@ -75,14 +86,14 @@ export class PostgresRouteStore implements RouteStore {
 
   async delete(id: string, by?: RouteChangeBy, check?: RouteCheck): Promise<boolean> {
     if (!UUID.test(id)) return false;
-    const count = await withStorage('deleting a route', () =>
+    const count = await this.#write('deleting a route', () =>
       this.#checked(id, by, check, (on) => on.execute(sql`DELETE FROM route WHERE id = ${id}::uuid`)),
     );
     return count > 0;
   }
 
   write(changes: RouteChanges, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
-    return withStorage('changing routes', () =>
+    return this.#write('changing routes', () =>
       this.#versioned(by, expected, async (on) => {
         await on.execute(sql`DELETE FROM route WHERE id = ANY (${changes.delete}::uuid[])`);
         for (const { id, change } of changes.update) await this.#updateRow(on, id, change);
@@ -92,7 +103,7 @@ export class PostgresRouteStore implements RouteStore {
   }
 
   restore(version: number, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
-    return withStorage('restoring routes', () =>
+    return this.#write('restoring routes', () =>
       this.#versioned({ ...by, restored: version }, expected, async (on) => {
         const former = sql`
           SELECT DISTINCT ON (route_id) route_id, before FROM route_version_change WHERE version > ${version}::integer
@@ -121,13 +132,16 @@ export class PostgresRouteStore implements RouteStore {
     );
   }
 
-  async candidates(query: {
-    accountId: string;
-    environment: Environment;
-    channelIds: string[];
-  }): Promise<Route[]> {
-    return this.#routes(sql`account_id = ${query.accountId} AND environment = ${query.environment}
-      AND channel_id = ANY (${[...query.channelIds, ANY_CHANNEL]}::text[])`);
+  candidates(query: { accountId: string; environment: Environment; channelIds: string[] }): Promise<Route[]> {
+    const { accountId, environment, channelIds } = query;
+    return this.#candidates.read(JSON.stringify([accountId, environment, ...channelIds]), () =>
+      this.#routes(sql`account_id = ${accountId} AND environment = ${environment}
+        AND channel_id = ANY (${[...channelIds, ANY_CHANNEL]}::text[])`),
+    );
+  }
+
+  #write<T>(what: string, work: () => Promise<T>): Promise<T> {
+    return this.#candidates.change(() => withStorage(what, work));
   }
 
   /**
@@ -286,64 +300,4 @@ export function routeReader(kinds: readonly AgentKind[]): (row: RouteRow) => Rou
 /** A route whose config the database cannot read. */
 export function unreadableRoute(columns: Omit<RouteRow, 'config'>): Route {
   return { ...withoutNulls(columns), config: {}, damage: 'the database cannot read its config' };
-}
-
-/** Routes of all entries. */
-const MAX_ROUTES = 1_000;
-
-/**
- * Reads the candidates of a chat from the table once, and again after a change of any route. A change through this store
- * applies to its next call. PostgreSQL notifies all nodes of every change by any writer (prisma/functions/routes.sql).
- * Everything but `candidates` reads the table.
- */
-export class CachedRouteStore implements RouteStore {
-  readonly #table: RouteStore;
-  readonly #cache: NotifiedCache<Route[]>;
-
-  constructor(table: RouteStore, bus: NodeBus<NotifyingTransport>, clock: Clock) {
-    this.#table = table;
-    this.#cache = new NotifiedCache(bus.transport, clock, {
-      maxSize: MAX_ROUTES,
-      sizeOf: ({ length }) => length,
-    });
-    bus.on('routes-changed', () => this.#cache.clear());
-  }
-
-  create(route: NewRoute, by?: RouteChangeBy): Promise<Route> {
-    return this.#cache.change(() => this.#table.create(route, by));
-  }
-
-  get(id: string): Promise<Route | undefined> {
-    return this.#table.get(id);
-  }
-
-  list(filter?: { channelId?: string; accountId?: string }): Promise<Route[]> {
-    return this.#table.list(filter);
-  }
-
-  update(
-    id: string,
-    change: Partial<NewRoute>,
-    by?: RouteChangeBy,
-    check?: RouteCheck,
-  ): Promise<Route | undefined> {
-    return this.#cache.change(() => this.#table.update(id, change, by, check));
-  }
-
-  delete(id: string, by?: RouteChangeBy, check?: RouteCheck): Promise<boolean> {
-    return this.#cache.change(() => this.#table.delete(id, by, check));
-  }
-
-  write(changes: RouteChanges, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
-    return this.#cache.change(() => this.#table.write(changes, by, expected));
-  }
-
-  restore(version: number, by: RouteChangeBy, expected: number): Promise<number | 'outdated'> {
-    return this.#cache.change(() => this.#table.restore(version, by, expected));
-  }
-
-  candidates(query: { accountId: string; environment: Environment; channelIds: string[] }): Promise<Route[]> {
-    const key = JSON.stringify([query.accountId, query.environment, ...query.channelIds]);
-    return this.#cache.read(key, () => this.#table.candidates(query));
-  }
 }

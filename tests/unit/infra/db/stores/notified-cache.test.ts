@@ -1,33 +1,54 @@
 import { describe, expect, it, vi } from 'vitest';
+import { NodeBus, type NodeTransportEvents } from '../../../../../router/src/core/cluster/node-bus.ts';
 import { NotifiedCache } from '../../../../../router/src/infra/db/stores/notified-cache.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 function setup() {
   const clock = new FakeClock();
   const transport = { publish: () => undefined, session: 1 as number | undefined };
-  const cache = new NotifiedCache<string[]>(transport, clock, { maxSize: 3, sizeOf: ({ length }) => length });
-  const load = vi.fn(async () => ['value']);
-  return { clock, transport, cache, load };
+  let events: NodeTransportEvents | undefined;
+  const bus = new NodeBus('n1', (own) => {
+    events = own;
+    return transport;
+  });
+  const cache = new NotifiedCache<string[]>(
+    { bus, clock },
+    { changed: 'routes-changed', maxSize: 3, sizeOf: ({ length }) => length },
+  );
+  /** PostgreSQL's notification after a change by any writer. */
+  const notify = () => events?.onMessage({ from: '', message: { kind: 'routes-changed' } });
+  return { clock, transport, cache, notify, load: vi.fn(async () => ['value']) };
 }
 
 describe('NotifiedCache', () => {
-  it('loads a key once, until it is cleared', async () => {
-    const { cache, load } = setup();
+  it('loads a key once, until the table changes', async () => {
+    const { cache, load, notify } = setup();
     await cache.read('a', load);
     await cache.read('a', load);
     expect(load).toHaveBeenCalledTimes(1);
-    cache.clear();
+    notify();
     await cache.read('a', load);
     expect(load).toHaveBeenCalledTimes(2);
   });
 
-  it('uses an entry for less than five seconds', async () => {
+  it('uses an entry for less than five seconds, counted from the start of its load', async () => {
     const { cache, clock, load } = setup();
-    await cache.read('a', load);
-    await clock.advanceMs(4_999);
+    await cache.read('a', async () => {
+      await clock.advanceMs(1_000);
+      return load();
+    });
+    await clock.advanceMs(3_999);
     await cache.read('a', load);
     expect(load).toHaveBeenCalledTimes(1);
     await clock.advanceMs(1);
+    await cache.read('a', load);
+    expect(load).toHaveBeenCalledTimes(2);
+  });
+
+  it('caches nothing without nodes', async () => {
+    const { load } = setup();
+    const cache = new NotifiedCache<string[]>(undefined, { changed: 'routes-changed' });
+    await cache.read('a', load);
     await cache.read('a', load);
     expect(load).toHaveBeenCalledTimes(2);
   });
@@ -43,16 +64,16 @@ describe('NotifiedCache', () => {
     expect(load).toHaveBeenCalledTimes(4);
   });
 
-  it('does not cache what was read while it was cleared', async () => {
-    const { cache, load } = setup();
+  it('does not cache what was read while the table changed', async () => {
+    const { cache, load, notify } = setup();
     await cache.read('a', async () => {
-      cache.clear();
+      notify();
       return ['old'];
     });
     expect(await cache.read('a', load)).toEqual(['value']);
   });
 
-  it('is cleared by a change, also by one that failed', async () => {
+  it('loads again after a change of its own, also after one that failed, which may have been stored', async () => {
     const { cache, load } = setup();
     await cache.read('a', load);
     expect(await cache.change(async () => 'done')).toBe('done');
