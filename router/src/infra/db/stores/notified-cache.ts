@@ -6,7 +6,7 @@ import type { NodeBus, NodeMessage, NodeTransport } from '../../../core/cluster/
 const DEFAULT_MAX_AGE_MS = 5_000;
 
 /** Carries the notifications of PostgreSQL. */
-export interface NotifyingTransport extends NodeTransport {
+interface NotifyingTransport extends NodeTransport {
   /** Another value after each break, in which notifications were lost; undefined while it is broken. */
   readonly session: number | undefined;
 }
