@@ -7,7 +7,6 @@ import { ChatPlacement } from '../../../router/src/core/cluster/chat-placement.t
 import { AgentUnavailableError, MediaError } from '../../../router/src/core/errors.ts';
 import type { Route } from '../../../router/src/core/models.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
-import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
 import { PostgresMessageFiles } from '../../../router/src/infra/db/stores/postgres-message-files.ts';
 import { PostgresQuestions } from '../../../router/src/infra/db/stores/postgres-questions.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
@@ -34,7 +33,6 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
   vi.spyOn(PostgresRouteStore.prototype, 'candidates').mockResolvedValue([route]);
   vi.spyOn(PostgresRouteStore.prototype, 'get').mockResolvedValue(route);
   vi.spyOn(PostgresQuestions.prototype, 'chats').mockResolvedValue([]);
-  vi.spyOn(PostgresFaceSettings.prototype, 'get').mockResolvedValue(undefined);
   vi.spyOn(PostgresMessageFiles.prototype, 'load').mockResolvedValue(undefined);
   const saved = vi.spyOn(PostgresMessageFiles.prototype, 'save').mockResolvedValue();
   const state = new MemoryState();
@@ -60,6 +58,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
           },
         }),
       },
+      faceSettings: { get: async () => undefined },
       proxies: { of: async (accountId: string) => proxyOf(accountId) },
     } as unknown as Parameters<typeof createTurns>[1],
     {
