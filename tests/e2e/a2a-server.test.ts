@@ -1,5 +1,5 @@
 import type { Client } from '@a2a-js/sdk/client';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type A2aBinding,
   type A2aVersion,
@@ -12,6 +12,14 @@ import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
 const bed = TestBed.shared();
+/** For all clients: wa2ai asks WhatsApp about ten new numbers at once, then about one each six seconds. */
+let ana: Person;
+let bo: Person;
+let dan: Person;
+
+beforeAll(() => {
+  [ana, bo, dan] = [bed.person(), bed.person(), bed.person()];
+});
 
 /** Waits until the task is in this state. */
 async function untilState(client: Client, id: string, state: string) {
@@ -31,7 +39,6 @@ const ALL: Array<[A2aVersion, A2aBinding]> = [
 describe.each(ALL)('the official A2A client, version %s over %s', (version, binding) => {
   it('sends a message to a person and sees its delivery', async () => {
     const client = await a2aClient(bed.service.url, { version, binding });
-    const ana = bed.person();
     const data = { skill: 'message-person', to: ana.phone, text: 'Your order is on its way.' };
     const states = statesOf(client.sendMessageStream(a2aRequest({ data })));
     expect((await ana.nextReply()).text).toBe('Your order is on its way.');
@@ -40,7 +47,6 @@ describe.each(ALL)('the official A2A client, version %s over %s', (version, bind
 
   it('asks a person, follows the task from a second stream, and gets the answer', async () => {
     const client = await a2aClient(bed.service.url, { version, binding });
-    const bo = bed.person();
     const data = { skill: 'ask-person', to: bo.phone, text: 'May we deliver at 5 pm?' };
     const opened = seen(await client.sendMessage(a2aRequest({ data }, { returnImmediately: true })));
     const states = statesOf(client.resubscribeTask({ tenant: '', id: opened.id }));
@@ -86,7 +92,6 @@ describe.each(ALL)('the official A2A client, version %s over %s', (version, bind
 
   it('cancels a question, and the next message goes to the route', async () => {
     const client = await a2aClient(bed.service.url, { version, binding });
-    const dan = bed.person();
     const data = { skill: 'ask-person', to: dan.phone, text: 'Still there?' };
     const { id } = seen(await client.sendMessage(a2aRequest({ data }, { returnImmediately: true })));
     await dan.nextReply();

@@ -95,15 +95,21 @@ describe('wa2ai killed in the middle of a long task', () => {
     const before = agent.opened('duel').length;
     await gil.say(`/duel ${opponent} 7`, { to: bed.phone });
     expect((await gil.nextReply()).text).toMatch(/started, I will report here\.$/);
+    const untilStreams = (count: number) => expect.poll(() => agent.openStreams).toBe(count);
+    const crash = async () => {
+      await bed.service.end('SIGKILL');
+      await untilStreams(0);
+      await bed.restartService();
+    };
+    await untilStreams(1);
+    await crash();
+    await untilStreams(1);
+    // After the first crash: a turn that is interrupted twice waits.
     await hal.say(`/duel ${opponent} 9`, { to: bed.phone });
     await expect.poll(() => agent.opened('duel')).toHaveLength(before + 2);
-    await expect.poll(() => agent.openStreams).toBeGreaterThan(1);
-    for (let crash = 1; crash <= 2; crash++) {
-      await bed.service.end('SIGKILL');
-      await expect.poll(() => agent.openStreams).toBe(0);
-      await bed.restartService();
-      await expect.poll(() => agent.openStreams).toBeGreaterThan(1);
-    }
+    await untilStreams(2);
+    await crash();
+    await untilStreams(2);
     const [followed, awaited] = agent.opened('duel').slice(-2);
     if (!followed || !awaited) throw new Error('no duel was opened');
     agent.complete(awaited.taskId, { message: 'Continued' });
