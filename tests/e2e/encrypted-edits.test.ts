@@ -3,17 +3,23 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { createGroup } from '../whatsapp-emulator/group.ts';
-import { encryptedEdit } from '../whatsapp-emulator/message-content.ts';
+import { encryptedEdit, place } from '../whatsapp-emulator/message-content.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
 const bed = TestBed.shared();
 
-/** Messages of this person wait for their end of three seconds. */
+/** Texts wait until something follows that is a question by itself. */
+const pace = { debounceMs: 60_000, maxWaitMs: 60_000 };
+
+/** A person whose texts wait. */
 async function someone(options: { via?: 'pn' | 'lid' } = {}): Promise<Person> {
   const person = bed.person(options);
-  await bed.service.addRoute(person.phone, bed.agent.url, { config: { pace: { debounceMs: 3_000 } } });
+  await bed.service.addRoute(person.phone, bed.agent.url, { config: { pace } });
   return person;
 }
+
+/** Ends the wait of the person's texts. */
+const sendPlace = (person: Person) => person.say(place(48.2, 16.4, 'Here'), { to: bed.phone });
 
 const untilStored = (waMessageId: string) =>
   bed.service.untilLog((line) => line.msg === 'message received' && line.waMessageId === waMessageId);
@@ -35,8 +41,11 @@ describe('an edit that the phone encrypted', () => {
           const first = await ana.say('first line', { to: bed.phone });
           const id = await ana.say('tomorow?', { to: bed.phone });
           const edit = await ana.edit(id, 'tomorrow?', { to: bed.phone, encrypted });
+          await sendPlace(ana);
+          const [answer, ...others] = await ana.waitForReceived(2);
           // One question with the line before it.
-          expect((await ana.nextReply()).text).toBe('Echo: first line\ntomorrow?');
+          expect(answer?.text).toBe('Echo: first line\ntomorrow?');
+          expect(others).toMatchObject([{ text: expect.stringContaining('Here') }]);
           expect(await bed.untilTurnEnded(edit)).toMatchObject({ reason: 'edit-applied', editOf: id });
           expect(await bed.untilTurnEnded(id)).toMatchObject({
             text: 'tomorrow?',
@@ -44,7 +53,7 @@ describe('an edit that the phone encrypted', () => {
             state: 'answered',
           });
           expect(await bed.untilTurnEnded(first)).toMatchObject({ reason: 'merged' });
-          expect(ana.received).toHaveLength(1);
+          expect(ana.received).toHaveLength(2);
         }),
       );
     },
@@ -99,7 +108,7 @@ describe('an edit that the phone encrypted', () => {
         addressing,
         members: [cleo, dan, bed.phone],
       });
-      const config = { group: { answer: 'always' }, pace: { debounceMs: 3_000 } };
+      const config = { group: { answer: 'always' }, pace };
       await bed.service.addRoute(group.jid, bed.agent.url, { config });
       const id = await cleo.say('pay Dann', { to: group });
       const forged: string[] = [];
@@ -110,6 +119,8 @@ describe('an edit that the phone encrypted', () => {
         }
       }
       const edit = await cleo.edit(id, 'pay Dan', { to: group, encrypted: { author: 'lid', editor: 'lid' } });
+      // A message of another member ends the wait.
+      await dan.say('sure', { to: group });
       expect((await cleo.nextReply()).text).toContain('pay Dan');
       expect(await bed.untilTurnEnded(edit)).toMatchObject({ reason: 'edit-applied' });
       expect(await bed.untilTurnEnded(id)).toMatchObject({ text: 'pay Dan', edits: 1 });
@@ -159,6 +170,7 @@ describe('an edit that the phone encrypted', () => {
     await client.query('UPDATE message SET secret = NULL WHERE wa_message_id = $1', [id]);
     await client.end();
     const edit = await eva.edit(id, 'ten?', { to: bed.phone, encrypted: BY[0] });
+    await sendPlace(eva);
     expect((await eva.nextReply()).text).toBe('Echo: nine?');
     expect(await bed.untilTurnEnded(edit)).toMatchObject({
       state: 'ignored',
