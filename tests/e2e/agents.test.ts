@@ -17,7 +17,7 @@ async function personWith(switches: string[]) {
 }
 
 describe('Misbehaving agents', () => {
-  it.each([
+  it.concurrent.each([
     ['is broken (500)', ['--fail', '500'], 'dead'],
     ['answers bad JSON', ['--mode', 'bad-json'], 'dead'],
     ['answers 10 MB', ['--mode', 'huge'], 'dead'],
@@ -31,6 +31,12 @@ describe('Misbehaving agents', () => {
     const row = await bed.untilTurnEnded(id);
     expect(row).toMatchObject({ state, reason: expect.stringMatching(/\S/), replies: [] });
     expect(person.received).toHaveLength(0);
+  });
+
+  it.concurrent('may answer slowly within the time limit', async () => {
+    const { person } = await personWith(['--delay-ms', '1000']);
+    await person.say('slow', { to: bed.phone });
+    expect((await person.nextReply()).text).toBe('Echo: slow');
   });
 
   it('leave the chat without a reply while they are down, and answer when they are up again', async () => {
@@ -72,12 +78,6 @@ describe('Misbehaving agents', () => {
     const row = await bed.message(first);
     expect(row).toMatchObject({ state: 'answered' });
     expect(Number(row?.attempts)).toBeGreaterThan(3);
-  });
-
-  it('may answer slowly within the time limit', async () => {
-    const { person } = await personWith(['--delay-ms', '1000']);
-    await person.say('slow', { to: bed.phone });
-    expect((await person.nextReply()).text).toBe('Echo: slow');
   });
 });
 

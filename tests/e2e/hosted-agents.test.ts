@@ -27,21 +27,7 @@ afterAll(async () => {
 describe('a person who writes to an agent that wa2ai runs as a process', () => {
   const hosted = { runtime: 'process', command: [process.execPath, SERVER] };
 
-  it('gets its answers, also after it idled out, and it remembers her', async () => {
-    const ana = bed.person();
-    // 0.6 seconds
-    const config = { adk: undefined, hosted: { ...hosted, idleMinutes: 0.01 } };
-    await bed.service.addRoute(ana.phone, undefined, { config });
-    await ana.say('my name is Ana', { to: bed.phone });
-    expect((await ana.nextReply()).text).toBe('Nice to meet you, Ana.');
-    await bed.service.untilLog((line) => line.msg === 'hosted agent stopped', 60_000);
-    await ana.say('who am I', { to: bed.phone });
-    expect((await ana.nextReply()).text).toBe('You are Ana.');
-  });
-
   it('keeps her agent when wa2ai is killed, and gets no second one', async () => {
-    // Ana's agent idles out.
-    await expect.poll(() => processes().filter(isRunning)).toEqual([]);
     const dan = bed.person();
     await bed.service.addRoute(dan.phone, undefined, { config: { adk: undefined, hosted } });
     await dan.say('my name is Dan', { to: bed.phone });
@@ -55,6 +41,18 @@ describe('a person who writes to an agent that wa2ai runs as a process', () => {
     await dan.say('who am I', { to: bed.phone });
     expect((await dan.nextReply()).text).toBe('You are Dan.');
     expect(processes()).toEqual(before);
+  });
+
+  it('gets its answers, also after it idled out, and it remembers her', async () => {
+    const ana = bed.person();
+    // 0.6 seconds
+    const config = { adk: undefined, hosted: { ...hosted, idleMinutes: 0.01 } };
+    await bed.service.addRoute(ana.phone, undefined, { config });
+    await ana.say('my name is Ana', { to: bed.phone });
+    expect((await ana.nextReply()).text).toBe('Nice to meet you, Ana.');
+    await bed.service.untilLog((line) => line.msg === 'hosted agent stopped', 60_000);
+    await ana.say('who am I', { to: bed.phone });
+    expect((await ana.nextReply()).text).toBe('You are Ana.');
   });
 
   it('has an agent that other people do not share', async () => {

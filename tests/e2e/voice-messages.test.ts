@@ -196,8 +196,8 @@ it('wa2ai killed sends an answer that was being spoken once, and does not ask ag
   await bed.service.addRoute(ana.phone, bed.agent.url, {
     config: { reply: { voice: { url: slow.url, when: 'always' } } },
   });
-  const agent = await bed.anotherAgent(['--delay-ms', '3000']);
-  await bed.service.addRoute(bo.phone, agent.url, {
+  const silent = await bed.anotherAgent(['--mode', 'hang']);
+  await bed.service.addRoute(bo.phone, silent.url, {
     config: { media: { transcribe: transcribe() } },
     regexFilter: 'time',
   });
@@ -208,6 +208,8 @@ it('wa2ai killed sends an answer that was being spoken once, and does not ask ag
   await expect.poll(async () => (await bed.message(id))?.text).toBe('what time is it?');
   await bed.service.end('SIGKILL');
   release();
+  await silent.close();
+  await bed.anotherAgent([], Number(new URL(silent.url).port));
   await bed.restartService();
 
   expect((await nextBubble(ana)).audio).toMatchObject({ ptt: true });
