@@ -64,9 +64,9 @@ describe('A connection that ends', () => {
     expect((await ana.nextReply()).text).toBe('Echo: into the gap');
   });
 
-  it('is restored after rejected upgrades, for which Baileys would wait without a limit', async () => {
+  it('is restored after a rejected upgrade, for which Baileys would wait without a limit', async () => {
     bed.emulator.faults.refusalStatus = 503;
-    bed.emulator.faults.refusedUpgrades = 2;
+    bed.emulator.faults.refusedUpgrades = 1;
     await reconnected(() => bed.emulator.drop());
     expect(bed.emulator.faults.refusedUpgrades).toBe(0);
     await expectAnAnswer();

@@ -16,6 +16,20 @@ const asked = (phone: string) => bed.emulator.lookUps().filter((each) => each ==
 
 const rowOf = async (id: string) => (await bed.service.api('GET', `/api/messages/${id}`)).body.data;
 
+/** Resolves when the account is not connected, until `connect`. */
+async function disconnect(): Promise<void> {
+  bed.emulator.faults.refusedUpgrades = 1_000;
+  bed.emulator.drop();
+  await expect
+    .poll(async () => (await bed.service.api('GET', '/api/accounts/default')).body.data, { timeout: 60_000 })
+    .toMatchObject({ state: 'waiting' });
+}
+
+async function connect(): Promise<void> {
+  bed.emulator.faults.refusedUpgrades = 0;
+  await bed.service.api('POST', '/api/accounts/default/restart');
+}
+
 describe('the first message to a number', () => {
   it('is refused with 422 when WhatsApp has no account with it: nothing is sent or stored, and WhatsApp is asked once', async () => {
     const phone = newNumber('347');
@@ -45,17 +59,10 @@ describe('the first message to a number', () => {
 
   it('waits for the connection with its question, and ends as a dead letter when nobody has the number', async () => {
     const [stranger, phone] = [bed.person(), newNumber('347')];
-    bed.emulator.faults.refusedUpgrades = 1_000;
-    bed.emulator.drop();
-    await expect
-      .poll(async () => (await bed.service.api('GET', '/api/accounts/default')).body.data, {
-        timeout: 60_000,
-      })
-      .toMatchObject({ state: 'waiting' });
+    await disconnect();
     const [unknown, good] = [await send(phone, 'hello'), await send(stranger.phone, 'hello')];
     expect([unknown.status, good.status]).toEqual([202, 202]);
-    bed.emulator.faults.clear();
-    await bed.service.api('POST', '/api/accounts/default/restart');
+    await connect();
     expect((await stranger.nextReply()).text).toBe('hello');
     const { id } = unknown.body.data as { id: string };
     await expect
@@ -72,9 +79,11 @@ describe('the first message to a number', () => {
   it('is sent once after a crash in the middle of the question, and WhatsApp is not asked again after an answer', async () => {
     const [phone, nobody] = [newNumber('346'), newNumber('347')];
     expect((await send(nobody, 'hello')).status).toBe(422);
-    bed.emulator.faults.isIgnoringLookUps = true;
+    await disconnect();
     expect((await send(phone, 'hello')).status).toBe(202);
-    expect(asked(phone)).toBe(1);
+    bed.emulator.faults.isIgnoringLookUps = true;
+    await connect();
+    await expect.poll(() => asked(phone)).toBe(1);
     expect(sentTo(phone)).toEqual([]);
     const stranger = createPerson(bed.emulator, { phone });
     await bed.service.end('SIGKILL');

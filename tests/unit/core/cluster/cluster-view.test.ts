@@ -169,6 +169,25 @@ describe('an account of another node', () => {
   });
 });
 
+describe('a number that WhatsApp does not say anything about', () => {
+  it.each(['the owner of the account', 'another node'])(
+    'is unknown to %s after five seconds',
+    async (who) => {
+      const numbers = { lookUp: () => new Promise<never>(() => {}) };
+      n2.registry.add({ provider: sales as unknown as ChatProvider, delivery: {} as ReplyDelivery, numbers });
+      n2.accounts.changed(statusOf('sales'));
+      const { accounts } = who === 'another node' ? n1 : n2;
+      const answers: unknown[] = [];
+      void accounts.isOnWhatsApp('sales', '34911').then((answer) => answers.push(answer));
+      await clock.advanceMs(4_999);
+      expect(answers).toEqual([]);
+      await clock.advanceMs(1);
+      await settle();
+      expect(answers).toEqual([undefined]);
+    },
+  );
+});
+
 describe('a command of an admin', () => {
   it('reaches the owner of the account and returns its response', async () => {
     const status = await n1.accounts.pair('sales', { method: 'code', phone: '34911222333' });
