@@ -1,12 +1,12 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Config } from '../../config/config.ts';
 import { networkOf } from '../../core/access/failed-attempts.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import { isLoggedOccurrence, type Logger } from '../../core/logger.ts';
 import { LocalConnections, listenOnFile } from './local-socket.ts';
 
-/** How long idle keep-alive connections and running requests get when the server closes. */
+/** How long running requests get when the server closes. */
 const CLOSE_GRACE_MS = 2_000;
 
 /** Limits of the server. A connection that breaks one is closed. */
@@ -43,7 +43,10 @@ export interface HttpListener {
   readonly local: LocalConnections;
   /** Answers the requests that wait, and those that come. Call it once. */
   serve(application: RequestListener): void;
-  /** Refuses new requests, gives running ones two seconds, then closes their connections. Idempotent. */
+  /**
+   * Refuses new requests, gives running ones two seconds, then closes their connections. Closes at once the connections of
+   * requests that wait, and those without a request. Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -62,11 +65,12 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     else waiting.push(request);
   };
   const limits = options.limits ?? SERVER_LIMITS;
-  const server = limitedServer(onRequest, limits);
+  const open = new Set<Socket>();
+  const server = limitedServer(onRequest, limits, open);
   logDrops(server, options.log);
   limitAddresses(server, limits.maxConnectionsPerAddress, options.log);
   await listen(server, host, port);
-  const onFile = await serverOnFile(onRequest, local, options).catch(async (error: unknown) => {
+  const onFile = await serverOnFile(onRequest, open, local, options).catch(async (error: unknown) => {
     await close(server);
     throw error;
   });
@@ -82,6 +86,8 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     },
     close: () => {
       closing ??= Promise.all([close(server), onFile && close(onFile)]).then(() => undefined);
+      // Browsers and Node's fetch open connections for later requests. Node closes only those that had a request.
+      for (const socket of open) if (!application || socket.bytesRead === 0) socket.destroy();
       return closing;
     },
   };
@@ -90,11 +96,12 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
 /** The server of the socket file. The service runs without it when the path is the default one. */
 async function serverOnFile(
   onRequest: RequestListener,
+  open: Set<Socket>,
   local: LocalConnections,
   { config: { socket }, limits = SERVER_LIMITS, log }: HttpListenerOptions,
 ): Promise<Server | undefined> {
   if (!socket) return undefined;
-  const server = limitedServer(onRequest, limits);
+  const server = limitedServer(onRequest, limits, open);
   local.follow(server);
   try {
     await listenOnFile(server, socket.path);
@@ -106,7 +113,8 @@ async function serverOnFile(
   }
 }
 
-function limitedServer(onRequest: RequestListener, limits: typeof SERVER_LIMITS): Server {
+/** @param open gets its connections that are open */
+function limitedServer(onRequest: RequestListener, limits: typeof SERVER_LIMITS, open: Set<Socket>): Server {
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
@@ -117,6 +125,10 @@ function limitedServer(onRequest: RequestListener, limits: typeof SERVER_LIMITS)
     onRequest,
   );
   server.maxConnections = limits.maxConnections;
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
   return server;
 }
 

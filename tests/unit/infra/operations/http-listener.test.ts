@@ -44,8 +44,32 @@ describe('listenHttp', () => {
   it('closes the connections of requests that wait when the start fails', async () => {
     const server = await listening();
     const { answer } = await sent(server);
-    await server.close();
-    await expect(answer).rejects.toThrow('socket hang up');
+    const closed = server.close();
+    await expect(answer).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await closed;
+  });
+
+  it('closes connections without a request while a request still runs', async () => {
+    const server = await listening();
+    let end: (() => void) | undefined;
+    const arrived = new Promise<void>((resolve) =>
+      server.serve((_request, response) => {
+        end = () => void response.end('hello');
+        resolve();
+      }),
+    );
+    const silent = connect(Number(new URL(server.url).port), '127.0.0.1');
+    await once(silent, 'connect');
+    const { answer } = await sent(server);
+    await arrived;
+    const gone = once(silent, 'close');
+    const closed = server.close();
+    await gone;
+    end?.();
+    const [response] = await answer;
+    expect(response.statusCode).toBe(200);
+    response.resume();
+    await closed;
   });
 
   it('closes further connections of one address, and takes new ones when others have ended', async () => {
