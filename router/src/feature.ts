@@ -35,13 +35,13 @@ import type {
 } from './core/routing/explain-route.ts';
 import type { PolicyOfChat } from './core/routing/route-message.ts';
 import type { StoredMessageToRoute } from './core/routing/when.ts';
-import type { DurableTasks, RemoteTasks, StartedTasks, TaskFunctions } from './core/tasks.ts';
+import type { DurableTasks, RemoteTasks, StartedTasks, TaskFunctions, TaskStart } from './core/tasks.ts';
 import type { CircuitBreakers } from './core/turns/ask-agent.ts';
 import type { AnswerLaterResult } from './core/turns/ask-owner.ts';
 import type { FailureDefaults } from './core/turns/ask-route.ts';
 import type { ChatWorkers } from './core/turns/chat-workers.ts';
 import type { PendingTurn, QueuedReply } from './core/turns/turn.ts';
-import type { HookStarter, SigningKey } from './features/a2a/push-updates.ts';
+import type { SigningKey } from './features/a2a/push-updates.ts';
 import type { TaskHooks } from './features/a2a/task-hooks.ts';
 import type { PasswordHasher, SignIn } from './features/access/sign-in.ts';
 import type { DeadLetters } from './features/dead-letters/dead-letters.ts';
@@ -56,8 +56,6 @@ import type { Scenario, ScenarioWorld } from './features/playground/scenario.ts'
 import type { PlaygroundScenarios } from './features/playground/scenario-store.ts';
 import type { Metrics } from './features/stats/metrics.ts';
 import type { Stats } from './features/stats/postgres-stats.ts';
-import type { TaskFollower } from './features/tasks/follow-task.ts';
-import type { TaskStarter } from './features/tasks/serve-task.ts';
 import type { ServedTasks } from './features/tasks/served-tasks.ts';
 import type { TaskFeed } from './features/tasks/task-feed.ts';
 import type { EventToSend, sendEvent } from './features/webhooks/send-event.ts';
@@ -94,11 +92,11 @@ export interface Feature {
   /** Its durable functions, by the names that are stored: a name never changes. */
   readonly durable?: DurableFunctions;
   /**
-   * Starts the durable tasks that a crash kept from starting. Called on one node at a time, at its start, every minute and when a node
-   * has died; repeatable, never rejects.
+   * The durable tasks that a crash may have kept from starting, at most `limit` of a kind; they are started. Called on one node at a
+   * time, at its start, every minute and when a node has died.
    * @param waitedMs 0: a process has died just now; else tasks that wait for less are being started
    */
-  resume?(service: Service, waitedMs: number): Promise<void>;
+  openTasks?(service: Service, waitedMs: number, limit: number): Promise<readonly TaskStart[]>;
   /** What of its tables is deleted when. */
   readonly retention?: RetentionRules;
   /** Starts its work in the background, when requests are answered. @returns stops it, and resolves when it has ended */
@@ -329,9 +327,6 @@ export interface Service extends Omit<App, keyof Kernel>, Kernel {
   taskFeed: TaskFeed;
   taskHooks: TaskHooks;
   /** Starts durable tasks, each once. */
-  taskStarter: TaskStarter;
-  hookStarter: HookStarter;
-  taskFollower: TaskFollower;
 
   webhookDeliveries: WebhookDeliveries;
   /** Sends one event outside the queue; see sendEvent. */

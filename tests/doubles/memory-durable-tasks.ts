@@ -1,9 +1,11 @@
 import type {
   DurableTasks,
   TaskFunctions,
-  TaskInput,
   TaskKind,
+  TaskResult,
+  TaskStart,
   TaskStatus,
+  TaskSteps,
 } from '../../router/src/core/tasks.ts';
 import { DirectSteps } from './direct-steps.ts';
 
@@ -17,9 +19,11 @@ export class MemoryDurableTasks implements DurableTasks {
     this.#functions = functions;
   }
 
-  async start<Kind extends TaskKind>(kind: Kind, id: string, input: TaskInput<Kind>): Promise<void> {
+  async start({ kind, id, input }: TaskStart): Promise<void> {
     if (this.#tasks.has(id)) return;
-    const run = this.#functions[kind];
+    const run = this.#functions[kind] as
+      | ((steps: TaskSteps, input: TaskStart['input']) => Promise<TaskResult<TaskKind>>)
+      | undefined;
     if (!run) throw new TypeError(`the test has no function for ${kind}`);
     const task = { status: { kind, state: 'running' } as TaskStatus, ended: Promise.resolve() };
     this.#tasks.set(id, task);

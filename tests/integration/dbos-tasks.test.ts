@@ -61,7 +61,8 @@ describe('DbosTasks', () => {
     const tasks = tasksOf({
       'delete-account': async (steps) => ({ deletedRows: await steps.run('count', async () => ++runs) }),
     });
-    for (let start = 0; start < 3; start++) await tasks.start('delete-account', 'one', { accountId: 'a' });
+    for (let start = 0; start < 3; start++)
+      await tasks.start({ kind: 'delete-account', id: 'one', input: { accountId: 'a' } });
     await expect
       .poll(() => tasks.status('one'))
       .toEqual({
@@ -80,7 +81,7 @@ describe('DbosTasks', () => {
         return { deletedRows: 0 };
       },
     });
-    await tasks.start('delete-account', 'one', { accountId: 'a' });
+    await tasks.start({ kind: 'delete-account', id: 'one', input: { accountId: 'a' } });
     await expect
       .poll(() => tasks.status('one'))
       .toEqual({
@@ -101,7 +102,7 @@ describe('DbosTasks', () => {
         }),
       }),
     });
-    await tasks.start('delete-account', 'one', { accountId: 'a' });
+    await tasks.start({ kind: 'delete-account', id: 'one', input: { accountId: 'a' } });
     await expect.poll(() => tasks.status('one')).toMatchObject({ state: 'done', result: { deletedRows: 7 } });
     expect(attempts).toBe(2);
   });
@@ -117,9 +118,9 @@ describe('DbosTasks', () => {
       exclusively: (work) => work(),
       log: quietLog,
     });
-    await expect(tasks.start('delete-account', 'one', { accountId: 'a' })).rejects.toThrow(
-      /schema "dbos".*Grant the database user/,
-    );
+    await expect(
+      tasks.start({ kind: 'delete-account', id: 'one', input: { accountId: 'a' } }),
+    ).rejects.toThrow(/schema "dbos".*Grant the database user/);
     await role.drop();
   });
 
@@ -132,7 +133,7 @@ describe('DbosTasks', () => {
       'follow-task': (steps) =>
         steps.run('wait', () => untilStopped(steps.stopping, begin)).then((outcome) => ({ outcome })),
     });
-    await first.start('follow-task', 'task', { taskId: '1' });
+    await first.start({ kind: 'follow-task', id: 'task', input: { taskId: '1' } });
     await begun;
     await first.stop();
     const second = tasksOf({
@@ -163,7 +164,7 @@ describe('DbosTasks', () => {
         return { deletedRows: 0 };
       },
     });
-    await first.start('delete-account', 'task', { accountId: 'a' });
+    await first.start({ kind: 'delete-account', id: 'task', input: { accountId: 'a' } });
     await interrupted;
     await first.stop();
     const second = tasksOf(

@@ -3,7 +3,7 @@ import type { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
 import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
 import { mcpFace } from '../../router/src/features/mcp/feature.ts';
-import { serveTask, TaskStarter } from '../../router/src/features/tasks/serve-task.ts';
+import { serveTask } from '../../router/src/features/tasks/serve-task.ts';
 import { operationsOf } from '../../router/src/features.ts';
 import { SERVER_LIMITS } from '../../router/src/infra/operations/http-listener.ts';
 import { createHttpServer, RestCalls } from '../../router/src/infra/operations/server.ts';
@@ -54,7 +54,7 @@ export async function startMcpFace({
         keyWatch: api.npc.keyWatch,
         servedTasks: all.servedTasks,
         feed: all.feed,
-        starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: api.log }),
+        tasks,
         accounts: api.accounts,
         aliasesOf: api.app.aliasesOf,
         accountId: 'default',

@@ -8,7 +8,6 @@ import { type ExplainDeps, explainRoute, previewRoutes } from '../core/routing/e
 import { policyOfChat } from '../core/routing/route-message.ts';
 import { answerLater } from '../core/turns/ask-owner.ts';
 import type { Kernel, Service } from '../feature.ts';
-import { HookStarter } from '../features/a2a/push-updates.ts';
 import { PostgresTaskHooks } from '../features/a2a/task-hooks.ts';
 import { PostgresConsoleUsers } from '../features/access/postgres-console-users.ts';
 import { Argon2Passwords, PostgresLoginAttempts, SignIn } from '../features/access/sign-in.ts';
@@ -21,8 +20,6 @@ import { runScenario } from '../features/playground/run-scenario.ts';
 import { PostgresPlaygroundScenarios } from '../features/playground/scenario-store.ts';
 import { PostgresRouteHistory } from '../features/routes/postgres-route-history.ts';
 import { taskServices } from '../features/tasks/feature.ts';
-import { TaskFollower } from '../features/tasks/follow-task.ts';
-import { TaskStarter } from '../features/tasks/serve-task.ts';
 import { webhookServices } from '../features/webhooks/feature.ts';
 import { durableFunctionsOf, facesOf, features, operationsOf, pagesOf, retentionRules } from '../features.ts';
 import { inspectAgent } from '../infra/agents/agent-kind.ts';
@@ -71,7 +68,6 @@ export async function openApi(
     kernel,
     durableFunctionsOf(() => service),
   );
-  const tasksLog = logOf('tasks');
   const served = taskServices(kernel);
   const taskHooks = new PostgresTaskHooks(postgres);
   const auditLog = new PostgresAuditLog(postgres);
@@ -129,9 +125,6 @@ export async function openApi(
     stopping: stopping.signal,
     tasks,
     taskHooks,
-    taskStarter: new TaskStarter({ servedTasks: served.servedTasks, tasks, log: tasksLog }),
-    hookStarter: new HookStarter({ hooks: taskHooks, tasks, log: tasksLog }),
-    taskFollower: new TaskFollower({ remoteTasks: parts.remoteTasks, tasks, log: tasksLog }),
     log: httpLog,
     ...{ users, sessions, presence, passwords, signIn },
     auditLog,
@@ -214,7 +207,11 @@ export async function openApi(
     ...{ limiter, recorder, calls },
     // A new id: an account of this name may have been deleted before.
     deleteAccount: (accountId) =>
-      tasks.start('delete-account', `delete-account:${accountId}:${randomUUID()}`, { accountId }),
+      tasks.start({
+        kind: 'delete-account',
+        id: `delete-account:${accountId}:${randomUUID()}`,
+        input: { accountId },
+      }),
   };
   const operations = operationsOf(service);
   const http = createHttpApp({

@@ -1,5 +1,5 @@
 import { DEAD_FOR_MS } from '../core/cluster/chat-placement.ts';
-import type { TaskFunctions } from '../core/tasks.ts';
+import type { TaskFunctions, TaskStart } from '../core/tasks.ts';
 import type { Feature, Kernel, Service } from '../feature.ts';
 import type { Retention } from '../infra/db/upkeep/retention.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
@@ -9,6 +9,11 @@ import type { Part } from './database.ts';
 const RESUME_EVERY_MS = 60_000;
 /** A task that waits for longer has lost its start to a crash. */
 const FORGOTTEN_AFTER_MS = 30_000;
+
+/** Tasks of a kind that are started at once; the next time continues. */
+const MAX_SWEPT = 1_000;
+/** Open tasks of which this process knows that they are started. */
+const MAX_KNOWN = 10_000;
 
 /** Long work that survives a crash. */
 export function createTasks(
@@ -32,13 +37,29 @@ export function createWork(
   features: readonly Feature[],
   retention: Pick<Retention, 'start' | 'stop'>,
 ): Part<undefined> {
-  const { placement, clock } = service;
+  const { placement, clock, logOf } = service;
+  const log = logOf('tasks');
   const stopping = new AbortController();
+  /** Ids of open tasks that this process has started: they need no statement every minute. */
+  const started = new Set<string>();
+  const startOnce = async (task: TaskStart) => {
+    if (started.has(task.id)) return;
+    await tasks.start(task);
+    if (started.size >= MAX_KNOWN) started.clear();
+    started.add(task.id);
+  };
   /** Every start is idempotent. @param waitedMs 0: a process has died just now */
   const resume = async (waitedMs: number) => {
     await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
     if (!placement.isCoordinator) return;
-    for (const feature of features) await feature.resume?.(service, waitedMs);
+    for (const feature of features) {
+      try {
+        for (const task of (await feature.openTasks?.(service, waitedMs, MAX_SWEPT)) ?? [])
+          await startOnce(task);
+      } catch (error) {
+        log.warn({ err: error, feature: feature.name }, 'cannot start open tasks, retrying');
+      }
+    }
   };
   const keepResuming = async () => {
     let death = new AbortController();

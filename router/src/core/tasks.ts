@@ -179,13 +179,18 @@ export type TaskStatus =
   | { kind: TaskKind; state: 'done'; result: TaskResult<TaskKind> }
   | { kind: TaskKind; state: 'failed'; error: string };
 
+/** A long task to start. */
+export type TaskStart = {
+  [Kind in TaskKind]: { kind: Kind; id: string; input: TaskInput<Kind> };
+}[TaskKind];
+
 /**
  * Long tasks that survive the death of the process.
  * @throws {StorageUnavailableError} from both methods; safe to retry with the same id
  */
 export interface DurableTasks {
   /** Resolves when the task is stored; it runs in the background. Idempotent: an id that was used before starts nothing. */
-  start<Kind extends TaskKind>(kind: Kind, id: string, input: TaskInput<Kind>): Promise<void>;
+  start(task: TaskStart): Promise<void>;
   /** Undefined: no task has this id, or it ended longer ago than the retention of workflows. */
   status(id: string): Promise<TaskStatus | undefined>;
 }

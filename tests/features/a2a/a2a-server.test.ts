@@ -3,8 +3,8 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
 import { a2aFace } from '../../../router/src/features/a2a/feature.ts';
-import { HookStarter, pushUpdates } from '../../../router/src/features/a2a/push-updates.ts';
-import { serveTask, TaskStarter } from '../../../router/src/features/tasks/serve-task.ts';
+import { pushUpdates } from '../../../router/src/features/a2a/push-updates.ts';
+import { serveTask } from '../../../router/src/features/tasks/serve-task.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { Access, newKey } from '../../../router/src/infra/operations/access.ts';
 import { KeyWatch } from '../../../router/src/infra/operations/key-watch.ts';
@@ -83,9 +83,8 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
       servedTasks: all.servedTasks,
       feed: all.feed,
       keyWatch,
-      starter: new TaskStarter({ servedTasks: all.servedTasks, tasks, log: quietLog }),
+      tasks,
       hooks,
-      hookStarter: new HookStarter({ hooks, tasks, log: quietLog }),
       refusalOf: (url) => (url.includes('169.254.') ? 'it is private' : undefined),
       pushKey: async () => ({ keySet: () => ({ keys: [{ kid: 'k1' }] }) }),
       routes: all.routes,

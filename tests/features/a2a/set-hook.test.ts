@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskStart } from '../../../router/src/core/tasks.ts';
 import { refuseHookUrl, setHook } from '../../../router/src/features/a2a/push-updates.ts';
 import { MemoryServedTasks } from '../../doubles/memory-served-tasks.ts';
 import { MemoryTaskHooks } from '../../doubles/memory-task-hooks.ts';
@@ -14,10 +15,10 @@ const config = {
 
 function setup() {
   const hooks = new MemoryTaskHooks(new MemoryServedTasks());
-  const started: string[] = [];
+  const started: TaskStart[] = [];
   const deps = {
     hooks,
-    hookStarter: { start: async ({ id }: { id: string }) => void started.push(id) },
+    tasks: { start: async (task: TaskStart) => void started.push(task) },
     refusalOf: (url: string) => (url.includes('10.0.0.1') ? 'it is a private address' : undefined),
   };
   return { deps, hooks, started };
@@ -40,7 +41,13 @@ describe('setHook', () => {
     const hook = await setHook(deps, { ...config, token: 'secret' }, '0.3');
     expect(hook).toMatchObject({ taskId: 't1', url: config.url, token: 'secret', version: '0.3' });
     expect(await hooks.list('t1')).toEqual([hook]);
-    expect(started).toEqual([hook.id]);
+    expect(started).toEqual([
+      {
+        kind: 'push-updates',
+        id: `push-t1-${hook.createdAt.getTime()}-${hook.id}`,
+        input: { taskId: 't1', hookId: hook.id },
+      },
+    ]);
   });
 
   it('replaces a hook with the same id, and takes no more than ten', async () => {

@@ -59,8 +59,8 @@ describe('deleteAccount', () => {
 
   it('runs once as a durable task that is started twice under one id', async () => {
     const { tasks, calls } = setup({ rows: 10 });
-    await tasks.start('delete-account', 'delete shop', { accountId: 'shop' });
-    await tasks.start('delete-account', 'delete shop', { accountId: 'shop' });
+    await tasks.start({ kind: 'delete-account', id: 'delete shop', input: { accountId: 'shop' } });
+    await tasks.start({ kind: 'delete-account', id: 'delete shop', input: { accountId: 'shop' } });
     await tasks.ended('delete shop');
     expect(await tasks.status('delete shop')).toEqual({
       kind: 'delete-account',

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { TaskStart } from '../../../router/src/core/tasks.ts';
 import { NpcError } from '../../../router/src/features/npc/json-rpc.ts';
 import type { NpcTask } from '../../../router/src/features/npc/npc-tasks.ts';
-import { checkedTask, openNpcTask, startOpenTasks } from '../../../router/src/features/npc/open-npc-task.ts';
+import { checkedTask, openNpcTask, openNpcTasks } from '../../../router/src/features/npc/open-npc-task.ts';
 import { MemoryNpcTasks } from '../../doubles/memory-npc-tasks.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 
@@ -73,7 +74,7 @@ describe('openNpcTask', () => {
     let ids = 0;
     const deps = {
       npcTasks,
-      tasks: { start: async (_kind: string, id: string) => void started.push(id) },
+      tasks: { start: async ({ id }: TaskStart) => void started.push(id) },
       shortTasks: { add: ({ taskId }: NpcTask) => void started.push(`short ${taskId}`) },
       mintTaskId: () => {
         ids += 1;
@@ -106,22 +107,15 @@ describe('openNpcTask', () => {
     expect(deps.log.lines.map(({ message }) => message)).toContain('npc task not started, retrying');
   });
 
-  it('starts tasks that a crash left stored, after a while', async () => {
+  it('names the tasks that a crash left stored, after a while, and starts short ones', async () => {
     const { deps, clock, started } = setup();
     await deps.npcTasks.open({ ...task, type: 'social', taskId: 'task_lost' });
-    await startOpenTasks(deps, 30_000);
-    expect(started).toEqual([]);
+    await deps.npcTasks.open({ ...task, taskId: 'task_short' });
+    expect(await openNpcTasks(deps, 30_000)).toEqual([]);
     clock.nowMs = 60_000;
-    await startOpenTasks(deps, 30_000);
-    expect(started).toEqual(['task_lost']);
-  });
-
-  it('logs that the database does not answer', async () => {
-    const { deps } = setup();
-    deps.npcTasks.notBegun = async () => {
-      throw new Error('down');
-    };
-    await startOpenTasks(deps, 30_000);
-    expect(deps.log.lines.map(({ message }) => message)).toContain('cannot start open npc tasks, retrying');
+    expect(await openNpcTasks(deps, 30_000)).toEqual([
+      { kind: 'npc-task', id: 'task_lost', input: { taskId: 'task_lost' } },
+    ]);
+    expect(started).toEqual(['short task_short']);
   });
 });

@@ -66,7 +66,7 @@ beforeAll(async () => {
     exclusively: (work) => work(),
     log: quietLog,
   });
-  await tasks.start('delete-account', 'first', { accountId: 'none' });
+  await tasks.start({ kind: 'delete-account', id: 'first', input: { accountId: 'none' } });
   await tasks.stop();
 });
 

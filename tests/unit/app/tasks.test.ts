@@ -1,19 +1,21 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createTasks, createWork } from '../../../router/src/app/tasks.ts';
+import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import { StartedTasks } from '../../../router/src/core/tasks.ts';
 import type { Kernel, Service } from '../../../router/src/feature.ts';
+import { a2a } from '../../../router/src/features/a2a/feature.ts';
 import { tasks as tasksFeature } from '../../../router/src/features/tasks/feature.ts';
-import { TaskFollower } from '../../../router/src/features/tasks/follow-task.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
-import { quietLog } from '../../support/quiet-log.ts';
+import { recordingLog } from '../../support/quiet-log.ts';
 
 const MINUTE_MS = 60_000;
 
 /** The part on a fake clock; `resumed` is what each search for unfinished tasks was given. */
 function setup() {
   const clock = new FakeClock();
+  const log = recordingLog();
   vi.spyOn(systemClock, 'sleep').mockImplementation(async (ms, signal) => clock.sleep(ms, signal));
   const resumed: Array<(nodeId: string) => boolean> = [];
   const calls: string[] = [];
@@ -30,8 +32,13 @@ function setup() {
     listen: (onDeath: () => void) => void deaths.push(onDeath),
   };
   const swept: number[] = [];
+  const waited: number[] = [];
   const started: unknown[] = [];
-  vi.spyOn(DbosTasks.prototype, 'start').mockImplementation(async (...task) => void started.push(task));
+  const away = { isAway: false };
+  vi.spyOn(DbosTasks.prototype, 'start').mockImplementation(async (task) => {
+    if (away.isAway) throw new StorageUnavailableError('away');
+    started.push(task);
+  });
   const remoteTasks = {
     unfollowed: async () => {
       swept.push(clock.now());
@@ -45,22 +52,42 @@ function setup() {
     postgres: {},
     nodeId: 'n1',
     bus: {},
-    logOf: () => quietLog,
+    logOf: () => log,
     clock: systemClock,
     placement,
     startedTasks,
-    taskStarter: { sweep: async () => undefined },
+    remoteTasks,
+    servedTasks: {
+      waiting: async (waitedMs: number) => {
+        waited.push(waitedMs);
+        return [{ id: 's', round: 2 }];
+      },
+    },
+    taskHooks: { behind: async () => [{ taskId: 's', id: 'h', createdAt: new Date(5) }] },
   };
   const tasks = createTasks(given as unknown as Kernel, {});
-  const taskFollower = new TaskFollower({ remoteTasks, tasks, log: quietLog });
   const retention = { start: () => undefined, stop: async () => undefined };
-  const service = { ...given, taskFollower } as unknown as Service;
-  const part = createWork(service, tasks, [tasksFeature], retention);
+  const service = { ...given, tasks } as unknown as Service;
+  const part = createWork(service, tasks, [tasksFeature, a2a], retention);
   const start = async () => {
     await part.start();
     onTestFinished(() => part.stop());
   };
-  return { part, start, clock, resumed, calls, placement, deaths, startedTasks, swept, started };
+  return {
+    part,
+    start,
+    clock,
+    resumed,
+    calls,
+    placement,
+    deaths,
+    startedTasks,
+    swept,
+    waited,
+    started,
+    away,
+    log,
+  };
 }
 
 it('searches for unfinished tasks at the start without delaying it, then every minute', async () => {
@@ -98,20 +125,47 @@ it('takes over the tasks of dead nodes only, and only as the coordinator of the 
   expect(isGone?.('dead')).toBe(false);
 });
 
-it('follows tasks of agents: those of turns that end here, and on the coordinator those that nobody follows', async () => {
-  const { start, clock, placement, startedTasks, swept, started } = setup();
+const FOLLOWED = ['3', '4', '7'].map((taskId) => ({
+  kind: 'follow-task',
+  id: `agent-task-${taskId}`,
+  input: { taskId },
+}));
+const SERVED = { kind: 'serve-task', id: 'served-task-s-2', input: { taskId: 's' } };
+const PUSHED = { kind: 'push-updates', id: 'push-s-5-h', input: { taskId: 's', hookId: 'h' } };
+
+it('follows tasks of agents: those of turns that end here, and on the coordinator starts what nobody started', async () => {
+  const { start, clock, placement, startedTasks, swept, waited, started } = setup();
   startedTasks.add('3');
   await start();
   startedTasks.add('4');
-  await settle();
-  await settle();
-  expect(started).toEqual(
-    ['3', '4', '7'].map((taskId) => ['follow-task', `agent-task-${taskId}`, { taskId }]),
-  );
+  for (let turn = 0; turn < 4; turn++) await settle();
+  expect(started).toEqual([...FOLLOWED, SERVED, PUSHED]);
+  await clock.advanceMs(MINUTE_MS);
+  for (let turn = 0; turn < 4; turn++) await settle();
+  expect(waited).toEqual([0, 30_000]);
+  expect(started).toHaveLength(5);
   placement.isCoordinator = false;
   await clock.advanceMs(MINUTE_MS);
   await settle();
-  expect(swept).toHaveLength(1);
+  expect(swept).toHaveLength(2);
+});
+
+it('starts the tasks later when the database does not answer', async () => {
+  const { start, clock, startedTasks, started, away, log } = setup();
+  away.isAway = true;
+  startedTasks.add('3');
+  await start();
+  for (let turn = 0; turn < 4; turn++) await settle();
+  expect(started).toEqual([]);
+  expect(log.lines.map(({ message }) => message)).toEqual([
+    'cannot follow the task of an agent, retrying',
+    'cannot start open tasks, retrying',
+    'cannot start open tasks, retrying',
+  ]);
+  away.isAway = false;
+  await clock.advanceMs(MINUTE_MS);
+  for (let turn = 0; turn < 4; turn++) await settle();
+  expect(started).toEqual([FOLLOWED[2], SERVED, PUSHED]);
 });
 
 it('ends a search before it disconnects, and searches no more', async () => {

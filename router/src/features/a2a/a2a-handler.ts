@@ -14,6 +14,7 @@ import { Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Environment } from '../../core/models.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
+import type { DurableTasks } from '../../core/tasks.ts';
 import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
 import { admit, maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
 import type { KeyWatch } from '../../infra/operations/key-watch.ts';
@@ -22,8 +23,8 @@ import {
   choosePerson,
   chooseSkill,
   type SharedRoute,
+  serveTaskStart,
   sharedRoutes,
-  type TaskStarter,
 } from '../tasks/serve-task.ts';
 import {
   isEnd,
@@ -71,7 +72,7 @@ export interface A2aHandlerDeps extends DecideRequestDeps, TaskHookDeps {
   servedTasks: ServedTasks;
   feed: Pick<TaskFeed, 'watch'>;
   keyWatch: Pick<KeyWatch, 'watch'>;
-  starter: Pick<TaskStarter, 'start'>;
+  tasks: Pick<DurableTasks, 'start'>;
   needsKey: boolean;
   config: { host: string; publicUrl?: string | undefined };
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
@@ -246,7 +247,7 @@ export class A2aHandler implements A2ARequestHandler {
 
   /** Opens the task of a message, or continues the one that waits for it. */
   async #open(params: Params<'sendMessage'>, caller: A2aCaller): Promise<ServedTask> {
-    const { servedTasks, starter } = this.#deps;
+    const { servedTasks, tasks } = this.#deps;
     const { message } = params;
     if (!message?.messageId) throw new RequestMalformedError('message.messageId is missing.');
     if (message.messageId.length > 200 || message.contextId.length > 200) {
@@ -272,7 +273,7 @@ export class A2aHandler implements A2ARequestHandler {
       throw new UnsupportedOperationError(TOO_MANY_TASKS);
     }
     const { outcome, task } = opened;
-    if ('request' in decision) await starter.start(task);
+    if ('request' in decision) await tasks.start(serveTaskStart(task.id, task.messages.length));
     else if (outcome === 'opened') {
       await servedTasks.update(task.id, { key: 'first', ...decision.update });
       return this.#find(task.id, caller);
@@ -282,7 +283,7 @@ export class A2aHandler implements A2ARequestHandler {
 
   /** Gives a task that waits for input what it waits for. */
   async #continue(id: string, messageId: string, input: A2aInput, caller: A2aCaller): Promise<ServedTask> {
-    const { servedTasks, starter } = this.#deps;
+    const { servedTasks, tasks } = this.#deps;
     const task = await this.#find(id, caller);
     if (task.messages.some((message) => message.messageId === messageId)) return task;
     if (task.state !== 'input-required') {
@@ -295,7 +296,8 @@ export class A2aHandler implements A2ARequestHandler {
     if ('update' in decision) {
       await servedTasks.update(id, { key: `input ${messageId}`, ...decision.update });
     } else if (await servedTasks.resume(id, { messageId, text }, decision.request)) {
-      await starter.start(await this.#find(id, caller));
+      const task = await this.#find(id, caller);
+      await tasks.start(serveTaskStart(id, task.messages.length));
     }
     return this.#find(id, caller);
   }

@@ -8,7 +8,7 @@ import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { type Face, isFaceOn } from '../../infra/operations/face.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import type { A2aHandlerDeps } from './a2a-handler.ts';
-import { pushUpdates, type SigningKey, sendPush } from './push-updates.ts';
+import { pushUpdates, pushUpdatesStart, type SigningKey, sendPush } from './push-updates.ts';
 
 /** Notifications of A2A agents: their address is the secret, so no key is needed. The body is not read. */
 function taskPushesApi({ receivePush }: App): Endpoint[] {
@@ -46,7 +46,7 @@ export const a2a: Feature = {
       environment: service.config.environment,
       needsKey: service.config.apiKey !== undefined,
       feed: service.taskFeed,
-      starter: service.taskStarter,
+      tasks: service.tasks,
       hooks: service.taskHooks,
       refusalOf: (url) => service.publicTransport.refusalOf(url),
     }),
@@ -67,7 +67,8 @@ export const a2a: Feature = {
       );
     },
   },
-  resume: ({ hookStarter }, waitedMs) => hookStarter.sweep(waitedMs),
+  openTasks: async ({ taskHooks }, waitedMs, limit) =>
+    (await taskHooks.behind(waitedMs, limit)).map(pushUpdatesStart),
 };
 
 /** Whether who opened a task may still use A2A. */

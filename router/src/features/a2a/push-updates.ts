@@ -20,7 +20,7 @@ import {
 } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/tasks.ts';
+import type { DurableTasks, TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
 import { isEnd, type ServedTask, type ServedUpdate } from '../tasks/served-tasks.ts';
 import type { TaskFeed, TaskWatch } from '../tasks/task-feed.ts';
 import { artifactEventOf, type StreamEvent, stateEventOf, taskOf } from './a2a-wire.ts';
@@ -130,37 +130,17 @@ function partsOf({ artifact }: ServedUpdate): UpdatePart[] {
   return artifact ? ['artifact', 'state'] : ['state'];
 }
 
-const MAX_SWEPT = 1_000;
-
-interface HookStarterDeps {
-  hooks: Pick<TaskHooks, 'behind'>;
-  tasks: Pick<DurableTasks, 'start'>;
-  log: Logger;
-}
-
-/** Starts the durable task that sends updates to a hook; again by `sweep`, when a crash came between. Each runs once. */
-export class HookStarter {
-  readonly #deps: HookStarterDeps;
-
-  constructor(deps: HookStarterDeps) {
-    this.#deps = deps;
-  }
-
-  /** The hook was set. @throws {StorageUnavailableError} the next sweep starts it */
-  async start({ taskId, id, createdAt }: Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>): Promise<void> {
-    const name = `push-${taskId}-${createdAt.getTime()}-${id}`;
-    await this.#deps.tasks.start('push-updates', name, { taskId, hookId: id });
-  }
-
-  /** Starts the hooks whose updates have waited for so long and that nobody has started. Never rejects. */
-  async sweep(waitedMs: number): Promise<void> {
-    const { hooks, log } = this.#deps;
-    try {
-      for (const hook of await hooks.behind(waitedMs, MAX_SWEPT)) await this.start(hook);
-    } catch (error) {
-      log.warn({ err: error }, 'cannot start push notifications, retrying');
-    }
-  }
+/** The durable task that sends updates to a hook; one that is set again gets a new one. */
+export function pushUpdatesStart({
+  taskId,
+  id,
+  createdAt,
+}: Pick<TaskHook, 'taskId' | 'id' | 'createdAt'>): TaskStart {
+  return {
+    kind: 'push-updates',
+    id: `push-${taskId}-${createdAt.getTime()}-${id}`,
+    input: { taskId, hookId: id },
+  };
 }
 
 const TIMEOUT_MS = 10_000;
@@ -325,7 +305,7 @@ const SCHEME = /^[\w!#$%&'*+.^`|~-]*$/;
 
 export interface TaskHookDeps {
   hooks: TaskHooks;
-  hookStarter: Pick<HookStarter, 'start'>;
+  tasks: Pick<DurableTasks, 'start'>;
   /** Why no update may be sent to this URL, as part of a sentence. */
   refusalOf(url: string): string | undefined;
 }
@@ -347,7 +327,7 @@ export function refuseHookUrl({ refusalOf }: TaskHookDeps, url: string): void {
  * @throws {RequestMalformedError}
  */
 export async function setHook(
-  { hooks, hookStarter }: TaskHookDeps,
+  { hooks, tasks }: TaskHookDeps,
   { taskId, id, url, token, authentication }: TaskPushNotificationConfig,
   requestedVersion: string | undefined,
 ): Promise<TaskHook> {
@@ -376,7 +356,7 @@ export async function setHook(
     version: requestedVersion === '0.3' ? '0.3' : '1.0',
   };
   const hook = await hooks.put(given);
-  await hookStarter.start(hook);
+  await tasks.start(pushUpdatesStart(hook));
   return hook;
 }
 

@@ -2,10 +2,11 @@ import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { taskOwnersOf } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { DurableTasks } from '../../core/tasks.ts';
 import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import type { RestCalls } from '../../infra/operations/server.ts';
-import { type ChoosePersonDeps, choosePerson, type TaskStarter } from '../tasks/serve-task.ts';
+import { type ChoosePersonDeps, choosePerson, serveTaskStart } from '../tasks/serve-task.ts';
 import type { ServedTask, ServedTasks } from '../tasks/served-tasks.ts';
 import { type TaskFeed, untilSettled } from '../tasks/task-feed.ts';
 import { type McpTool, SENDS, type ShowProgress, type ToolCall, tool } from './call-tool.ts';
@@ -54,7 +55,7 @@ export async function withProgress<T>(
 
 export interface AskPersonDeps extends ChoosePersonDeps {
   servedTasks: Pick<ServedTasks, 'open' | 'get' | 'update'>;
-  starter: Pick<TaskStarter, 'start'>;
+  tasks: Pick<DurableTasks, 'start'>;
   feed: Pick<TaskFeed, 'watch'>;
   clock: Clock;
 }
@@ -171,7 +172,7 @@ async function askNew(
       'This idempotency_key was used for another person or text. Nothing was sent.',
     );
   }
-  await deps.starter.start(task);
+  await deps.tasks.start(serveTaskStart(task.id, task.messages.length));
   return task;
 }
 

@@ -14,7 +14,7 @@ export const mcp: Feature = {
       ...service,
       accountId: service.config.accountId,
       feed: service.taskFeed,
-      starter: service.taskStarter,
+      tasks: service.tasks,
       rest: service.calls,
       cancelRelay: service.bus,
       watch: new MessageWatch(service),

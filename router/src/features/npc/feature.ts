@@ -24,7 +24,7 @@ import { chainSettingsBody, chainSettingsView, maskedRpcUrl, npcChainApi } from 
 import { npcFace } from './npc-face.ts';
 import { NpcTaskFeed } from './npc-task-feed.ts';
 import { npcTradesApi } from './npc-trades-api.ts';
-import { startOpenTasks } from './open-npc-task.ts';
+import { openNpcTasks } from './open-npc-task.ts';
 import { PostgresNpcChainEvents, PostgresNpcTransactions } from './postgres-npc-chain.ts';
 import { PostgresNpcEmotions, PostgresNpcMemories, PostgresNpcTrades } from './postgres-npc-memories.ts';
 import { PostgresNpcTasks } from './postgres-npc-tasks.ts';
@@ -43,7 +43,7 @@ export const npc: Feature = {
     'npc-task': (service, steps, input) =>
       runNpcTask({ ...service, settings: service.npcSettings, log: service.logOf('npc') }, steps, input),
   },
-  resume: (service, waitedMs) => startOpenTasks({ ...service, log: service.logOf('tasks') }, waitedMs),
+  openTasks: openNpcTasks,
   // The cursor of chain events stays: it is one row for each source.
   retention: {
     with: {

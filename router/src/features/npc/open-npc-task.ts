@@ -1,4 +1,5 @@
 import { canonicalChannelId } from '../../core/chat-id.ts';
+import type { TaskStart } from '../../core/tasks.ts';
 import type { App } from '../../feature.ts';
 import { checkedParams, NpcInputError } from '../../infra/agents/npc/input/capabilities.ts';
 import { invalidParam } from './json-rpc.ts';
@@ -72,7 +73,7 @@ export async function openNpcTask(
   if (stored.outcome === 'opened') {
     const { taskId, type } = stored.task;
     log.info({ task: taskId, type }, 'npc task opened');
-    // The first start loads the engine, for which no caller waits. A task that is not started now is by `startOpenTasks`.
+    // The first start loads the engine, for which no caller waits. One that is not started now is by `openNpcTasks`.
     startTask(app, stored.task).catch((error: unknown) => {
       log.warn({ err: error, task: taskId }, 'npc task not started, retrying');
     });
@@ -84,19 +85,20 @@ async function startTask(
   { tasks, shortTasks }: Pick<App, 'tasks' | 'shortTasks'>,
   task: NpcTask,
 ): Promise<void> {
-  const { taskId } = task;
   if (isShortTask(task)) shortTasks.add(task);
-  else await tasks.start('npc-task', taskId, { taskId });
+  else await tasks.start(npcTaskStart(task));
 }
 
-/** Starts the tasks that have waited for so long and that nobody has started. Never rejects. */
-export async function startOpenTasks(
-  app: Pick<App, 'npcTasks' | 'tasks' | 'shortTasks' | 'log'>,
+function npcTaskStart({ taskId }: NpcTask): TaskStart {
+  return { kind: 'npc-task', id: taskId, input: { taskId } };
+}
+
+/** The durable tasks that nobody has started; short ones start here. */
+export async function openNpcTasks(
+  { npcTasks, shortTasks }: Pick<App, 'npcTasks' | 'shortTasks'>,
   waitedMs: number,
-): Promise<void> {
-  try {
-    for (const task of await app.npcTasks.notBegun(waitedMs, MAX_STARTED)) await startTask(app, task);
-  } catch (error) {
-    app.log.warn({ err: error }, 'cannot start open npc tasks, retrying');
-  }
+): Promise<TaskStart[]> {
+  const open = await npcTasks.notBegun(waitedMs, MAX_STARTED);
+  for (const task of open.filter(isShortTask)) shortTasks.add(task);
+  return open.filter((task) => !isShortTask(task)).map(npcTaskStart);
 }

@@ -14,7 +14,7 @@ import {
 import { NOT_PERFORMED, type NpcTask, type NpcTaskEnd, type NpcTasks, peerOf } from './npc-tasks.ts';
 import { isChainTask, settleTransaction } from './perform-chain-task.ts';
 
-/** Tasks that may wait on a node. Further ones stay stored, and are started by `startOpenTasks`. */
+/** Tasks that may wait on a node. Further ones stay stored, and are started by `openNpcTasks`. */
 const MAX_WAITING = 1_000;
 /** Tasks whose ends are stored together. */
 const MAX_TOGETHER = 16;

@@ -1,8 +1,8 @@
 import sql from 'sql-template-tag';
 import type { Feature, Kernel, Service } from '../../feature.ts';
-import { askAboutTask, cancelTask, followTask } from './follow-task.ts';
+import { askAboutTask, cancelTask, followTask, followTaskStart } from './follow-task.ts';
 import { PostgresServedTasks } from './postgres-served-tasks.ts';
-import { serveTask } from './serve-task.ts';
+import { serveTask, serveTaskStart } from './serve-task.ts';
 import { TaskFeed } from './task-feed.ts';
 import { tasksApi } from './tasks-api.ts';
 
@@ -36,9 +36,10 @@ export const tasks: Feature = {
       return serveTask({ ...stores, ...talk, log: service.logOf('a2a') }, steps, input);
     },
   },
-  resume: async ({ taskFollower, taskStarter }, waitedMs) => {
-    await taskFollower.sweep();
-    await taskStarter.sweep(waitedMs);
+  openTasks: async ({ remoteTasks, servedTasks }, waitedMs, limit) => {
+    const followed = (await remoteTasks.unfollowed(limit)).map(followTaskStart);
+    const served = await servedTasks.waiting(waitedMs, limit);
+    return [...followed, ...served.map(({ id, round }) => serveTaskStart(id, round))];
   },
   retention: {
     with: {
@@ -60,8 +61,17 @@ export const tasks: Feature = {
       ],
     },
   },
-  start: ({ startedTasks, taskFollower }) => {
-    startedTasks.listen((messageId) => void taskFollower.follow(messageId));
+  start: ({ startedTasks, remoteTasks, tasks, logOf }) => {
+    const log = logOf('tasks');
+    const follow = async (messageId: string) => {
+      const taskId = await remoteTasks.startedBy(messageId);
+      if (taskId !== undefined) await tasks.start(followTaskStart(taskId));
+    };
+    startedTasks.listen((messageId) => {
+      follow(messageId).catch((error: unknown) => {
+        log.warn({ err: error, messageId }, 'cannot follow the task of an agent, retrying');
+      });
+    });
     return async () => undefined;
   },
 };

@@ -2,19 +2,12 @@ import { type AliasesOf, type Caller, mayUseAccount, mayUseChat } from '../../co
 import { canonicalChannelId, jidOfChannelId, parseJid } from '../../core/chat-id.ts';
 import { storageRetryMs } from '../../core/clock.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../core/models.ts';
 import type { AccountControl } from '../../core/ports/cluster.ts';
-import type { DurableTasks, TaskInput, TaskResult, TaskSteps } from '../../core/tasks.ts';
+import type { TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
 import { type AskRouteDeps, askRoute } from '../../core/turns/ask-route.ts';
 import { askPerson, messagePerson, type ServeTaskDeps, type SkillDeps } from './ask-person.ts';
-import {
-  isEnd,
-  type NewUpdate,
-  type ServedRequest,
-  type ServedTask,
-  type ServedTasks,
-} from './served-tasks.ts';
+import { isEnd, type NewUpdate, type ServedRequest, type ServedTask } from './served-tasks.ts';
 
 /**
  * Does a task for a program until it has ended. One durable step: after a crash it runs again, here or on another node.
@@ -70,43 +63,9 @@ async function runSkill(deps: SkillDeps, task: ServedTask, request: ServedReques
   return request.skill === 'ask-person' ? askPerson(deps, task, request) : messagePerson(deps, task, request);
 }
 
-const MAX_SWEPT = 1_000;
-
-interface TaskStarterDeps {
-  servedTasks: Pick<ServedTasks, 'waiting'>;
-  tasks: Pick<DurableTasks, 'start'>;
-  log: Logger;
-}
-
-/** Starts the durable task that does a served task; again by `sweep`, when a crash came between. Each runs once. */
-export class TaskStarter {
-  readonly #deps: TaskStarterDeps;
-
-  constructor(deps: TaskStarterDeps) {
-    this.#deps = deps;
-  }
-
-  /** The task has got a request. @throws {StorageUnavailableError} the next sweep starts it */
-  async start(task: Pick<ServedTask, 'id' | 'messages'>): Promise<void> {
-    await this.#start(task.id, task.messages.length);
-  }
-
-  /** Starts the tasks that have waited for so long and that nobody has started. Never rejects. */
-  async sweep(waitedMs: number): Promise<void> {
-    const { servedTasks, log } = this.#deps;
-    try {
-      for (const { id, round } of await servedTasks.waiting(waitedMs, MAX_SWEPT)) {
-        await this.#start(id, round);
-      }
-    } catch (error) {
-      log.warn({ err: error }, 'cannot start tasks, retrying');
-    }
-  }
-
-  /** A task that got further input is done by a new durable task. */
-  async #start(taskId: string, round: number): Promise<void> {
-    await this.#deps.tasks.start('serve-task', `served-task-${taskId}-${round}`, { taskId });
-  }
+/** The durable task that does a served task; one that got further input is done by a new one. @param round number of its inputs */
+export function serveTaskStart(taskId: string, round: number): TaskStart {
+  return { kind: 'serve-task', id: `served-task-${taskId}-${round}`, input: { taskId } };
 }
 
 export interface ChoosePersonDeps {

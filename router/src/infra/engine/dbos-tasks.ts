@@ -5,9 +5,9 @@ import type { Logger } from '../../core/logger.ts';
 import type {
   DurableTasks,
   TaskFunctions,
-  TaskInput,
   TaskKind,
   TaskResult,
+  TaskStart,
   TaskStatus,
   TaskSteps,
 } from '../../core/tasks.ts';
@@ -61,9 +61,9 @@ export class DbosTasks implements DurableTasks {
     this.#deps = deps;
   }
 
-  async start<Kind extends TaskKind>(kind: Kind, id: string, input: TaskInput<Kind>): Promise<void> {
+  async start({ kind, id, input }: TaskStart): Promise<void> {
     const dbos = await this.#launched();
-    const workflow = this.#workflows.get(kind) as (input: TaskInput<Kind>) => Promise<unknown>;
+    const workflow = this.#workflows.get(kind) as (input: TaskStart['input']) => Promise<unknown>;
     await withEngine('starting a task', () => dbos.startWorkflow(workflow, { workflowID: id })(input));
     this.#deps.log.info({ task: kind, taskId: id }, 'task started');
   }
