@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { StandInServer } from '../doubles/stand-in-server.ts';
 import { TestBed } from '../support/test-bed.ts';
 import { sticker, voice } from '../whatsapp-emulator/message-content.ts';
 
@@ -31,11 +32,21 @@ describe('instead of silence, a person gets', () => {
   });
 
   it('word of a slow answer, before the answer', async () => {
-    const slow = await bed.anotherAgent(['--delay-ms', '3000']);
+    let answer = () => {};
+    const released = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const slow = await StandInServer.start(async ({ method }) => {
+      // Not the look at a new route's agent.
+      if (method === 'POST') await released;
+      return { body: [{ author: 'model', content: { role: 'model', parts: [{ text: 'It will rain.' }] } }] };
+    });
+    onTestFinished(() => slow.close());
     const cleo = bed.person();
     await bed.service.addRoute(cleo.phone, slow.url, { config: { notices: { slowAfterMs: 1000 } } });
     await cleo.say('think about the weather, please', { to: bed.phone });
     expect((await cleo.nextReply()).text).toBe('This takes a little longer. The answer is on its way.');
-    expect((await cleo.nextReply()).text).toBe('Echo: think about the weather, please');
+    answer();
+    expect((await cleo.nextReply()).text).toBe('It will rain.');
   });
 });
