@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { App } from './app/app.ts';
-import type { Beginning } from './app/beginning.ts';
+import type { Bootstrap } from './app/bootstrap.ts';
 import { setHeapFlags } from './config/heap-flags.ts';
 import { Wa2aiError } from './core/errors.ts';
 
@@ -12,16 +12,16 @@ async function main(): Promise<void> {
   // A variable of the process has priority.
   if (existsSync('.env')) process.loadEnvFile('.env');
   const fromFile = new Set(Object.keys(process.env).filter((name) => !ofProcess.has(name)));
-  let beginning: Beginning | undefined;
+  let bootstrapped: Bootstrap | undefined;
   try {
     // Node's warnings are not for the operator; once there is a logger they are logged.
     process.removeAllListeners('warning');
     const { loadConfig } = await import('./config/config.ts');
     const config = loadConfig(process.env, undefined, fromFile);
-    const { begin } = await import('./app/beginning.ts');
-    beginning = begin(config);
+    const { bootstrap } = await import('./app/bootstrap.ts');
+    bootstrapped = bootstrap(config);
     // Loading the rest takes as long as the start of a database server.
-    await beginning.untilServerStarts;
+    await bootstrapped.untilServerStarts;
     const { useFastVerification } = await import('./providers/baileys/signal/verify-signature.ts');
     useFastVerification(config.whatsappWsUrl === undefined);
     const { checkBaileys } = await import('./providers/baileys/connection/check-surface.ts');
@@ -30,13 +30,13 @@ async function main(): Promise<void> {
     useFastAgreement();
     // Not imported before the check: a missing export of Baileys would be a SyntaxError without a sentence.
     const { createApp } = await import('./app/app.ts');
-    const app = await createApp(config, beginning);
+    const app = await createApp(config, bootstrapped);
     reportWarnings(app);
     stop.ready(app);
     stopWhenOutdated(app);
   } catch (error) {
-    await beginning?.stop();
-    beginning?.log.flush();
+    await bootstrapped?.stop();
+    bootstrapped?.log.flush();
     console.error(sentenceOf(error));
     const isConfigError = error instanceof Wa2aiError && error.code === 'CONFIG';
     process.exit(isConfigError ? 2 : 1);

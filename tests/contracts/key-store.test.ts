@@ -10,7 +10,7 @@ import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { PostgresJournal } from '../../router/src/infra/db/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../router/src/infra/db/stores/postgres-key-store.ts';
-import { AccountKeys, Unit } from '../../router/src/providers/baileys/signal/account-keys.ts';
+import { AccountKeys, KeyTransaction } from '../../router/src/providers/baileys/signal/account-keys.ts';
 import { GroupCommit } from '../../router/src/providers/baileys/signal/group-commit.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
@@ -137,7 +137,7 @@ describe.each(adapters)('$name', ({ open }) => {
       await fc.assert(
         fc.asyncProperty(fc.uniqueArray(anyName, { minLength: 1, maxLength: 6 }), async (names) => {
           const { commits, keys } = open();
-          const unit = new Unit();
+          const unit = new KeyTransaction();
           for (const name of names) unit.set({ 'lid-mapping': { [name]: 'x' } });
           keys.append(unit);
           await commits.flush();

@@ -4,7 +4,7 @@ import { PostgresAccountProxies } from '../features/accounts/postgres-account-st
 import { listenHttp } from '../infra/operations/http-listener.ts';
 import { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
 import { createAccounts } from './accounts.ts';
-import type { Beginning } from './beginning.ts';
+import type { Bootstrap } from './bootstrap.ts';
 import { createCluster } from './cluster.ts';
 import { openStorage, type Part } from './database.ts';
 import { createHostedAgents, createHosting } from './hosting.ts';
@@ -30,7 +30,7 @@ export interface App {
  */
 export async function createApp(
   config: Config,
-  { log, logRing, watchdog, ...beginning }: Beginning,
+  { log, logRing, watchdog, ...bootstrapped }: Bootstrap,
 ): Promise<App> {
   const faults = new FaultPoints(config.faultPoint);
   const stops: Array<() => Promise<void>> = [() => watchdog.stop()];
@@ -44,7 +44,7 @@ export async function createApp(
   };
 
   try {
-    const database = await started(openStorage(config, log, await beginning.database));
+    const database = await started(openStorage(config, log, await bootstrapped.database));
     const proxyUrls = new PostgresAccountProxies(database.postgres);
     const proxies = new AccountProxies((accountId) => proxyUrls.urlOf(accountId));
     const clusterPart = createCluster(config, database, log);

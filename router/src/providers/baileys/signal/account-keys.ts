@@ -112,7 +112,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
    * @returns the unit's number; 0 when nothing must be stored
    * @throws {StorageUnavailableError} an earlier unit could not be stored, so this one is void
    */
-  append(unit: Unit): number {
+  append(unit: KeyTransaction): number {
     const stored: StoredWrite[] = [];
     const known: Array<[name: string, known: Known]> = [];
     for (const write of unit.writes) {
@@ -288,7 +288,7 @@ interface KeyWrite {
 }
 
 /** The writes of one Signal step: all of them become durable, or none. */
-export class Unit {
+export class KeyTransaction {
   /** The plaintexts of the step: an advanced ratchet cannot decrypt them again. */
   journal: JournalEntry | undefined;
   /** Set when a key could not be read: the unit is void, because the step may depend on that key. */
@@ -320,14 +320,14 @@ export class Unit {
     }
   }
 
-  /** The writes so far, for `restore`. */
-  mark(): ReadonlyMap<string, KeyWrite> {
+  /** The writes so far, for `rollbackTo`. */
+  savepoint(): ReadonlyMap<string, KeyWrite> {
     return new Map(this.#writes);
   }
 
-  /** Removes the writes since the mark. */
-  restore(mark: ReadonlyMap<string, KeyWrite>): void {
-    this.#writes = new Map(mark);
+  /** Removes the writes since the savepoint. */
+  rollbackTo(savepoint: ReadonlyMap<string, KeyWrite>): void {
+    this.#writes = new Map(savepoint);
   }
 }
 

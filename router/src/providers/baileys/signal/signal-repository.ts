@@ -12,7 +12,7 @@ import {
   type SignalRepositoryWithLIDStore,
   type SocketConfig,
 } from '@whiskeysockets/baileys';
-import { type AccountKeys, Unit } from './account-keys.ts';
+import { type AccountKeys, KeyTransaction } from './account-keys.ts';
 import {
   copyIdentity,
   moveSenderKeys,
@@ -63,7 +63,7 @@ export interface AccountSignal {
    * For the step that has this unit. Learns the stanza's pair: a message may be encrypted with the session of either
    * address. The move and the decryption are one unit.
    */
-  decryptor(unit: Unit, stanza: StanzaAddresses): Promise<StanzaDecryptor>;
+  decryptor(unit: KeyTransaction, stanza: StanzaAddresses): Promise<StanzaDecryptor>;
   /**
    * Stores that a number and a LID are one person, and moves the number's sessions to the LID (move-keys.ts). Former
    * pairs of either are removed. Call it in a step.
@@ -163,11 +163,11 @@ export function createAccountSignal(
   };
 
   const decryptor = async (
-    unit: Unit,
+    unit: KeyTransaction,
     { chatJid, author, pair: named, recipientPair }: StanzaAddresses,
   ): Promise<StanzaDecryptor> => {
     unit.isStanza = true;
-    const before = unit.mark();
+    const before = unit.savepoint();
     // A step that was void may have filled the cache.
     inner.lidMapping.close();
     if (recipientPair) await learn(recipientPair);
@@ -175,13 +175,13 @@ export function createAccountSignal(
     const { moved, isNew } = pair ? await learn(pair) : NOTHING_LEARNED;
     const plaintexts: Uint8Array[] = [];
     const part = async (decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> => {
-      const mark = unit.mark();
+      const savepoint = unit.savepoint();
       try {
         const plaintext = await decrypt();
         plaintexts.push(plaintext);
         return plaintext;
       } catch (error) {
-        unit.restore(mark);
+        unit.rollbackTo(savepoint);
         throw error;
       }
     };
@@ -189,7 +189,7 @@ export function createAccountSignal(
       plaintexts,
       isIdentityNew: false,
       discard: () => {
-        unit.restore(before);
+        unit.rollbackTo(before);
         inner.lidMapping.close();
       },
       repository: {
@@ -389,7 +389,7 @@ export function lidMappingsOver(stored: MappingStore, options: LidMappingsOption
  */
 export class SignalSteps {
   readonly #keys: AccountKeys;
-  #current: Unit | undefined;
+  #current: KeyTransaction | undefined;
   #tail: Promise<unknown> = Promise.resolve();
 
   constructor(keys: AccountKeys) {
@@ -434,9 +434,9 @@ export class SignalSteps {
    * @returns the result, and the number of the step's unit; 0 when it has nothing to store
    * @throws {StorageUnavailableError} a key could not be read, even if `work` catches that, or the unit cannot be stored
    */
-  run<T>(work: (unit: Unit) => Promise<T>): Promise<{ result: T; unit: number }> {
+  run<T>(work: (unit: KeyTransaction) => Promise<T>): Promise<{ result: T; unit: number }> {
     return this.#alone(async () => {
-      const unit = new Unit();
+      const unit = new KeyTransaction();
       this.#current = unit;
       try {
         const result = await work(unit);
@@ -449,7 +449,7 @@ export class SignalSteps {
   }
 
   /** As `run`, without the number of the unit. */
-  async step<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
+  async step<T>(work: (unit: KeyTransaction) => Promise<T>): Promise<T> {
     return (await this.run(work)).result;
   }
 

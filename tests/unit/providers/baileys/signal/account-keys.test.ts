@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { KeyChange, KeyName, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
-import { AccountKeys, Unit } from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
+import {
+  AccountKeys,
+  KeyTransaction,
+} from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
 import { GroupCommit } from '../../../../../router/src/providers/baileys/signal/group-commit.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
@@ -41,7 +44,7 @@ async function setup(stored: Record<string, string> = {}) {
   });
   const get = (...keyIds: string[]) => keys.get('lid-mapping', keyIds);
   const write = (keyId: string, value: string | null) => {
-    const unit = new Unit();
+    const unit = new KeyTransaction();
     unit.set({ 'lid-mapping': { [keyId]: value as string } });
     return keys.append(unit);
   };

@@ -62,9 +62,9 @@ describe('SignalSteps', () => {
     const { steps, keys } = await open();
     await steps.run(async (unit) => {
       unit.set({ 'lid-mapping': { a: '1' } });
-      const mark = unit.mark();
+      const mark = unit.savepoint();
       unit.set({ 'lid-mapping': { a: '2', b: '2' } });
-      unit.restore(mark);
+      unit.rollbackTo(mark);
     });
     expect(await keys.get('lid-mapping', ['a', 'b'])).toEqual({ a: '1' });
   });

@@ -7,7 +7,7 @@ import { createLogger } from '../infra/logging/logger.ts';
 import { Watchdog } from '../infra/watchdog/watchdog.ts';
 
 /** What starts while the rest of the service is loaded. */
-export interface Beginning {
+export interface Bootstrap {
   readonly log: PinoLogger;
   readonly logRing: LogRing;
   /** Ends the process when it hangs, from here on. */
@@ -21,7 +21,7 @@ export interface Beginning {
 }
 
 /** Creates the log and opens the database of the settings. */
-export function begin(config: Config): Beginning {
+export function bootstrap(config: Config): Bootstrap {
   const logRing = new LogRing(randomUUID().replaceAll('-', ''));
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ring: logRing });
   for (const name of unknownVariables(process.env))
