@@ -19,13 +19,13 @@ import type { ApiKeyStore } from './core/ports/api-key-store.ts';
 import type { AuditLog } from './core/ports/audit-log.ts';
 import type { ChatStore } from './core/ports/chat-store.ts';
 import type { AccountControl, ClusterView } from './core/ports/cluster.ts';
-import type { FaceSettings } from './core/ports/face-settings.ts';
 import type { LinkedFile } from './core/ports/media.ts';
 import type { MessageLog } from './core/ports/message-log.ts';
 import type { OutboxRow } from './core/ports/outbox.ts';
 import type { Drafts, Questions, ReplyTokens } from './core/ports/pending-answers.ts';
 import type { Playground, PlaygroundChat } from './core/ports/playground.ts';
 import type { RouteHistory, RouteStore } from './core/ports/route-store.ts';
+import type { SettingsStore } from './core/ports/settings-store.ts';
 import type { StorageHealth } from './core/ports/storage-health.ts';
 import type {
   ExplainInput,
@@ -47,7 +47,12 @@ import type { PasswordHasher, SignIn } from './features/access/sign-in.ts';
 import type { DeadLetters } from './features/dead-letters/dead-letters.ts';
 import type { EventStreamDeps } from './features/live/event-stream.ts';
 import type { NpcEmotions, NpcMemories, NpcTrades } from './features/npc/memories.ts';
-import type { NpcChain, NpcChainEvents, NpcFaceSettings, NpcTransactions } from './features/npc/npc-chain.ts';
+import type {
+  NpcChain,
+  NpcChainEvents,
+  NpcServerSettings,
+  NpcTransactions,
+} from './features/npc/npc-chain.ts';
 import type { NpcTaskFeed } from './features/npc/npc-task-feed.ts';
 import type { NpcTasks } from './features/npc/npc-tasks.ts';
 import type { ShortTasks } from './features/npc/short-tasks.ts';
@@ -72,8 +77,8 @@ import type { LogRing } from './infra/logging/log-ring.ts';
 import type { UserPresence } from './infra/operations/access.ts';
 import type { AuditRecorder } from './infra/operations/audit-recorder.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
-import type { Face } from './infra/operations/face.ts';
 import type { KeyWatch } from './infra/operations/key-watch.ts';
+import type { ProtocolServer } from './infra/operations/protocol-server.ts';
 import type { RestCalls } from './infra/operations/server.ts';
 import type { PlaygroundChanges, Writing, Written } from './providers/playground/write-message.ts';
 
@@ -88,7 +93,7 @@ export interface Feature {
   /** Pages for people, and protocols that are endpoints without being operations; matched before all operations. */
   pages?(app: App): Endpoint[];
   /** Protocols that write their own responses; matched before all pages. */
-  faces?(service: Service): Face[];
+  servers?(service: Service): ProtocolServer[];
   /** Its durable functions, by the names that are stored: a name never changes. */
   readonly durable?: DurableFunctions;
   /**
@@ -218,7 +223,7 @@ export interface App {
   hostedAgents: AgentCalls;
 
   // Settings that admins change while wa2ai runs.
-  faceSettings: FaceSettings;
+  settingsStore: SettingsStore;
   /** The stored defaults of all routes. */
   conversation(): Promise<ConversationSettings>;
 
@@ -249,16 +254,16 @@ export interface App {
   scenarios: PlaygroundScenarios;
   runScenario(world: ScenarioWorld, scenario: Scenario, signal: AbortSignal): Promise<ScenarioResult>;
 
-  // The NPC face.
+  // The NPC server.
   npcTasks: NpcTasks;
   npcFeed: NpcTaskFeed;
   shortTasks: Pick<ShortTasks, 'add'>;
   /** A new id: `task_` and random letters and digits. */
   mintTaskId(): string;
   /** The settings in use: the stored ones, else the default; without the chain on a node that has no key of the wallet. */
-  npcSettings(): Promise<NpcFaceSettings>;
+  npcSettings(): Promise<NpcServerSettings>;
   /** @param check called with the settings in use, in the transaction of the change; what it throws prevents the change */
-  putNpcSettings(settings: NpcFaceSettings, check?: (inUse: NpcFaceSettings) => void): Promise<void>;
+  putNpcSettings(settings: NpcServerSettings, check?: (inUse: NpcServerSettings) => void): Promise<void>;
   /** Whether this node has the key of the wallet. */
   hasWalletKey: boolean;
   /** The wallet and the contracts; undefined: there are no chain settings, or this node has no key of the wallet. */
@@ -285,7 +290,7 @@ export interface Kernel {
   /** The accounts of all nodes. */
   accounts: ClusterAccounts;
   keys: ApiKeyStore;
-  faceSettings: FaceSettings;
+  settingsStore: SettingsStore;
   workers: ChatWorkers;
   routes: RouteStore;
   agents: AgentClients;
@@ -315,7 +320,7 @@ export interface Kernel {
   sendMessage: App['sendMessage'];
 }
 
-/** What background work, durable functions and faces get: the handle of the operations, the kernel, and what features share. */
+/** What background work, durable functions and servers get: the handle of the operations, the kernel, and what features share. */
 export interface Service extends Omit<App, keyof Kernel>, Kernel {
   /** Aborts when the server stops: streams and calls that wait end. */
   stopping: AbortSignal;

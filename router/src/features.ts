@@ -22,7 +22,7 @@ import { webhooks } from './features/webhooks/feature.ts';
 import { coreRetention } from './infra/db/upkeep/core-retention.ts';
 import type { RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
-import type { Face } from './infra/operations/face.ts';
+import type { ProtocolServer } from './infra/operations/protocol-server.ts';
 
 /** The features of the service, in the order in which the paths of their operations are matched. */
 export const features: readonly Feature[] = [
@@ -62,9 +62,9 @@ export function retentionRules(): RetentionRules[] {
   return [coreRetention, ...features.flatMap(({ retention }) => retention ?? [])];
 }
 
-/** All faces. */
-export function facesOf(service: Service): Face[] {
-  return features.flatMap((feature) => feature.faces?.(service) ?? []);
+/** All servers. */
+export function serversOf(service: Service): ProtocolServer[] {
+  return features.flatMap((feature) => feature.servers?.(service) ?? []);
 }
 
 /** All durable functions. @param serviceOf called when one runs */

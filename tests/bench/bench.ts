@@ -54,7 +54,7 @@ npm run bench -- --abi
   Encodings and decodings a second beside bare viem, and what the ABI client adds to a bare fetch.
 npm run bench -- --agents [--rounds 5] [--write-docs] [--json FILE]
   What the client of each agent kind adds to the median round trip, beside a bare fetch; tasks a second and the delay of
-  events of the NPC face, beside a bare server of Express and the A2A SDK. Medians of the rounds. Ends with exit code 1 when a
+  events of the NPC server, beside a bare server of Express and the A2A SDK. Medians of the rounds. Ends with exit code 1 when a
   target is missed.
 npm run bench -- --backup
   Time, memory and size of wa2ai backup and restore: 20,000 messages and replies with 50 MB of files, and ten times as much.

@@ -153,7 +153,7 @@ describe('the page Settings', () => {
     await bed.service.api('PUT', '/api/settings/governor', {});
   });
 
-  it('switches the NPC face on, with a name', async () => {
+  it('switches the NPC server on, with a name', async () => {
     const { page, goTo } = await open();
     await goTo('settings/npc');
     await page.locator('[data-setting=enabled]').getByRole('checkbox').check();

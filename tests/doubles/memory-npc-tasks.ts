@@ -9,7 +9,7 @@ import {
   type NpcTasks,
 } from '../../router/src/features/npc/npc-tasks.ts';
 
-/** Tasks of the NPC face in memory, with the promises of PostgresNpcTasks except durability. */
+/** Tasks of the NPC server in memory, with the promises of PostgresNpcTasks except durability. */
 export class MemoryNpcTasks implements NpcTasks {
   readonly #now: () => number;
   readonly #tasks: NpcTask[] = [];

@@ -40,7 +40,7 @@ async function newCallers(limits = { perMinute: 10_000, perSecond: 1_000 }) {
   return { id, a, b };
 }
 
-describe('the NPC face of two nodes', () => {
+describe('the NPC server of two nodes', () => {
   it('is off beyond loopback until an admin switches it on, on all nodes', async () => {
     for (const node of ['a', 'b']) {
       expect((await admin(node, 'GET', '/.well-known/agent-card')).status).toBe(404);

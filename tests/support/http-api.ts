@@ -29,7 +29,7 @@ import { LiveFeed } from '../../router/src/features/live/live-feed.ts';
 import {
   defaultNpcSettings,
   type NpcChain,
-  type NpcFaceSettings,
+  type NpcServerSettings,
 } from '../../router/src/features/npc/npc-chain.ts';
 import { NpcTaskFeed } from '../../router/src/features/npc/npc-task-feed.ts';
 import { hasEnded } from '../../router/src/features/npc/npc-tasks.ts';
@@ -74,7 +74,6 @@ import { MemoryConsoleUsers } from '../doubles/memory-console-users.ts';
 import { MemoryDeadLetters } from '../doubles/memory-dead-letters.ts';
 import { MemoryDrafts } from '../doubles/memory-drafts.ts';
 import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
-import { MemoryFaceSettings } from '../doubles/memory-face-settings.ts';
 import { MemoryLoginAttempts } from '../doubles/memory-login-attempts.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { MemoryNpcChainEvents } from '../doubles/memory-npc-chain-events.ts';
@@ -90,6 +89,7 @@ import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryRemoteTasks } from '../doubles/memory-remote-tasks.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
+import { MemorySettings } from '../doubles/memory-settings.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
 import { MemoryStats } from '../doubles/memory-stats.ts';
 import { MemoryWebFiles } from '../doubles/memory-web-files.ts';
@@ -161,7 +161,7 @@ export interface HttpApi {
   logRing: LogRing;
   /** The other channelIds of a person, by channelId. */
   aliases: Map<string, string[]>;
-  /** The NPC face. */
+  /** The NPC server. */
   npc: {
     tasks: MemoryNpcTasks;
     trades: MemoryNpcTrades;
@@ -287,13 +287,13 @@ export async function startHttpApi(
     clock: liveClock,
   });
   npcTasks.onChanged = (taskId) => feed.changed(taskId);
-  const faceSettings = new MemoryFaceSettings();
+  const settingsStore = new MemorySettings();
   const replyShaping = {
     ...shaping(),
-    conversation: async () => storedConversation(await faceSettings.get('conversation')),
+    conversation: async () => storedConversation(await settingsStore.get('conversation')),
   };
   const npcSettings = async () =>
-    ((await faceSettings.get('npc')) as NpcFaceSettings | undefined) ?? defaultNpcSettings(true);
+    ((await settingsStore.get('npc')) as NpcServerSettings | undefined) ?? defaultNpcSettings(true);
   const agent: HttpApi['npc']['agent'] = {
     client: { sendMessage: async (_endpoint, { text }) => ({ success: true, response: `heard: ${text}` }) },
   };
@@ -432,12 +432,12 @@ export async function startHttpApi(
     prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
     conversation: replyShaping.conversation,
     npcSettings,
-    faceSettings,
+    settingsStore,
     putNpcSettings: (settings, check) =>
-      faceSettings.put(
+      settingsStore.put(
         'npc',
         settings,
-        check && ((stored) => check((stored as NpcFaceSettings | undefined) ?? defaultNpcSettings(true))),
+        check && ((stored) => check((stored as NpcServerSettings | undefined) ?? defaultNpcSettings(true))),
       ),
     webhooks,
     webhookDeliveries: webhooks,

@@ -5,7 +5,7 @@ export interface TaskEvent {
   data: Record<string, unknown>;
 }
 
-/** A program that calls the NPC face of one node. */
+/** A program that calls the NPC server of one node. */
 export class NpcCaller {
   readonly #url: string;
   readonly #key: string | undefined;

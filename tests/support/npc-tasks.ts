@@ -4,7 +4,7 @@ import type { NpcTask } from '../../router/src/features/npc/npc-tasks.ts';
 /** What a transaction spends that is about something else. */
 export const SPENDING: TransactionSpending = { owner: 'key:1', type: 'duel', amount: 1n, gas: 1n };
 
-/** A task of the NPC face that nobody has begun. */
+/** A task of the NPC server that nobody has begun. */
 export function anNpcTask(change: Partial<NpcTask> = {}): NpcTask {
   return {
     taskId: 'task_1',

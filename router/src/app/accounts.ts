@@ -180,7 +180,7 @@ async function connectAccount(
   const provider = providerOf(view).create({ ...deps, fence, inbox, outbox, events, log });
   const governorOf = lastGovernorOf(accountId);
   const governor = {
-    settings: async () => governorOf(await deps.faceSettings.get('governor')),
+    settings: async () => governorOf(await deps.settingsStore.get('governor')),
     clock: systemClock,
     random: Math.random,
   };

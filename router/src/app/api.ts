@@ -21,7 +21,14 @@ import { PostgresPlaygroundScenarios } from '../features/playground/scenario-sto
 import { PostgresRouteHistory } from '../features/routes/postgres-route-history.ts';
 import { taskServices } from '../features/tasks/feature.ts';
 import { webhookServices } from '../features/webhooks/feature.ts';
-import { durableFunctionsOf, facesOf, features, operationsOf, pagesOf, retentionRules } from '../features.ts';
+import {
+  durableFunctionsOf,
+  features,
+  operationsOf,
+  pagesOf,
+  retentionRules,
+  serversOf,
+} from '../features.ts';
 import { inspectAgent } from '../infra/agents/agent-kind.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
 import { previewCall, RouteProbe } from '../infra/agents/route-probe.ts';
@@ -223,7 +230,7 @@ export async function openApi(
     log: httpLog,
     // Express looks for the endpoint of a request from the first to the last.
     endpoints: [...pagesOf(service), ...operations],
-    faces: facesOf(service),
+    servers: serversOf(service),
   });
   parts.listener.serve(http);
   const stop = async () => {

@@ -7,14 +7,14 @@ import { AccountRegistry, ClusterAccounts } from '../core/cluster/cluster-view.t
 import { NodeBus, NodeCalls } from '../core/cluster/node-bus.ts';
 import type { Logger } from '../core/logger.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
-import type { FaceSettings } from '../core/ports/face-settings.ts';
+import type { SettingsStore } from '../core/ports/settings-store.ts';
 import { PostgresConsoleSessions } from '../features/access/console-sessions.ts';
 import { PostgresApiKeyStore } from '../features/access/key-store.ts';
 import { LiveFeed } from '../features/live/live-feed.ts';
 import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/db/connections/node-connection.ts';
 import { PostgresCluster } from '../infra/db/stores/postgres-cluster.ts';
-import { PostgresFaceSettings } from '../infra/db/stores/postgres-face-settings.ts';
+import { PostgresSettings } from '../infra/db/stores/postgres-settings.ts';
 import type { DatabaseParts, Part } from './database.ts';
 
 export interface ClusterParts {
@@ -33,7 +33,7 @@ export interface ClusterParts {
   /** Sessions of the console; a change applies on all nodes. */
   sessions: PostgresConsoleSessions;
   /** What admins change while wa2ai runs; a change applies on all nodes. */
-  faceSettings: FaceSettings;
+  settingsStore: SettingsStore;
 }
 
 /** The parts that connect this node with the others on its database. */
@@ -96,7 +96,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
       liveFeed,
       keys: new PostgresApiKeyStore(postgres, nodes),
       sessions: new PostgresConsoleSessions(postgres, nodes),
-      faceSettings: new PostgresFaceSettings(postgres, nodes),
+      settingsStore: new PostgresSettings(postgres, nodes),
     },
     start: () => bus.transport.start(),
     stop: async () => {

@@ -139,7 +139,7 @@ export function createTurns(
     bus,
     placement,
     registry,
-    faceSettings,
+    settingsStore,
     hosting,
     proxies,
     current,
@@ -168,7 +168,7 @@ export function createTurns(
   const publicTransport = new AgentTransport(egressOf(config.egress === 'any' ? 'any' : 'public'));
   let loadingKey: Promise<SigningKey> | undefined;
   const pushKey = () => {
-    loadingKey ??= signingKey(faceSettings, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
+    loadingKey ??= signingKey(settingsStore, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
       loadingKey = undefined;
       throw error;
     });
@@ -223,7 +223,7 @@ export function createTurns(
   });
   const voiceEncoder = new FfmpegVoiceEncoder({ program: config.ffmpeg, clock });
   const shaping: ReplyShaping = {
-    conversation: async () => storedConversation(await faceSettings.get('conversation')),
+    conversation: async () => storedConversation(await settingsStore.get('conversation')),
     formatReply: markdownToWhatsApp,
     pollSecret: () => randomBytes(32).toString('base64'),
     pictures: { find: markdownPictures, files: new HttpWebFiles({ transport, clock }) },

@@ -220,7 +220,7 @@ const agents = group('Agents', {
     .string()
     .optional()
     .describe(
-      'File that contains the private key of the wallet for `duel` and `quest` of the NPC face. The same on all nodes.',
+      'File that contains the private key of the wallet for `duel` and `quest` of the NPC server. The same on all nodes.',
     )
     .meta({ values: 'path' }),
 });

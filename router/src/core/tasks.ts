@@ -136,7 +136,7 @@ interface TaskKinds {
   'delete-account': { input: { accountId: string }; result: { deletedRows: number } };
   /** Follows a task at an agent; `taskId` is that of `RemoteTasks`. */
   'follow-task': { input: { taskId: string }; result: { outcome: string } };
-  /** Performs a task of the NPC face that is not short; `taskId` is that of `NpcTasks`. */
+  /** Performs a task of the NPC server that is not short; `taskId` is that of `NpcTasks`. */
   'npc-task': { input: { taskId: string }; result: { outcome: string } };
   /** Does a task for a program; `taskId` is that of `ServedTasks`. */
   'serve-task': { input: { taskId: string }; result: { outcome: string } };

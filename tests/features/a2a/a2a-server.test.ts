@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
-import { a2aFace } from '../../../router/src/features/a2a/feature.ts';
+import { a2aServer } from '../../../router/src/features/a2a/feature.ts';
 import { pushUpdates } from '../../../router/src/features/a2a/push-updates.ts';
 import { serveTask } from '../../../router/src/features/tasks/serve-task.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
@@ -13,8 +13,8 @@ import { MemoryApiKeyStore } from '../../doubles/memory-api-key-store.ts';
 import { MemoryConsoleSessions } from '../../doubles/memory-console-sessions.ts';
 import { MemoryConsoleUsers } from '../../doubles/memory-console-users.ts';
 import { MemoryDurableTasks } from '../../doubles/memory-durable-tasks.ts';
-import { MemoryFaceSettings } from '../../doubles/memory-face-settings.ts';
 import { MemoryRateLimiter } from '../../doubles/memory-rate-limiter.ts';
+import { MemorySettings } from '../../doubles/memory-settings.ts';
 import { MemoryTaskHooks } from '../../doubles/memory-task-hooks.ts';
 import {
   type A2aBinding,
@@ -63,7 +63,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     recordChange: async (event: AuditEvent) => void events.push(event),
     recordRead: (event: AuditEvent) => void events.push(event),
   };
-  const faceSettings = new MemoryFaceSettings();
+  const settingsStore = new MemorySettings();
   const stopping = new AbortController();
   const users = new MemoryConsoleUsers();
   const sessions = new MemoryConsoleSessions(users);
@@ -77,8 +77,8 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     recorder,
     endpoints: [],
     log: quietLog,
-    faces: a2aFace({
-      faceSettings,
+    servers: a2aServer({
+      settingsStore,
       config: { host, publicUrl: PUBLIC_URL },
       servedTasks: all.servedTasks,
       feed: all.feed,
@@ -126,7 +126,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
       name,
       config: { shared: true },
     });
-  return { ...all, url: server.url, keys, keyWatch, keyWith, share, events, faceSettings, stopping, pushed };
+  return { ...all, url: server.url, keys, keyWatch, keyWith, share, events, settingsStore, stopping, pushed };
 }
 
 const ALL: Array<[A2aVersion, A2aBinding]> = [
@@ -243,7 +243,7 @@ describe.each(ALL)('the official client of version %s over %s', (version, bindin
   });
 });
 
-describe('the A2A face', () => {
+describe('the A2A server', () => {
   it('opens one task for a message that is sent twice', async () => {
     const { url, sent } = await setup();
     const client = await a2aClient(url, { key: ADMIN_KEY });
@@ -357,12 +357,12 @@ describe('the A2A face', () => {
   });
 
   it('does not exist while it is off, which it is beyond loopback', async () => {
-    const { url, faceSettings } = await setup({ host: '0.0.0.0' });
+    const { url, settingsStore } = await setup({ host: '0.0.0.0' });
     const card = `${url}/.well-known/agent-card.json`;
     const headers = { 'x-api-key': ADMIN_KEY };
     expect((await fetch(card, { headers })).status).toBe(404);
     expect((await fetch(`${url}/a2a`, { method: 'POST', headers })).status).toBe(404);
-    await faceSettings.put('a2a', { enabled: true });
+    await settingsStore.put('a2a', { enabled: true });
     expect((await fetch(card)).status).toBe(200);
   });
 
@@ -454,7 +454,7 @@ async function textOf(stream: IncomingMessage): Promise<string> {
   return text;
 }
 
-describe('streams of the A2A face', () => {
+describe('streams of the A2A server', () => {
   it('end on 1,000 connections at once when the task ends', async () => {
     const { url, servedTasks } = await setup();
     await servedTasks.open({

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { signingKey } from '../../../router/src/features/a2a/push-updates.ts';
-import { MemoryFaceSettings } from '../../doubles/memory-face-settings.ts';
+import { MemorySettings } from '../../doubles/memory-settings.ts';
 
 const cipher = {
   seal: (text: string) => `sealed ${text}`,
@@ -9,7 +9,7 @@ const cipher = {
 };
 
 it('signs bodies with one key of all nodes, which is stored encrypted', async () => {
-  const settings = new MemoryFaceSettings();
+  const settings = new MemorySettings();
   const [first, second] = [await signingKey(settings, cipher), await signingKey(settings, cipher)];
   expect(second.keySet()).toEqual(first.keySet());
   expect(JSON.stringify(await settings.get('a2a-push-key'))).toContain('sealed ');
@@ -30,7 +30,7 @@ it('signs bodies with one key of all nodes, which is stored encrypted', async ()
 });
 
 it('derives other secrets from it, the same on all nodes and different for each purpose', async () => {
-  const settings = new MemoryFaceSettings();
+  const settings = new MemorySettings();
   const [first, second] = [await signingKey(settings, cipher), await signingKey(settings, cipher)];
   expect(first.derive('a')).toHaveLength(32);
   expect(second.derive('a')).toEqual(first.derive('a'));

@@ -4,7 +4,7 @@ import type { FakeProgram } from '../../doubles/memory-container-engine.ts';
 import { CHAT_IMAGE, chatProgram } from '../../support/hosted-agents.ts';
 import { ADMIN_KEY } from '../../support/http-api.ts';
 import { MCP_VERSIONS, mcpOverHttp, toolData, toolError } from '../../support/mcp-client.ts';
-import { startMcpFace } from '../../support/mcp-face.ts';
+import { startMcpFace } from '../../support/mcp-endpoint.ts';
 import { aRoute } from '../../support/routes.ts';
 
 /** The face, and a route whose agents `send_message` may create. */
@@ -12,7 +12,7 @@ async function setup(options: { apiKey?: string } = {}) {
   const face = await startMcpFace(options);
   const config = { agent: { kind: 'hosted', settings: { image: CHAT_IMAGE } } };
   const route = await face.routes.create(aRoute({ agentEndpoint: '', config }));
-  await face.api.app.faceSettings.put('mcp', { enabled: true, agentRouteId: route.id });
+  await face.api.app.settingsStore.put('mcp', { enabled: true, agentRouteId: route.id });
   return { ...face, route };
 }
 
@@ -86,7 +86,7 @@ describe.each(MCP_VERSIONS)('tools for agents, protocol version %s', (version) =
 describe('tools for agents', () => {
   it('refuse an unknown agent when none may be created, and to read one', async () => {
     const { url, api } = await setup();
-    await api.app.faceSettings.put('mcp', { enabled: true });
+    await api.app.settingsStore.put('mcp', { enabled: true });
     const client = await mcpOverHttp(url);
     expect(await toolError(client, 'send_message', { agent_id: 'helper', message: 'hi' })).toMatch(
       /^There is no agent with this id, and wa2ai may create none: agentRouteId .*NOT_FOUND\)$/,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Scope } from '../../../router/src/core/access/scopes.ts';
 import { ADMIN_KEY } from '../../support/http-api.ts';
 import { MCP_VERSIONS, mcpOverHttp, toolData, toolError } from '../../support/mcp-client.ts';
-import { startMcpFace, untilAsleep } from '../../support/mcp-face.ts';
+import { startMcpFace, untilAsleep } from '../../support/mcp-endpoint.ts';
 
 describe.each(MCP_VERSIONS)('ask_person, protocol version %s', (version) => {
   it('asks a person, shows progress, and gets the answer in a second call by the handle', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MCP_VERSIONS, mcpOverHttp, toolError } from '../../support/mcp-client.ts';
-import { startMcpFace } from '../../support/mcp-face.ts';
+import { startMcpFace } from '../../support/mcp-endpoint.ts';
 
 describe.each(MCP_VERSIONS)('a mistake of a caller, protocol version %s', (version) => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MCP_VERSIONS, mcpOverHttp, toolData } from '../../support/mcp-client.ts';
-import { startMcpFace } from '../../support/mcp-face.ts';
+import { startMcpFace } from '../../support/mcp-endpoint.ts';
 
 describe.each(MCP_VERSIONS)('tools for chats, protocol version %s', (version) => {
   it('reads chats in pages and marks what people wrote', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MCP_VERSIONS, mcpOverHttp, toolData, toolError } from '../../support/mcp-client.ts';
-import { startMcpFace } from '../../support/mcp-face.ts';
+import { startMcpFace } from '../../support/mcp-endpoint.ts';
 
 describe.each(MCP_VERSIONS)('tools for dead letters, protocol version %s', (version) => {
   it('lists accounts and dead letters, and replays one', async () => {

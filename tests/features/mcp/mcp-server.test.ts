@@ -3,7 +3,7 @@ import { meantBody } from '../../../router/src/features/mcp/lenient-client.ts';
 import { MemoryNodeHub } from '../../doubles/memory-node-hub.ts';
 import { ADMIN_KEY } from '../../support/http-api.ts';
 import { mcpOverHttp } from '../../support/mcp-client.ts';
-import { JSON_HEADERS, PING, postMcp, startMcpFace, untilAsleep } from '../../support/mcp-face.ts';
+import { JSON_HEADERS, PING, postMcp, startMcpFace, untilAsleep } from '../../support/mcp-endpoint.ts';
 import { rawRequest } from '../../support/raw-request.ts';
 
 describe('POST /mcp', () => {
@@ -27,7 +27,7 @@ describe('POST /mcp', () => {
     const face = await startMcpFace({ apiKey: ADMIN_KEY, host: '0.0.0.0' });
     const headers = { 'x-api-key': ADMIN_KEY };
     expect((await postMcp(face.url, headers)).status).toBe(404);
-    await face.api.app.faceSettings.put('mcp', { enabled: true });
+    await face.api.app.settingsStore.put('mcp', { enabled: true });
     expect((await postMcp(face.url, headers)).status).toBe(200);
   });
 

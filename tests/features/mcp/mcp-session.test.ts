@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Scope } from '../../../router/src/core/access/scopes.ts';
 import { ADMIN_KEY } from '../../support/http-api.ts';
 import { MCP_VERSIONS, mcpOverHttp, toolData, toolError } from '../../support/mcp-client.ts';
-import { postMcp, startMcpFace } from '../../support/mcp-face.ts';
+import { postMcp, startMcpFace } from '../../support/mcp-endpoint.ts';
 
 describe.each(MCP_VERSIONS)('a session, protocol version %s', (version) => {
   it('lists its tools with schemas of both directions and annotations', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ADMIN_KEY } from '../../support/http-api.ts';
 import { mcpOverHttp } from '../../support/mcp-client.ts';
-import { startMcpFace } from '../../support/mcp-face.ts';
+import { startMcpFace } from '../../support/mcp-endpoint.ts';
 
 describe('a call over MCP', () => {
   it('is recorded in the audit log, with the tool and what it was about', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MCP_VERSIONS, mcpOverHttp } from '../../support/mcp-client.ts';
-import { startMcpFace } from '../../support/mcp-face.ts';
+import { startMcpFace } from '../../support/mcp-endpoint.ts';
 
 describe.each(MCP_VERSIONS)('the resources, protocol version %s', (version) => {
   it('reads the resources and lists chats as resources', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MCP_VERSIONS, mcpOverHttp, toolData } from '../../support/mcp-client.ts';
-import { startMcpFace, untilAsleep } from '../../support/mcp-face.ts';
+import { startMcpFace, untilAsleep } from '../../support/mcp-endpoint.ts';
 
 describe.each(MCP_VERSIONS)('wait_for_message, protocol version %s', (version) => {
   it('waits for messages of a chat, without gaps and without those of other chats', async () => {

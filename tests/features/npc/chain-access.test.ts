@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { chainAccess } from '../../../router/src/features/npc/feature.ts';
-import type { NpcFaceSettings } from '../../../router/src/features/npc/npc-chain.ts';
+import type { NpcServerSettings } from '../../../router/src/features/npc/npc-chain.ts';
 
 const transport = { fetch: () => Promise.reject(new Error('no request is expected')) };
 const address = `0x${'1'.repeat(40)}`;
 
 it('has the chain of the settings of the moment, and none without the key of the wallet', async () => {
-  const current: NpcFaceSettings = { enabled: true, name: 'Guard' };
+  const current: NpcServerSettings = { enabled: true, name: 'Guard' };
   const settings = async () => current;
   const access = chainAccess({ key: `0x${'1'.repeat(64)}`, settings, transport });
   expect(await access()).toBeUndefined();

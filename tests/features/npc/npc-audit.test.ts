@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import type { AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
 import { invalidParam, NpcError, RPC } from '../../../router/src/features/npc/json-rpc.ts';
-import { NpcAudit } from '../../../router/src/features/npc/npc-face.ts';
+import { NpcAudit } from '../../../router/src/features/npc/npc-server.ts';
 import { appWith } from '../../support/app-with.ts';
 
 function setup() {

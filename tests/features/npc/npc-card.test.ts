@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { npcCard } from '../../../router/src/features/npc/npc-face.ts';
+import { npcCard } from '../../../router/src/features/npc/npc-server.ts';
 import { npcCardOf } from '../../../router/src/infra/agents/npc/card/npc-card.ts';
 
 const settings = { enabled: true, name: 'Old Guard' };

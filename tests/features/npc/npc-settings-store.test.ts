@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NpcSettingsStore } from '../../../router/src/features/npc/npc-chain.ts';
-import { MemoryFaceSettings } from '../../doubles/memory-face-settings.ts';
+import { MemorySettings } from '../../doubles/memory-settings.ts';
 
 const cipher = {
   sealText: (text: string, context: string) => `sealed ${context} ${[...text].reverse().join('')}`,
@@ -9,7 +9,7 @@ const cipher = {
 };
 
 it('encrypts the RPC URL, and nothing else of the settings', async () => {
-  const table = new MemoryFaceSettings();
+  const table = new MemorySettings();
   const store = new NpcSettingsStore(table, cipher);
   expect(await store.get()).toBeUndefined();
   await store.put({ enabled: true, name: 'Guard' });

@@ -5,7 +5,7 @@ import {
   defaultNpcSettings,
 } from '../../../router/src/features/npc/npc-chain.ts';
 
-describe('the settings of the NPC face', () => {
+describe('the settings of the NPC server', () => {
   it('are on only where nobody else can call, until an admin stores some', () => {
     expect(defaultNpcSettings(true).enabled).toBe(true);
     expect(defaultNpcSettings(false).enabled).toBe(false);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { estimatedMs, hasEnded, peerOf } from '../../../router/src/features/npc/npc-tasks.ts';
 
-describe('a task of the NPC face', () => {
+describe('a task of the NPC server', () => {
   it('ends as completed or failed', () => {
     const statuses = ['pending', 'processing', 'completed', 'failed'] as const;
     expect(statuses.map((status) => hasEnded({ status }))).toEqual([false, false, true, true]);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { FaceSettings } from '../../../router/src/core/ports/face-settings.ts';
+import type { SettingsStore } from '../../../router/src/core/ports/settings-store.ts';
 import type {
   NpcEmotions,
   NpcMemories,
@@ -25,14 +25,14 @@ import {
   PostgresNpcTrades,
 } from '../../../router/src/features/npc/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../../../router/src/features/npc/postgres-npc-tasks.ts';
-import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
-import { MemoryFaceSettings } from '../../doubles/memory-face-settings.ts';
+import { PostgresSettings } from '../../../router/src/infra/db/stores/postgres-settings.ts';
 import { MemoryNpcChainEvents } from '../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../doubles/memory-npc-memories.ts';
 import { MemoryNpcTasks } from '../../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../../doubles/memory-npc-trades.ts';
 import { MemoryNpcTransactions } from '../../doubles/memory-npc-transactions.ts';
+import { MemorySettings } from '../../doubles/memory-settings.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { SPENDING } from '../../support/npc-tasks.ts';
 
@@ -43,7 +43,7 @@ interface NpcStores {
   emotions: NpcEmotions;
   memories: NpcMemories;
   trades: NpcTrades;
-  settings: FaceSettings;
+  settings: SettingsStore;
   close(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
       trades: new MemoryNpcTrades(),
       transactions: new MemoryNpcTransactions(),
       chainEvents: new MemoryNpcChainEvents(),
-      settings: new MemoryFaceSettings(),
+      settings: new MemorySettings(),
       close: async () => undefined,
     }),
   },
@@ -73,7 +73,7 @@ const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
         trades: new PostgresNpcTrades(postgres),
         transactions: new PostgresNpcTransactions(postgres),
         chainEvents: new PostgresNpcChainEvents(postgres),
-        settings: new PostgresFaceSettings(postgres),
+        settings: new PostgresSettings(postgres),
         close: () => database.drop(),
       };
     },
@@ -111,7 +111,7 @@ it('the ledger of trades in PostgreSQL refuses every change of a row', async () 
 
 const anId = () => `task_${randomBytes(6).toString('hex')}`;
 
-describe.each(ADAPTERS)('the stores of the NPC face in $name', ({ open }) => {
+describe.each(ADAPTERS)('the stores of the NPC server in $name', ({ open }) => {
   let stores: NpcStores;
   let owner: string;
   let scope: NpcScope;

@@ -28,7 +28,7 @@ it.each([
   }
 });
 
-it('names the route of the agents that the MCP face may create, if it is one of hosted agents', async () => {
+it('names the route of the agents that the MCP server may create, if it is one of hosted agents', async () => {
   const config = { agent: { kind: 'hosted', settings: { image: CHAT_IMAGE } } };
   const hosted = await api.routes.create(aRoute({ agentEndpoint: '', config }));
   const other = await api.routes.create(aRoute());

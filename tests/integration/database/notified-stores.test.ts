@@ -6,8 +6,8 @@ import {
 } from '../../../router/src/core/cluster/node-bus.ts';
 import { PostgresConsoleSessions } from '../../../router/src/features/access/console-sessions.ts';
 import { PostgresApiKeyStore } from '../../../router/src/features/access/key-store.ts';
-import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
 import { PostgresQuestions } from '../../../router/src/infra/db/stores/postgres-questions.ts';
+import { PostgresSettings } from '../../../router/src/infra/db/stores/postgres-settings.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
@@ -92,14 +92,14 @@ it('sessions of the console are found in a copy of the table', async () => {
   expect(await sessions.byId('s1')).toBeUndefined();
 });
 
-it('settings of a face are read once, and again after a change', async () => {
+it('settings of a server are read once, and again after a change', async () => {
   const { nodes, postgres, reads, notify } = aNode();
-  const settings = new PostgresFaceSettings(postgres, nodes);
+  const settings = new PostgresSettings(postgres, nodes);
   for (let n = 0; n < 3; n++) expect(await settings.get('a2a')).toBeUndefined();
   expect(reads).toHaveBeenCalledTimes(1);
   await settings.put('a2a', { enabled: true });
   expect(await settings.get('a2a')).toEqual({ enabled: true });
-  await new PostgresFaceSettings(database.open()).put('a2a', { enabled: false });
+  await new PostgresSettings(database.open()).put('a2a', { enabled: false });
   expect(await settings.get('a2a')).toEqual({ enabled: true });
   notify({ kind: 'settings-changed' });
   expect(await settings.get('a2a')).toEqual({ enabled: false });

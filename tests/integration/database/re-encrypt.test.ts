@@ -8,8 +8,8 @@ import { parseDataKeys } from '../../../router/src/infra/db/encryption/data-keys
 import { reEncrypt } from '../../../router/src/infra/db/encryption/re-encrypt.ts';
 import { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
 import { pushKeyCipher } from '../../../router/src/infra/db/encryption/secret-columns.ts';
-import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-key-store.ts';
+import { PostgresSettings } from '../../../router/src/infra/db/stores/postgres-settings.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 const scope = { accountId: 'a', generation: 1 };
@@ -61,7 +61,7 @@ describe('reEncrypt', () => {
   });
 
   it('encrypts the key that signs push notifications, and no other setting of a face', async () => {
-    const settings = new PostgresFaceSettings(database.open());
+    const settings = new PostgresSettings(database.open());
     await settings.put('npc', { pem: 'not a secret' });
     const made = await signingKey(settings, pushKeyCipher(cipherOf(former)));
     expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
@@ -95,7 +95,7 @@ describe('reEncrypt', () => {
     await client.query(`DELETE FROM account WHERE id IN ('shop', 'other')`);
   });
 
-  it('encrypts the RPC URL of the NPC face', async () => {
+  it('encrypts the RPC URL of the NPC server', async () => {
     const chain = {
       rpcUrl: 'https://rpc.test/secret',
       chainId: 1,
@@ -104,8 +104,8 @@ describe('reEncrypt', () => {
       limits: {},
     };
     const settingsStore = (secrets: SecretCipher) =>
-      new NpcSettingsStore(new PostgresFaceSettings(database.open({ secrets })), secrets);
-    await new PostgresFaceSettings(database.open()).put('a2a', { enabled: true });
+      new NpcSettingsStore(new PostgresSettings(database.open({ secrets })), secrets);
+    await new PostgresSettings(database.open()).put('a2a', { enabled: true });
     await settingsStore(cipherOf(former)).put({ enabled: true, name: 'Guard', chain });
     expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
     expect((await settingsStore(cipherOf(current)).get())?.chain).toEqual(chain);

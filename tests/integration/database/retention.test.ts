@@ -268,7 +268,7 @@ describe('retention', () => {
     expect(await tasks.ofMessage(owner)).toEqual([{ remoteId: 'running', isOpen: true }]);
   });
 
-  it('removes ended tasks of the NPC face and what the NPC felt, and keeps its memories and trades', async () => {
+  it('removes ended tasks of the NPC server and what the NPC felt, and keeps its memories and trades', async () => {
     const scope = { npc: accountId, peer: 'admin' };
     const [ended, running] = [`${accountId}_ended`, `${accountId}_running`];
     const npcTasks = new PostgresNpcTasks(postgres);

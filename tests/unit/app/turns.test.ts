@@ -58,7 +58,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
           },
         }),
       },
-      faceSettings: { get: async () => undefined },
+      settingsStore: { get: async () => undefined },
       proxies: { of: async (accountId: string) => proxyOf(accountId) },
     } as unknown as Parameters<typeof createTurns>[1],
     {

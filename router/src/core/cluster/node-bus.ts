@@ -38,8 +38,8 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
  * - `status`, `status-request`: the status of an account; a node that started asks for all of them
  * - `routes-changed`, `keys-changed`: PostgreSQL sends it after every change of a route or of a key of the API; `from` is empty
  * - `users-changed`: likewise for users of the console and their sessions
- * - `settings-changed`, `served-task-changed`, `question-changed`: likewise for settings of faces, tasks for programs, and
- *   questions to people; `npc-task`: for tasks of the NPC face
+ * - `settings-changed`, `served-task-changed`, `question-changed`: likewise for settings of servers, tasks for programs, and
+ *   questions to people; `npc-task`: for tasks of the NPC server
  * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
  * - `live-events-wanted`: the sender has streams of live events; `live-events`: a batch of them, see `EventBatch`
  * - `playground-input`: an invented person wrote something; `playground-changed`: a chat of the playground changed

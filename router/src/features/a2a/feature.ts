@@ -2,11 +2,11 @@ import type { RequestHandler } from 'express';
 import { ADMIN_OWNER, RESTRICTIONS, scopesOfRole, USER_OWNER } from '../../core/access/caller.ts';
 import { contains } from '../../core/access/scopes.ts';
 import { say } from '../../core/phrases.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { App, Feature, Service } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { type Face, isFaceOn } from '../../infra/operations/face.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { isServerOn, type ProtocolServer } from '../../infra/operations/protocol-server.ts';
 import type { A2aHandlerDeps } from './a2a-handler.ts';
 import { pushUpdates, pushUpdatesStart, type SigningKey, sendPush } from './push-updates.ts';
 
@@ -39,8 +39,8 @@ function taskPushesApi({ receivePush }: App): Endpoint[] {
 export const a2a: Feature = {
   name: 'a2a',
   operations: taskPushesApi,
-  faces: (service) =>
-    a2aFace({
+  servers: (service) =>
+    a2aServer({
       ...service,
       accountId: service.config.accountId,
       environment: service.config.environment,
@@ -83,22 +83,22 @@ async function mayReceive({ users, keys, clock }: Service, owner: string): Promi
   return key !== undefined && !hasExpired && contains(key.scopes, 'a2a');
 }
 
-interface A2aFaceDeps extends A2aHandlerDeps {
-  faceSettings: Pick<FaceSettings, 'get'>;
+interface A2aServerDeps extends A2aHandlerDeps {
+  settingsStore: Pick<SettingsStore, 'get'>;
   /** Signs push notifications. */
   pushKey(): Promise<Pick<SigningKey, 'keySet'>>;
 }
 
 type Server = ReturnType<typeof import('./a2a-server.ts')['a2aServer']>;
 
-/** wa2ai as an A2A agent. The SDK is loaded by the first request while the face is on. */
-export function a2aFace(deps: A2aFaceDeps): Face[] {
+/** wa2ai as an A2A agent. The SDK is loaded by the first request while it is on. */
+export function a2aServer(deps: A2aServerDeps): ProtocolServer[] {
   let loading: Promise<Server> | undefined;
   const load = () => {
     loading ??= import('./a2a-server.ts').then(({ a2aServer }) => a2aServer(deps));
     return loading;
   };
-  const isOn = () => isFaceOn(deps.faceSettings, 'a2a', deps.config.host);
+  const isOn = () => isServerOn(deps.settingsStore, 'a2a', deps.config.host);
   const handle =
     (part: keyof Server): RequestHandler =>
     async (request, response, next) => {

@@ -19,7 +19,7 @@ import {
   Wa2aiError,
 } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { DurableTasks, TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
 import { isEnd, type ServedTask, type ServedUpdate } from '../tasks/served-tasks.ts';
 import type { TaskFeed, TaskWatch } from '../tasks/task-feed.ts';
@@ -238,7 +238,7 @@ function refuse(status: number): void {
   throw new AgentProtocolError(sentence);
 }
 
-/** Where the key is stored, among the settings of faces. */
+/** Where the key is stored, among the settings of servers. */
 const STORED_AS = 'a2a-push-key';
 const storedKey = z.object({ pem: z.string() });
 
@@ -259,14 +259,14 @@ export interface SigningKey {
 }
 
 /** The key of all nodes of this database; made when it is first used. @throws {StorageUnavailableError} */
-export async function signingKey(settings: FaceSettings, cipher: TextCipher): Promise<SigningKey> {
+export async function signingKey(settings: SettingsStore, cipher: TextCipher): Promise<SigningKey> {
   const stored = storedKey.safeParse(await settings.get(STORED_AS));
   const { pem } = stored.success ? stored.data : await storeNewKey(settings, cipher);
   return keyOf(cipher.open(pem));
 }
 
 /** @returns what is stored: another node may have been first */
-async function storeNewKey(settings: FaceSettings, cipher: TextCipher): Promise<z.output<typeof storedKey>> {
+async function storeNewKey(settings: SettingsStore, cipher: TextCipher): Promise<z.output<typeof storedKey>> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
   return storedKey.parse(await settings.putFirst(STORED_AS, { pem: cipher.seal(pem) }));

@@ -175,7 +175,7 @@ const notFound: ResponseDoc = { description: 'No such account.', schema: problem
 
 /** What a WhatsApp account went through and what limits it: `/api/accounts/{id}/history` and `/limits`. */
 function accountLimitsApi(app: App): Endpoint[] {
-  const { accounts, accountStore, messageLog, faceSettings, clock } = app;
+  const { accounts, accountStore, messageLog, settingsStore, clock } = app;
   const common = {
     method: 'get' as const,
     tag: 'Accounts' as const,
@@ -220,7 +220,7 @@ function accountLimitsApi(app: App): Endpoint[] {
         const [limits, contact, stored] = await Promise.all([
           accountStore.limits(accountId),
           messageLog.firstContacts(accountId),
-          faceSettings.get('governor'),
+          settingsStore.get('governor'),
         ]);
         const settings = governorOf(stored, accountId);
         const { firstContacts, quietHours, messages } = settings;

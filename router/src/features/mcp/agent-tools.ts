@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Clock, orAbort } from '../../core/clock.ts';
 import { AGENT_ID } from '../../core/hosting/agent-life.ts';
 import { PHRASES } from '../../core/phrases.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import type { RestCallResult, RestCalls } from '../../infra/operations/server.ts';
 import { agentView, answerView, failedView, lineView, messageView } from '../hosting/agent-schemas.ts';
@@ -12,7 +12,7 @@ import { args, next, nextOf } from './chat-tools.ts';
 import { agentRouteOf } from './mcp-settings.ts';
 
 export interface AgentToolsDeps {
-  faceSettings: Pick<FaceSettings, 'get'>;
+  settingsStore: Pick<SettingsStore, 'get'>;
   clock: Clock;
 }
 
@@ -35,7 +35,7 @@ const shortAgent = agentView
   });
 
 /** Agents that wa2ai runs: talk to them, and look after them. */
-export function agentTools(rest: RestCalls, { faceSettings, clock }: AgentToolsDeps): McpTool[] {
+export function agentTools(rest: RestCalls, { settingsStore, clock }: AgentToolsDeps): McpTool[] {
   return [
     tool({
       name: 'send_message',
@@ -175,7 +175,7 @@ export function agentTools(rest: RestCalls, { faceSettings, clock }: AgentToolsD
     } catch (error) {
       if (!(error instanceof HttpProblem) || error.code !== 'NOT_FOUND') throw error;
     }
-    const routeId = await agentRouteOf(faceSettings);
+    const routeId = await agentRouteOf(settingsStore);
     if (routeId === undefined) {
       throw new HttpProblem(
         404,

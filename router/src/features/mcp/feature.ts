@@ -2,15 +2,15 @@ import type { RequestHandler } from 'express';
 import { RESTRICTIONS } from '../../core/access/caller.ts';
 import { MessageWatch } from '../../core/messages/message-watch.ts';
 import type { Feature } from '../../feature.ts';
-import { type Face, isFaceOn } from '../../infra/operations/face.ts';
 import { refuseForeignOrigin } from '../../infra/operations/guard.ts';
+import { isServerOn, type ProtocolServer } from '../../infra/operations/protocol-server.ts';
 import type { McpServerDeps } from './mcp-server.ts';
 
 /** wa2ai as an MCP server. */
 export const mcp: Feature = {
   name: 'mcp',
-  faces: (service) => [
-    mcpFace({
+  servers: (service) => [
+    mcpEndpoint({
       ...service,
       accountId: service.config.accountId,
       feed: service.taskFeed,
@@ -22,12 +22,12 @@ export const mcp: Feature = {
   ],
 };
 
-interface McpFaceDeps extends McpServerDeps {
+interface McpEndpointDeps extends McpServerDeps {
   config: { host: string };
 }
 
-/** wa2ai as an MCP server. The SDK is loaded by the first request while the face is on. */
-export function mcpFace(deps: McpFaceDeps): Face {
+/** wa2ai as an MCP server. The SDK is loaded by the first request while it is on. */
+export function mcpEndpoint(deps: McpEndpointDeps): ProtocolServer {
   let loading: Promise<RequestHandler> | undefined;
   const load = () => {
     loading ??= import('./mcp-server.ts').then(({ mcpServer }) => mcpServer(deps));
@@ -38,7 +38,7 @@ export function mcpFace(deps: McpFaceDeps): Face {
     scopes: ['mcp'],
     // Each tool, resource and prompt states its own.
     honours: RESTRICTIONS,
-    isOn: () => isFaceOn(deps.faceSettings, 'mcp', deps.config.host),
+    isOn: () => isServerOn(deps.settingsStore, 'mcp', deps.config.host),
     handle: async (request, response, next) => {
       // Also with a key: a web page must not use one that a person pasted into it.
       refuseForeignOrigin(request);

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
-import { faceSwitch } from '../../infra/operations/face.ts';
+import type { SettingsStore } from '../../core/ports/settings-store.ts';
+import { serverSwitch } from '../../infra/operations/protocol-server.ts';
 
 /** Settings of wa2ai as an MCP server. */
-export const mcpSettings = faceSwitch
+export const mcpSettings = serverSwitch
   .extend({
     agentRouteId: z
       .string()
@@ -20,6 +20,6 @@ export const mcpSettings = faceSwitch
   });
 
 /** The route whose settings agents get that `send_message` creates. @throws {StorageUnavailableError} */
-export async function agentRouteOf(settings: Pick<FaceSettings, 'get'>): Promise<string | undefined> {
+export async function agentRouteOf(settings: Pick<SettingsStore, 'get'>): Promise<string | undefined> {
   return mcpSettings.safeParse(await settings.get('mcp')).data?.agentRouteId;
 }

@@ -17,11 +17,11 @@ import {
   defaultNpcSettings,
   type NpcChain,
   type NpcChainSettings,
-  type NpcFaceSettings,
+  type NpcServerSettings,
   NpcSettingsStore,
 } from './npc-chain.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl, npcChainApi } from './npc-chain-api.ts';
-import { npcFace } from './npc-face.ts';
+import { npcServer } from './npc-server.ts';
 import { NpcTaskFeed } from './npc-task-feed.ts';
 import { npcTradesApi } from './npc-trades-api.ts';
 import { openNpcTasks } from './open-npc-task.ts';
@@ -38,7 +38,7 @@ const FOLLOW_EVERY_MS = 5_000;
 export const npc: Feature = {
   name: 'npc',
   operations: (app) => [...npcSettingsApi(app), ...npcTradesApi(app), ...npcChainApi(app)],
-  pages: (app) => npcFace({ ...app, log: app.logOf('npc') }),
+  pages: (app) => npcServer({ ...app, log: app.logOf('npc') }),
   durable: {
     'npc-task': (service, steps, input) =>
       runNpcTask({ ...service, settings: service.npcSettings, log: service.logOf('npc') }, steps, input),
@@ -73,7 +73,7 @@ export const npc: Feature = {
   },
 };
 
-/** What the NPC face stores, and the streams of its tasks on this node. */
+/** What the NPC server stores, and the streams of its tasks on this node. */
 export function npcServices(
   kernel: Kernel,
 ): Pick<
@@ -92,15 +92,15 @@ export function npcServices(
   | 'mintTaskId'
   | 'shortTasks'
 > {
-  const { config, postgres, bus, faceSettings, transport, clock } = kernel;
+  const { config, postgres, bus, settingsStore, transport, clock } = kernel;
   const log = kernel.logOf('npc');
   const npcTasks = new PostgresNpcTasks(postgres);
   const npcFeed = new NpcTaskFeed({ npcTasks, clock, log });
   npcTasks.onEnd((task) => npcFeed.show(task));
   bus.on('npc-task', ({ taskId }) => npcFeed.changed(taskId));
-  const settings = new NpcSettingsStore(faceSettings, postgres.secrets);
+  const settings = new NpcSettingsStore(settingsStore, postgres.secrets);
   const key = config.npcWalletKey;
-  const inUse = (stored: NpcFaceSettings | undefined): NpcFaceSettings => {
+  const inUse = (stored: NpcServerSettings | undefined): NpcServerSettings => {
     const { chain, ...others } = stored ?? defaultNpcSettings(isLoopbackHost(config.host));
     return { ...others, ...(chain && key !== undefined && { chain }) };
   };
@@ -204,7 +204,7 @@ const settingsView = z
   })
   .meta({ id: 'NpcSettingsInUse' });
 
-/** Settings of the NPC face: `/api/settings/npc`. */
+/** Settings of the NPC server: `/api/settings/npc`. */
 function npcSettingsApi(app: App): Endpoint[] {
   const { npcSettings, putNpcSettings, routes, log } = app;
   return settingsOperations({
@@ -212,8 +212,8 @@ function npcSettingsApi(app: App): Endpoint[] {
     id: 'Npc',
     tag: 'Agents',
     scopes: ['admin'],
-    shows: 'Show the settings of the NPC face',
-    replaces: 'Replace the settings of the NPC face on all nodes',
+    shows: 'Show the settings of the NPC server',
+    replaces: 'Replace the settings of the NPC server on all nodes',
     body: settingsBody,
     view: settingsView,
     show: async () => viewOf(await npcSettings()),
@@ -227,7 +227,7 @@ function npcSettingsApi(app: App): Endpoint[] {
       await putNpcSettings(changed, ifMatch && ((inUse) => ifMatch(viewOf(inUse))));
       log.info(
         { face: 'npc', enabled: body.enabled, hasChain: chain !== undefined },
-        'settings of a face changed',
+        'settings of a server changed',
       );
       return { data: viewOf(changed) };
     },
@@ -250,7 +250,7 @@ async function checkedChain(
   return { ...chain, rpcUrl };
 }
 
-function viewOf(settings: NpcFaceSettings): z.input<typeof settingsView> {
+function viewOf(settings: NpcServerSettings): z.input<typeof settingsView> {
   const { chain, ...others } = settings;
   const shown = chain && { ...chain, rpcUrl: maskedRpcUrl(chain.rpcUrl) };
   return {
@@ -267,7 +267,7 @@ export function chainAccess({
   transport,
 }: {
   key: string | undefined;
-  settings(): Promise<NpcFaceSettings>;
+  settings(): Promise<NpcServerSettings>;
   transport: Pick<AgentTransport, 'fetch'>;
 }): () => Promise<NpcChain | undefined> {
   let current: { of: string; chain: NpcChain } | undefined;

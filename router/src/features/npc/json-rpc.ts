@@ -185,7 +185,7 @@ export interface NpcErrorBody {
   data?: { field?: string; reason: string; retryAfter?: number };
 }
 
-/** An error that the caller of the NPC face sees. It contains nothing internal. */
+/** An error that the caller of the NPC server sees. It contains nothing internal. */
 export class NpcError extends Wa2aiError {
   readonly body: NpcErrorBody;
 

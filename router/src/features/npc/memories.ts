@@ -141,7 +141,7 @@ export interface NpcEmotions {
   events(scope: NpcScope): Promise<EmotionEvent[]>;
 }
 
-/** The two sides of a trade: the caller of the NPC face, and the NPC with its operator. */
+/** The two sides of a trade: the caller of the NPC server, and the NPC with its operator. */
 export type TradeSide = 'peer' | 'npc';
 
 /** How an offer ended. `withdrawn`: by the side that made it. */

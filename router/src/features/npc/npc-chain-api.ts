@@ -141,7 +141,7 @@ const eventView = z
   })
   .meta({ id: 'NpcChainEvent' });
 
-/** The wallet and the contracts of the NPC face: `/api/npc/chain`. */
+/** The wallet and the contracts of the NPC server: `/api/npc/chain`. */
 export function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint[] {
   const common = {
     tag: 'Agents' as const,
@@ -154,7 +154,7 @@ export function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint
       ...common,
       path: '/api/npc/chain',
       operationId: 'getNpcChain',
-      summary: 'Check the wallet and the contracts of the NPC face',
+      summary: 'Check the wallet and the contracts of the NPC server',
       description: 'Asks the RPC server.',
       responses: {
         200: { description: 'What the chain says now.', schema: dataResponse(reportView) },
@@ -188,7 +188,7 @@ export function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint
       ...common,
       path: '/api/npc/chain/events',
       operationId: 'listNpcChainEvents',
-      summary: 'List events of the contracts of the NPC face, newest first',
+      summary: 'List events of the contracts of the NPC server, newest first',
       query: z.strictObject(pageQuery(rowIdField, 50)),
       responses: { 200: { description: 'A page of events.', schema: pageResponse(eventView) } },
       handle: async ({ query: { cursor, limit } }) => {

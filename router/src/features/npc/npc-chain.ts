@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { errorOf } from '../../core/errors.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { SecretCipher } from '../../infra/db/encryption/secret-cipher.ts';
 import { RPC_URL_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 
@@ -191,7 +191,7 @@ export interface Spent {
 }
 
 /**
- * Transactions of the wallets of the NPC face.
+ * Transactions of the wallets of the NPC server.
  * @throws {StorageUnavailableError} from every method
  */
 export interface NpcTransactions {
@@ -256,8 +256,8 @@ export const DEFAULT_CHAIN_LIMITS = { gas: 1_000_000, feePerGas: '200000000000',
 
 export type NpcChainSettings = z.output<typeof npcChainSettings>;
 
-/** Settings of the NPC face, which an admin changes while wa2ai runs. */
-const npcFaceSettings = z.object({
+/** Settings of the NPC server, which an admin changes while wa2ai runs. */
+const npcServerSettings = z.object({
   enabled: z.boolean(),
   name: z.string(),
   description: z.string().optional(),
@@ -268,15 +268,15 @@ const npcFaceSettings = z.object({
   chain: npcChainSettings.optional(),
 });
 
-export type NpcFaceSettings = z.output<typeof npcFaceSettings>;
+export type NpcServerSettings = z.output<typeof npcServerSettings>;
 
 /** Until an admin stores settings: on where only this machine can call. */
-export function defaultNpcSettings(isLoopback: boolean): NpcFaceSettings {
+export function defaultNpcSettings(isLoopback: boolean): NpcServerSettings {
   return { enabled: isLoopback, name: 'wa2ai' };
 }
 
 /** Capabilities of the card: those that are configured. */
-export function capabilitiesOf({ routeId, custom = [], chain }: NpcFaceSettings): string[] {
+export function capabilitiesOf({ routeId, custom = [], chain }: NpcServerSettings): string[] {
   return [
     ...(chain?.contracts.arena !== undefined ? ['duel'] : []),
     ...(chain?.contracts.quest !== undefined ? ['quest'] : []),
@@ -289,38 +289,41 @@ export function capabilitiesOf({ routeId, custom = [], chain }: NpcFaceSettings)
 }
 
 /**
- * Settings of the NPC face among those of all faces, with the RPC URL of the chain encrypted: it may contain a key.
+ * Settings of the NPC server among those of all servers, with the RPC URL of the chain encrypted: it may contain a key.
  * @throws {StorageUnavailableError} from both methods
  */
 export class NpcSettingsStore {
-  readonly #settings: FaceSettings;
+  readonly #settings: SettingsStore;
   readonly #secrets: Pick<SecretCipher, 'sealText' | 'openText'>;
 
-  constructor(settings: FaceSettings, secrets: Pick<SecretCipher, 'sealText' | 'openText'>) {
+  constructor(settings: SettingsStore, secrets: Pick<SecretCipher, 'sealText' | 'openText'>) {
     this.#settings = settings;
     this.#secrets = secrets;
   }
 
   /** Undefined: none are stored, or not those of this version. */
-  async get(): Promise<NpcFaceSettings | undefined> {
+  async get(): Promise<NpcServerSettings | undefined> {
     return this.#opened(await this.#settings.get('npc'));
   }
 
-  /** @param check called with what is stored, as `get` returns it; otherwise as that of FaceSettings */
-  async put(settings: NpcFaceSettings, check?: (stored: NpcFaceSettings | undefined) => void): Promise<void> {
+  /** @param check called with what is stored, as `get` returns it; otherwise as that of SettingsStore */
+  async put(
+    settings: NpcServerSettings,
+    check?: (stored: NpcServerSettings | undefined) => void,
+  ): Promise<void> {
     const sealed = withRpcUrl(settings, (rpcUrl) => this.#secrets.sealText(rpcUrl, RPC_URL_CONTEXT));
     await this.#settings.put('npc', sealed, check && ((stored) => check(this.#opened(stored))));
   }
 
-  #opened(stored: unknown): NpcFaceSettings | undefined {
-    const { success, data } = npcFaceSettings.safeParse(stored);
+  #opened(stored: unknown): NpcServerSettings | undefined {
+    const { success, data } = npcServerSettings.safeParse(stored);
     return success
       ? withRpcUrl(data, (rpcUrl) => this.#secrets.openText(rpcUrl, RPC_URL_CONTEXT))
       : undefined;
   }
 }
 
-function withRpcUrl(settings: NpcFaceSettings, change: (rpcUrl: string) => string): NpcFaceSettings {
+function withRpcUrl(settings: NpcServerSettings, change: (rpcUrl: string) => string): NpcServerSettings {
   const { chain } = settings;
   return chain ? { ...settings, chain: { ...chain, rpcUrl: change(chain.rpcUrl) } } : settings;
 }

@@ -14,7 +14,7 @@ import type { App } from '../../feature.ts';
 import { admit, maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import { invalidParam, NpcError, RPC, type RpcCall } from './json-rpc.ts';
-import type { NpcFaceSettings } from './npc-chain.ts';
+import type { NpcServerSettings } from './npc-chain.ts';
 import { listedView, taskView } from './npc-task-feed.ts';
 import { estimatedMs, type NpcTask } from './npc-tasks.ts';
 import { checkedTask, openNpcTask } from './open-npc-task.ts';
@@ -125,7 +125,7 @@ async function refuseTooMany(
 async function refuseNotAllowed(
   { routes, aliasesOf }: App,
   caller: Caller,
-  { routeId }: NpcFaceSettings,
+  { routeId }: NpcServerSettings,
   { type, params }: Pick<NpcTask, 'type' | 'params'>,
 ): Promise<void> {
   const asksAgent = type === 'social' || type.startsWith('custom:');

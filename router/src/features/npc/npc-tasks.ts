@@ -18,7 +18,7 @@ export const NOT_PERFORMED = {
   error: new NpcError(RPC.internal, { reason: 'The task could not be performed.' }).body,
 } as const satisfies NpcTaskEnd;
 
-/** A task that a caller of the NPC face opened. */
+/** A task that a caller of the NPC server opened. */
 export interface NpcTask {
   taskId: string;
   /** `key:` and the id of the key that opened it, or `admin`. */
@@ -73,7 +73,7 @@ export interface NpcTaskPage {
 }
 
 /**
- * Tasks that callers of the NPC face opened.
+ * Tasks that callers of the NPC server opened.
  * @throws {StorageUnavailableError} from every method
  */
 export interface NpcTasks {

@@ -3,7 +3,7 @@ import type { TaskStart } from '../../core/tasks.ts';
 import type { App } from '../../feature.ts';
 import { checkedParams, NpcInputError } from '../../infra/agents/npc/input/capabilities.ts';
 import { invalidParam } from './json-rpc.ts';
-import { capabilitiesOf, type NpcFaceSettings } from './npc-chain.ts';
+import { capabilitiesOf, type NpcServerSettings } from './npc-chain.ts';
 import { actionNames, actionOf, type NpcTask } from './npc-tasks.ts';
 import { chainCallOf, isChainTask } from './perform-chain-task.ts';
 import { isShortTask } from './short-tasks.ts';
@@ -16,7 +16,7 @@ const MAX_STARTED = 100;
  * @throws {NpcError} -32602 with the field and the reason
  */
 export function checkedTask(
-  settings: NpcFaceSettings,
+  settings: NpcServerSettings,
   { type, params }: { type: string; params: Record<string, unknown> },
 ): Pick<NpcTask, 'type' | 'params'> {
   const offered = capabilitiesOf(settings);

@@ -9,7 +9,7 @@ import {
   type ExecutedTransaction,
   type NpcChain,
   type NpcChainSettings,
-  type NpcFaceSettings,
+  type NpcServerSettings,
   type NpcTransactions,
   type Spent,
   type TransactionSpending,
@@ -29,7 +29,7 @@ const RAISE_AFTER_MS = 60_000;
 const PERCENT = { signed: 25, included: 50, last: 95 };
 
 export interface ChainTaskDeps {
-  settings(): Promise<NpcFaceSettings>;
+  settings(): Promise<NpcServerSettings>;
   /** Of the settings of this moment; undefined: there are none. */
   chain(): Promise<NpcChain | undefined>;
   transactions: NpcTransactions;

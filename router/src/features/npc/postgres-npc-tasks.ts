@@ -41,7 +41,7 @@ const COLUMNS = sql`id, task_id AS "taskId", owner, type, params, idempotency_ke
 const ENDED_COLUMNS = sql`t.id, t.task_id AS "taskId", t.owner, t.type, t.params, t.idempotency_key AS "idempotencyKey", t.status,
   t.progress, t.result, t.error, t.version, t.attempts, t.created_at AS "createdAt", t.updated_at AS "updatedAt"`;
 
-/** Tasks of the NPC face in PostgreSQL. A trigger notifies all nodes of each new version (prisma/functions/npc.sql). */
+/** Tasks of the NPC server in PostgreSQL. A trigger notifies all nodes of each new version (prisma/functions/npc.sql). */
 export class PostgresNpcTasks implements NpcTasks {
   readonly #postgres: Pick<Statements, 'query' | 'execute'>;
   readonly #opening = new StatementBatch<NewNpcTask, Date | undefined>(

@@ -36,7 +36,7 @@ export interface RunNpcTaskDeps extends AskNpcAgentDeps, ChainTaskDeps {
 type Outcome = { result: Record<string, unknown> } | { error: NpcErrorBody };
 
 /**
- * Performs a task that a caller of the NPC face opened, with one durable step for each effect: after a crash the steps that
+ * Performs a task that a caller of the NPC server opened, with one durable step for each effect: after a crash the steps that
  * ended are not repeated, and the one that ran is safe to repeat.
  */
 export async function runNpcTask(

@@ -8,7 +8,7 @@ import {
   ChainSettingsError,
   type NpcChain,
   type NpcChainEvents,
-  type NpcFaceSettings,
+  type NpcServerSettings,
   type NpcTransactions,
 } from './npc-chain.ts';
 import { NOT_PERFORMED, type NpcTask, type NpcTaskEnd, type NpcTasks, peerOf } from './npc-tasks.ts';
@@ -24,7 +24,7 @@ export interface ShortTaskDeps extends NpcCapabilityDeps {
   chainEvents: NpcChainEvents;
   /** Undefined: there are no chain settings. */
   chain(): Promise<NpcChain | undefined>;
-  settings(): Promise<NpcFaceSettings>;
+  settings(): Promise<NpcServerSettings>;
   log: Logger;
 }
 

@@ -6,16 +6,16 @@ import { Marked } from 'marked';
 import { projectFolder } from '../../config/package-version.ts';
 import type { Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import type { Face } from '../../infra/operations/face.ts';
 import { type StaticBody, sendStatic, staticBody } from '../../infra/operations/openapi.ts';
 import { Html, html, page, pagePolicy } from '../../infra/operations/page-frame.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import type { ProtocolServer } from '../../infra/operations/protocol-server.ts';
 import { type ApiResponse, type Call, requestOf } from '../../infra/operations/response.ts';
 import { pages as pairingPages } from './pages.ts';
 
 export const pages: Feature = {
   name: 'pages',
-  faces: () => [consoleFace()],
+  servers: () => [consoleServer()],
   pages: (app) => [...pairingPages(app), ...docsPages()],
 };
 
@@ -50,7 +50,7 @@ const ENCODINGS = [
  * installation; the page calls the API with the session of the browser.
  * @param folder default: `dist/console` of this service; without it, the path does not exist
  */
-export function consoleFace(folder = join(projectFolder(), 'dist', 'console')): Face {
+export function consoleServer(folder = join(projectFolder(), 'dist', 'console')): ProtocolServer {
   let names: ReadonlySet<string> | undefined;
   // Read once, so that no path can leave the folder.
   const listed = () => {

@@ -35,7 +35,7 @@ const settingsView = z
 
 /** How wa2ai converses where a route does not say it: `/api/settings/conversation`. */
 export function conversationSettingsApi(app: App): Endpoint[] {
-  const { conversation, faceSettings, log } = app;
+  const { conversation, settingsStore, log } = app;
   return settingsOperations({
     name: 'conversation',
     id: 'Conversation',
@@ -49,7 +49,7 @@ export function conversationSettingsApi(app: App): Endpoint[] {
     show: async () => viewOf(await conversation()),
     replace: async (body, ifMatch) => {
       const check = ifMatch && ((stored: unknown) => ifMatch(viewOf(storedConversation(stored))));
-      await faceSettings.put('conversation', body, check);
+      await settingsStore.put('conversation', body, check);
       log.info({ fields: Object.keys(body) }, 'conversation settings changed');
       return { data: viewOf(body) };
     },

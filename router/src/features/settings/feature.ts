@@ -3,9 +3,9 @@ import { PHRASES } from '../../core/phrases.ts';
 import { governorFields, governorOf } from '../../core/policies/governor.ts';
 import type { App, Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { faceSwitch, isOnIn, type SwitchedFace } from '../../infra/operations/face.ts';
 import { listResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
+import { isOnIn, type SwitchedServer, serverSwitch } from '../../infra/operations/protocol-server.ts';
 import { settingsOperations } from '../../infra/operations/settings.ts';
 import { mcpSettings } from '../mcp/mcp-settings.ts';
 import { conversationSettingsApi } from './conversation-settings-api.ts';
@@ -35,7 +35,7 @@ const settingsView = z
   .meta({ id: 'GovernorSettingsInUse', examples: [{ stored: EXAMPLE, inUse: EXAMPLE, accounts: {} }] });
 
 /** How many messages an account sends, and when it writes first: `/api/settings/governor`. */
-function governorSettingsApi({ faceSettings, log }: App): Endpoint[] {
+function governorSettingsApi({ settingsStore, log }: App): Endpoint[] {
   return settingsOperations({
     name: 'governor',
     id: 'Governor',
@@ -45,9 +45,9 @@ function governorSettingsApi({ faceSettings, log }: App): Endpoint[] {
     replaces: 'Replace how many messages accounts send, and when they write first',
     body: governorBody,
     view: settingsView,
-    show: async () => viewOf(await faceSettings.get('governor')),
+    show: async () => viewOf(await settingsStore.get('governor')),
     replace: async (body, ifMatch) => {
-      await faceSettings.put('governor', body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
+      await settingsStore.put('governor', body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
       log.info({ fields: Object.keys(body) }, 'governor settings changed');
       return { data: viewOf(body) };
     },
@@ -60,8 +60,8 @@ function viewOf(stored: unknown): z.input<typeof settingsView> {
   return { stored: data, inUse: { ...governorOf(stored) }, accounts: Object.fromEntries(accounts) };
 }
 
-interface SettingsOfFace<Settings> {
-  face: SwitchedFace;
+interface SettingsOfServer<Settings> {
+  server: SwitchedServer;
   id: string;
   what: string;
   settings: z.ZodType<Settings>;
@@ -111,14 +111,14 @@ function settingsApi(app: App): Endpoint[] {
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
-    ...faceSettingsApi(app, {
-      face: 'a2a',
+    ...serverSettingsApi(app, {
+      server: 'a2a',
       id: 'AgentToAgent',
       what: 'wa2ai as an A2A agent',
-      settings: faceSwitch,
+      settings: serverSwitch,
     }),
-    ...faceSettingsApi(app, {
-      face: 'mcp',
+    ...serverSettingsApi(app, {
+      server: 'mcp',
       id: 'McpServer',
       what: 'wa2ai as an MCP server',
       settings: mcpSettings,
@@ -132,16 +132,16 @@ function settingsApi(app: App): Endpoint[] {
   ];
 }
 
-function faceSettingsApi<Settings extends { enabled: boolean }>(
-  { faceSettings, config, log }: App,
-  { face, id, what, settings, check }: SettingsOfFace<Settings>,
+function serverSettingsApi<Settings extends { enabled: boolean }>(
+  { settingsStore, config, log }: App,
+  { server, id, what, settings, check }: SettingsOfServer<Settings>,
 ): Endpoint[] {
   const viewOf = (stored: unknown) => ({
     ...settings.safeParse(stored).data,
     enabled: isOnIn(stored, config.host),
   });
   return settingsOperations({
-    name: face,
+    name: server,
     id,
     tag: 'Settings',
     scopes: ['admin'],
@@ -150,11 +150,11 @@ function faceSettingsApi<Settings extends { enabled: boolean }>(
     description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
     body: settings,
     view: settings,
-    show: async () => viewOf(await faceSettings.get(face)),
+    show: async () => viewOf(await settingsStore.get(server)),
     replace: async (body, ifMatch) => {
       await check?.(body);
-      await faceSettings.put(face, body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
-      log.info({ face, enabled: body.enabled }, 'settings of a face changed');
+      await settingsStore.put(server, body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
+      log.info({ server, enabled: body.enabled }, 'settings of a server changed');
       return { data: body, message: `${what} is ${body.enabled ? 'on' : 'off'}` };
     },
   });

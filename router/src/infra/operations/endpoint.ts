@@ -110,7 +110,7 @@ export const TAGS = {
   'Hosted agents': 'Agents that wa2ai runs: add, start, stop, talk to, read files and logs, delete.',
   Keys: 'Keys of this API, with scopes and restrictions.',
   Users: 'People who sign in to the console, and their sessions.',
-  Agents: 'wa2ai as an agent of other agents: the NPC face.',
+  Agents: 'wa2ai as an agent of other agents: the NPC server.',
   Audit: 'Who called what.',
   Settings: 'Protocols spoken to wa2ai.',
   Health: 'For monitoring.',

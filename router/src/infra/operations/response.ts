@@ -18,7 +18,7 @@ export interface Call<Body, Query> {
   ifMatch?: IfMatch;
   /** Aborts when nobody waits for the result any more. */
   signal: AbortSignal;
-  /** Absent in a call that another face of this process makes. */
+  /** Absent in a call that another protocol of this process makes. */
   request?: Request;
 }
 
@@ -29,7 +29,7 @@ export interface RefusedCall {
   problem: HttpProblem;
 }
 
-/** The HTTP request of a call, for endpoints that no other face calls. */
+/** The HTTP request of a call, for endpoints that no other protocol calls. */
 export function requestOf({ request }: Pick<Call<unknown, unknown>, 'request'>): Request {
   if (!request) throw new TypeError('the call has no HTTP request');
   return request;

@@ -9,7 +9,6 @@ import type { Access } from './access.ts';
 import { RestAudit } from './audit.ts';
 import type { AuditRecorder } from './audit-recorder.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type Face, mountFace } from './face.ts';
 import { validate } from './form.ts';
 import { admit, guard } from './guard.ts';
 import { type HttpListener, listenHttp, type SERVER_LIMITS } from './http-listener.ts';
@@ -18,6 +17,7 @@ import { homeOf, mount, relativePath } from './mount.ts';
 import { openApiEndpoint } from './openapi.ts';
 import { html, page } from './page-frame.ts';
 import { type ProblemResponse, problemOf } from './problem.ts';
+import { mountServer, type ProtocolServer } from './protocol-server.ts';
 
 /** The server and what it serves. */
 export interface HttpServerOptions {
@@ -25,10 +25,10 @@ export interface HttpServerOptions {
   access: Access;
   limiter: RateLimiter;
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
-  /** Every operation of every face, in the order in which paths are matched. */
+  /** Every operation of every protocol, in the order in which paths are matched. */
   endpoints: readonly Endpoint[];
   /** Matched before the endpoints. Default: none. */
-  faces?: readonly Face[];
+  servers?: readonly ProtocolServer[];
   log: Logger;
   /** Epoch milliseconds; default: the machine's clock. */
   now?(): number;
@@ -43,7 +43,7 @@ export function createHttpApp({
   limiter,
   recorder,
   endpoints,
-  faces = [],
+  servers = [],
   log,
   now = Date.now,
   local = new LocalConnections(),
@@ -57,7 +57,7 @@ export function createHttpApp({
   const audit = new RestAudit({ recorder, now });
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
   const guardOf = guard({ config, access, limiter, isLocal: (socket) => local.has(socket) });
-  for (const face of faces) app.use(mountFace(face, guardOf));
+  for (const server of servers) app.use(mountServer(server, guardOf));
   app.use(mount(described, guardOf, audit));
   app.use(problemHandler(log, audit));
   return app;
@@ -169,7 +169,7 @@ export interface RestCallResult {
   object?: string;
 }
 
-/** Operations of the REST API for another face of this process, with the same checks. The other face records the call. */
+/** Operations of the REST API for another protocol of this process, with the same checks. The other protocol records the call. */
 export class RestCalls {
   readonly #endpoints: () => readonly Endpoint[];
   #byId: ReadonlyMap<string, Endpoint> | undefined;

@@ -40,11 +40,11 @@ const OBJECTS: Array<[what: string, open: () => Promise<{ path: string; changes:
     settings('governor', { typing: { charsPerSecond: 9 } }, { messages: { perSecond: 3 } }),
   ],
   [
-    'settings of the NPC face',
+    'settings of the NPC server',
     settings('npc', { enabled: true, name: 'Guard' }, { enabled: false, name: 'Elf' }),
   ],
-  ['settings of the A2A face', settings('a2a', { enabled: false }, { enabled: true })],
-  ['settings of the MCP face', settings('mcp', { enabled: false }, { enabled: true })],
+  ['settings of the A2A server', settings('a2a', { enabled: false }, { enabled: true })],
+  ['settings of the MCP server', settings('mcp', { enabled: false }, { enabled: true })],
   [
     'a chat',
     async () => {

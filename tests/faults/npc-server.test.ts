@@ -70,7 +70,7 @@ class Reader {
   }
 }
 
-describe('The NPC face', () => {
+describe('The NPC server', () => {
   it('serves a thousand streams at a time within its memory, and other calls meanwhile', async () => {
     const node = await started('n1');
     const caller = new NpcCaller(node.url);

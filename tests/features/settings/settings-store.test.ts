@@ -1,24 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Wa2aiError } from '../../../router/src/core/errors.ts';
-import type { FaceSettings } from '../../../router/src/core/ports/face-settings.ts';
-import { PostgresFaceSettings } from '../../../router/src/infra/db/stores/postgres-face-settings.ts';
-import { MemoryFaceSettings } from '../../doubles/memory-face-settings.ts';
+import type { SettingsStore } from '../../../router/src/core/ports/settings-store.ts';
+import { PostgresSettings } from '../../../router/src/infra/db/stores/postgres-settings.ts';
+import { MemorySettings } from '../../doubles/memory-settings.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
-const adapters: Array<[string, () => Promise<FaceSettings>]> = [
-  ['memory', async () => new MemoryFaceSettings()],
+const adapters: Array<[string, () => Promise<SettingsStore>]> = [
+  ['memory', async () => new MemorySettings()],
   [
     'PostgreSQL',
     async () => {
       const database = await createTestDatabase();
       onTestFinished(() => database.drop());
-      return new PostgresFaceSettings(database.open());
+      return new PostgresSettings(database.open());
     },
   ],
 ];
 
-describe.each(adapters)('settings of faces in %s', (_name, open) => {
+describe.each(adapters)('settings of servers in %s', (_name, open) => {
   it('stores the first of several settings that nodes make at once', async () => {
     const settings = await open();
     const made = await Promise.all([1, 2, 3].map((pem) => settings.putFirst('key', { pem })));

@@ -2,10 +2,10 @@ import { type RequestHandler, Router } from 'express';
 import { z } from 'zod';
 import { isLoopbackHost } from '../../config/config-fields.ts';
 import type { Admission } from '../../core/access/caller.ts';
-import type { FaceSettings } from '../../core/ports/face-settings.ts';
+import type { SettingsStore } from '../../core/ports/settings-store.ts';
 
 /** A protocol spoken to wa2ai that writes its own responses. It handles every request to its path and below. */
-export type Face = Admission & {
+export type ProtocolServer = Admission & {
   path: string;
   /** False: the path does not exist. @throws {StorageUnavailableError} */
   isOn(): Promise<boolean>;
@@ -13,37 +13,40 @@ export type Face = Admission & {
 };
 
 /** @param guardOf returns the handler that sets the caller or refuses the request, before the body is read */
-export function mountFace(face: Face, guardOf: (admission: Admission) => RequestHandler): Router {
+export function mountServer(
+  server: ProtocolServer,
+  guardOf: (admission: Admission) => RequestHandler,
+): Router {
   const router = Router({ caseSensitive: true });
   const passIfOn: RequestHandler = async (_request, _response, next) =>
-    next((await face.isOn()) ? undefined : 'router');
-  router.use(face.path, passIfOn, guardOf(face), face.handle);
+    next((await server.isOn()) ? undefined : 'router');
+  router.use(server.path, passIfOn, guardOf(server), server.handle);
   return router;
 }
 
-/** Faces that admins switch on and off. */
-export type SwitchedFace = 'a2a' | 'mcp';
+/** Servers that admins switch on and off. */
+export type SwitchedServer = 'a2a' | 'mcp';
 
-export const faceSwitch = z
-  .strictObject({ enabled: z.boolean().describe('Whether wa2ai answers on this face.') })
-  .meta({ id: 'FaceSwitch', examples: [{ enabled: true }] });
+export const serverSwitch = z
+  .strictObject({ enabled: z.boolean().describe('Whether wa2ai answers at this address.') })
+  .meta({ id: 'ServerSwitch', examples: [{ enabled: true }] });
 
-/** A face may store more than its switch. */
+/** A server may store more than its switch. */
 const storedSwitch = z.object({ enabled: z.boolean() });
 
 /**
- * Whether wa2ai answers on a face. While nobody has decided, it does on loopback only.
+ * Whether wa2ai runs a server. While nobody has decided, it does on loopback only.
  * @throws {StorageUnavailableError}
  */
-export async function isFaceOn(
-  settings: Pick<FaceSettings, 'get'>,
-  face: SwitchedFace,
+export async function isServerOn(
+  settings: Pick<SettingsStore, 'get'>,
+  server: SwitchedServer,
   host: string,
 ): Promise<boolean> {
-  return isOnIn(await settings.get(face), host);
+  return isOnIn(await settings.get(server), host);
 }
 
-/** The same by what is stored for the face. */
+/** The same by what is stored for the server. */
 export function isOnIn(settings: unknown, host: string): boolean {
   const stored = storedSwitch.safeParse(settings);
   return stored.success ? stored.data.enabled : isLoopbackHost(host);

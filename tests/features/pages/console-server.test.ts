@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import express from 'express';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consoleFace } from '../../../router/src/features/pages/feature.ts';
-import { mountFace } from '../../../router/src/infra/operations/face.ts';
+import { consoleServer } from '../../../router/src/features/pages/feature.ts';
+import { mountServer } from '../../../router/src/infra/operations/protocol-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'wa2ai-console-'));
 let server: Server;
@@ -20,8 +20,8 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'built', 'assets', 'index-1.js'), 'run()');
   writeFileSync(join(folder, 'built', 'assets', 'index-1.js.br'), brotliCompressSync('run()'));
   const app = express();
-  const face = consoleFace(join(folder, 'built'));
-  app.use(mountFace(face, () => (_request, _response, next) => next()));
+  const face = consoleServer(join(folder, 'built'));
+  app.use(mountServer(face, () => (_request, _response, next) => next()));
   await new Promise<void>((resolve) => {
     server = app.listen(0, '127.0.0.1', () => resolve());
   });
@@ -78,7 +78,7 @@ describe('the console', () => {
   });
 
   it('is absent when it was not built', async () => {
-    expect(await consoleFace(join(folder, 'missing')).isOn()).toBe(false);
-    expect(await consoleFace(join(folder, 'built')).isOn()).toBe(true);
+    expect(await consoleServer(join(folder, 'missing')).isOn()).toBe(false);
+    expect(await consoleServer(join(folder, 'built')).isOn()).toBe(true);
   });
 });

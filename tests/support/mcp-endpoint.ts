@@ -2,7 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
 import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
-import { mcpFace } from '../../router/src/features/mcp/feature.ts';
+import { mcpEndpoint } from '../../router/src/features/mcp/feature.ts';
 import { serveTask } from '../../router/src/features/tasks/serve-task.ts';
 import { operationsOf } from '../../router/src/features.ts';
 import { SERVER_LIMITS } from '../../router/src/infra/operations/http-listener.ts';
@@ -16,7 +16,7 @@ import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { startHttpApi } from './http-api.ts';
 import { serving } from './serving.ts';
 
-/** The MCP face over in-memory stores and the REST API, on a clock that the test moves; closed when the test ends. */
+/** The MCP server over in-memory stores and the REST API, on a clock that the test moves; closed when the test ends. */
 export async function startMcpFace({
   apiKey,
   host = '127.0.0.1',
@@ -46,9 +46,9 @@ export async function startMcpFace({
     // On a busy machine the client sends on a connection that the server closes at this moment.
     limits: { ...SERVER_LIMITS, keepAliveTimeoutMs: 600_000 },
     endpoints: operations,
-    faces: [
-      mcpFace({
-        faceSettings: api.app.faceSettings,
+    servers: [
+      mcpEndpoint({
+        settingsStore: api.app.settingsStore,
         config: { host },
         rest: new RestCalls(() => operations),
         keyWatch: api.npc.keyWatch,

@@ -20,7 +20,7 @@ import { baseUrlOf } from '../../infra/operations/mount.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { type ApiResponse, type RefusedCall, requestOf } from '../../infra/operations/response.ts';
 import { answerRpc, invalidParam, NpcError, RPC, readBody } from './json-rpc.ts';
-import { capabilitiesOf, type NpcFaceSettings } from './npc-chain.ts';
+import { capabilitiesOf, type NpcServerSettings } from './npc-chain.ts';
 import { callNpcMethod, ownersOf } from './npc-methods.ts';
 import { streamTask } from './npc-task-feed.ts';
 
@@ -29,11 +29,11 @@ const MAX_STREAMS = 1_500;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** wa2ai as an agent of the NPC Engine: its card, JSON-RPC, and the events of tasks. */
-export function npcFace(app: App): Endpoint[] {
+export function npcServer(app: App): Endpoint[] {
   const { npcSettings, npcTasks, npcFeed, keyWatch } = app;
   const audit = new NpcAudit(app);
   const common = { tag: 'Agents' as const };
-  const off = { description: 'The NPC face is off.', schema: problemSchema };
+  const off = { description: 'The NPC server is off.', schema: problemSchema };
 
   const refuseOff = async () => {
     const current = await npcSettings();
@@ -108,7 +108,7 @@ export function npcFace(app: App): Endpoint[] {
           contentType: 'text/event-stream',
           schema: z.string(),
         },
-        404: { description: 'The caller has no such task, or the NPC face is off.', schema: problemSchema },
+        404: { description: 'The caller has no such task, or the NPC server is off.', schema: problemSchema },
         503: { description: `The node has ${MAX_STREAMS} streams.`, schema: problemSchema },
       },
       handle: async ({ params: { taskId = '' }, header, caller }) => {
@@ -199,7 +199,7 @@ const PROTOCOL_VERSION = '1.0.0';
  * The agent card as the specification of the NPC Engine defines it: only what is configured.
  * @param baseUrl where callers reach wa2ai, without a slash at its end
  */
-export function npcCard(settings: NpcFaceSettings, baseUrl: string): Record<string, unknown> {
+export function npcCard(settings: NpcServerSettings, baseUrl: string): Record<string, unknown> {
   const { name, description, metadata, chain } = settings;
   return {
     version: PROTOCOL_VERSION,
@@ -240,7 +240,7 @@ interface AuditedCall {
 }
 
 /**
- * Records the calls of the NPC face, each entry of a batch for itself. Refusals that cost a caller nothing are recorded 1, 2,
+ * Records the calls of the NPC server, each entry of a batch for itself. Refusals that cost a caller nothing are recorded 1, 2,
  * 4, 8 ..., so that they cannot fill the log.
  */
 export class NpcAudit {

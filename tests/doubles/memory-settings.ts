@@ -1,7 +1,7 @@
-import type { FaceSettings } from '../../router/src/core/ports/face-settings.ts';
+import type { SettingsStore } from '../../router/src/core/ports/settings-store.ts';
 
-/** Settings of faces in memory. */
-export class MemoryFaceSettings implements FaceSettings {
+/** Settings of servers in memory. */
+export class MemorySettings implements SettingsStore {
   readonly #settings = new Map<string, unknown>();
 
   async get(face: string): Promise<unknown> {

@@ -38,12 +38,12 @@ async function openStream(taskId: string, key: string) {
   return { untilText, untilEnd };
 }
 
-describe('the NPC face', () => {
+describe('the NPC server', () => {
   it('shows its card without a key, at the address of the request', async () => {
     const { status, body } = await api.call('GET', '/.well-known/agent-card');
     expect(status).toBe(200);
     expect(body.transports[0].url).toBe(`${api.url}/rpc`);
-    await api.app.faceSettings.put('npc', { enabled: true, name: 'Guard', url: 'https://npc.example.com' });
+    await api.app.settingsStore.put('npc', { enabled: true, name: 'Guard', url: 'https://npc.example.com' });
     const behindProxy = await api.call('GET', '/.well-known/agent-card');
     expect(behindProxy.body).toMatchObject({
       name: 'Guard',
@@ -132,7 +132,7 @@ describe('the NPC face', () => {
       enabled: true,
       config: {},
     });
-    await api.app.faceSettings.put('npc', { enabled: true, name: 'Guard', routeId: route.id });
+    await api.app.settingsStore.put('npc', { enabled: true, name: 'Guard', routeId: route.id });
     const params = { type: 'social', params: { action: 'greet', message: 'Hi', to: '+54 9 3777 239922' } };
     await rpc(open(1, params), ADMIN_KEY);
     await api.npc.ended('task_1');
@@ -241,7 +241,7 @@ describe('the NPC face', () => {
   });
 
   it('does not exist while it is off', async () => {
-    await api.app.faceSettings.put('npc', { enabled: false, name: 'Guard' });
+    await api.app.settingsStore.put('npc', { enabled: false, name: 'Guard' });
     const paths = ['/.well-known/agent-card', '/stream/task_1'];
     for (const path of paths) {
       expect((await api.call('GET', path, undefined, { 'x-api-key': ADMIN_KEY })).status).toBe(404);
