@@ -51,8 +51,6 @@ export class Access {
     const none: Caller = { kind: needsLogin ? 'stranger' : 'loopback' };
     if (key === undefined) return none;
     const id = keyIdIn(key);
-    // Not a key of the API: without an admin key it means nothing.
-    if (id === undefined && adminKey === undefined) return none;
     const known = id === undefined ? undefined : await this.#callerOfId(id, key);
     if (known?.kind === 'key') return known;
     if (await this.isAdminKey(key, from)) return { kind: 'admin-key' };

@@ -85,9 +85,9 @@ describe('Access', () => {
     expect(await open.access.callerOf(undefined, from())).toEqual({ kind: 'loopback' });
   });
 
-  it('without an admin key, honours keys of the API and ignores any other', async () => {
+  it('without an admin key, honours keys of the API and refuses any other', async () => {
     const { access, keys, text, id, from } = await setup({ isOpen: true });
-    expect(await access.callerOf('any-other', from())).toEqual({ kind: 'loopback' });
+    expect(await access.callerOf('any-other', from())).toEqual({ kind: 'stranger', refusal: 'unknown' });
     expect(await access.callerOf(text, from())).toMatchObject({ kind: 'key' });
     await keys.delete(id);
     expect(await access.callerOf(text, from())).toEqual({ kind: 'stranger', refusal: 'unknown' });
@@ -187,6 +187,6 @@ describe('Access to sessions', () => {
     expect(await access.callerOf(undefined, from())).toEqual({ kind: 'loopback' });
     presence.hasUsers = true;
     expect(await access.callerOf(undefined, from())).toEqual({ kind: 'stranger' });
-    expect(await access.callerOf('anything', from())).toEqual({ kind: 'stranger' });
+    expect(await access.callerOf('anything', from())).toEqual({ kind: 'stranger', refusal: 'unknown' });
   });
 });

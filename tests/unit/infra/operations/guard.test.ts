@@ -350,7 +350,13 @@ describe('keys of the API on loopback without an admin key', () => {
     const [stored] = await api.keys.all();
     await api.keys.delete(stored?.id ?? '');
     expect((await api.call('GET', '/api/routes', undefined, { 'x-api-key': key })).status).toBe(401);
-    expect((await api.call('GET', '/api/routes', undefined, { 'x-api-key': 'other' })).status).toBe(200);
+  });
+
+  it('are refused when they are wrong, so that a typing error shows before production', async () => {
+    api = await startHttpApi();
+    const answer = await api.call('GET', '/api/routes', undefined, { 'x-api-key': 'wrong' });
+    expect([answer.status, answer.body]).toMatchObject([401, { code: 'UNAUTHORIZED' }]);
+    expect((await api.call('GET', '/api/routes')).status).toBe(200);
   });
 });
 
