@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AttemptOptions } from '../../router/src/core/agent-client.ts';
 import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
+import type { Clock } from '../../router/src/core/clock.ts';
 import {
   AgentProtocolError,
   AgentUnavailableError,
@@ -21,6 +22,7 @@ import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 import { directMatcher } from '../doubles/direct-matcher.ts';
 import { MISBEHAVIOURS, type Misbehaviour, type StandInServer } from '../doubles/stand-in-server.ts';
 import { AGENT_KIND_SUBJECTS, SECRET } from '../support/agent-kind-subjects.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { aRoute } from '../support/routes.ts';
 
@@ -34,7 +36,7 @@ const message: IncomingMessage = {
 };
 /** Long enough for a busy machine, where the server answers. */
 const PATIENT_MS = 30_000;
-/** Of a server that never answers. */
+/** Of a server that never answers, by a clock of the test. */
 const SHORT_MS = 250;
 
 let server: StandInServer;
@@ -44,11 +46,11 @@ afterEach(async () => {
   opened.clear();
 });
 
-const deps = (transport: AgentTransport) => ({
+const deps = (transport: AgentTransport, clock: Clock = holdingClock) => ({
   defaultTimeoutMs: PATIENT_MS,
   matcher: directMatcher,
   log: quietLog,
-  clock: holdingClock,
+  clock,
   transport,
   // An agent that runs already, without a token.
   hosting: {
@@ -79,14 +81,17 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
   const kind = kindNamed(agentKinds, name);
   if (!kind) throw new Error(`there is no agent kind ${name}`);
 
-  async function setup(how?: Misbehaviour, more: { timeoutMs?: number; transport?: AgentTransport } = {}) {
+  async function setup(
+    how?: Misbehaviour,
+    more: { timeoutMs?: number; transport?: AgentTransport; clock?: Clock } = {},
+  ) {
     server = await start();
     opened.add(server);
     server.misbehaviour = how;
-    const { timeoutMs = PATIENT_MS, transport = new AgentTransport() } = more;
+    const { timeoutMs = PATIENT_MS, transport = new AgentTransport(), clock } = more;
     const agent = { kind: name, settings: { ...settings, timeoutMs } };
     const route = aRoute({ agentEndpoint: server.url, config: { agent } });
-    const client = createAgentClients(deps(transport)).clientFor(route);
+    const client = createAgentClients(deps(transport, clock)).clientFor(route);
     const send = (attempt: AttemptOptions = {}) =>
       client.sendMessage(server.url, message, { replyToken: async () => 'a-reply-token', ...attempt });
     const failing = () => send().catch((error: unknown) => error as Wa2aiError);
@@ -144,8 +149,12 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
   });
 
   it('ends an attempt when the agent never answers', async () => {
-    const { failing } = await setup('hang', { timeoutMs: SHORT_MS });
-    const error = await failing();
+    const clock = new FakeClock();
+    const { failing } = await setup('hang', { timeoutMs: SHORT_MS, clock });
+    const failed = failing();
+    await until(() => server.requests.some(({ method }) => method === 'POST'));
+    await clock.advanceMs(PATIENT_MS);
+    const error = await failed;
     expect(error).toBeInstanceOf(Wa2aiError);
     expect(error).toMatchObject({ code: expect.stringMatching(/^AGENT_(?:TIMEOUT|UNAVAILABLE)$/) });
     expect((error as Wa2aiError).message).toMatch(new RegExp(`${SHORT_MS} ?ms`));

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { AttemptStore } from '../../router/src/core/agent-client.ts';
+import type { Clock } from '../../router/src/core/clock.ts';
 import type { AgentSession, StoredTask } from '../../router/src/core/tasks.ts';
 import { A2aAgentClient } from '../../router/src/infra/agents/a2a/a2a-agent-client.ts';
 import type { A2aSettings } from '../../router/src/infra/agents/a2a/a2a-settings.ts';
@@ -16,10 +17,15 @@ export async function a2aDouble(options: A2aDoubleOptions = {}): Promise<A2aDoub
 }
 
 /** A client as a route with these settings has one. */
-export function a2aClient(a2a: A2aSettings = {}): A2aAgentClient {
+export function a2aClient(a2a: A2aSettings = {}, clock: Clock = holdingClock): A2aAgentClient {
   const transport = new AgentTransport();
-  const cards = new A2aCards(holdingClock, transport);
-  return new A2aAgentClient({ a2a, timeoutMs: 30_000, clock: holdingClock, transport, cards });
+  const cards = new A2aCards(clock, transport);
+  return new A2aAgentClient({ a2a, timeoutMs: 30_000, clock, transport, cards });
+}
+
+/** Waits below the limit, such as those between two looks at a task, take a millisecond; others are as long as they are. */
+export function impatientClock(limitMs: number): Clock {
+  return { ...holdingClock, sleep: (ms, signal) => holdingClock.sleep(ms < limitMs ? 1 : ms, signal) };
 }
 
 /** What a route stores for one chat, in memory; every message is the same one. */

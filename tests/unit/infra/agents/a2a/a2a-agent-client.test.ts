@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Wa2aiError } from '../../../../../router/src/core/errors.ts';
 import { PIXEL } from '../../../../doubles/a2a-agent.ts';
-import { a2aClient, a2aDouble, ChatStore } from '../../../../support/a2a.ts';
+import { a2aClient, a2aDouble, ChatStore, impatientClock } from '../../../../support/a2a.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 import { npcMessage } from '../../../../support/npc.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 import { until } from '../../../../support/until.ts';
@@ -54,7 +55,8 @@ describe.each(dialects)('A2aAgentClient, $version over $binding, streaming: $str
       shown.push(textSoFar());
       onShown();
     };
-    const asked = a2aClient({ waitMs: 1_000 }).sendMessage(agent.url, say('run'), { store, onText });
+    const client = a2aClient({ waitMs: 20_000 }, impatientClock(20_000));
+    const asked = client.sendMessage(agent.url, say('run'), { store, onText });
     const task = await until('the task', async () => agent.running[0]);
     for (const text of ['One ', 'two']) {
       const seen = new Promise<void>((resolve) => {
@@ -126,7 +128,7 @@ describe.each(dialects)('A2aAgentClient, $version over $binding, streaming: $str
 
   it('leaves a task running that lasts longer than waitMs, and follows it to its end', async () => {
     const agent = await a2aDouble(dialect);
-    const client = a2aClient({ waitMs: 100, progress: true });
+    const client = a2aClient({ waitMs: 10, progress: true });
     const store = new ChatStore();
     const response = await client.sendMessage(agent.url, say('run'), { store });
     const [remoteId = ''] = store.added;
@@ -145,7 +147,7 @@ describe.each(dialects)('A2aAgentClient, $version over $binding, streaming: $str
   it('continues a stored task after a crash, and sends nothing again', async () => {
     const agent = await a2aDouble(dialect);
     const store = new ChatStore();
-    await a2aClient({ waitMs: 50 }).sendMessage(agent.url, say('run'), { store });
+    await a2aClient({ waitMs: 10 }).sendMessage(agent.url, say('run'), { store });
     const [remoteId = ''] = store.added;
     const again = a2aClient().sendMessage(agent.url, say('run'), { store, isRepeat: true });
     agent.end(remoteId, 'only once');
@@ -155,7 +157,7 @@ describe.each(dialects)('A2aAgentClient, $version over $binding, streaming: $str
 
   it('says what a task does now, and cancels it for an operator', async () => {
     const agent = await a2aDouble(dialect);
-    const client = a2aClient({ waitMs: 50 });
+    const client = a2aClient({ waitMs: 10 });
     const store = new ChatStore();
     await client.sendMessage(agent.url, say('run'), { store });
     const [remoteId = ''] = store.added;
@@ -170,7 +172,7 @@ describe.each(dialects)('A2aAgentClient, $version over $binding, streaming: $str
 
   it('cancels a task of the chat', async () => {
     const agent = await a2aDouble(dialect);
-    const client = a2aClient({ waitMs: 50 });
+    const client = a2aClient({ waitMs: 10 });
     const store = new ChatStore();
     await client.sendMessage(agent.url, say('run'), { store });
     const [remoteId = ''] = store.added;
@@ -334,11 +336,23 @@ describe('A2aAgentClient', () => {
   });
 
   it('ends after the time limit', async () => {
-    const agent = await a2aDouble({ misbehave: ({ path }) => path.startsWith('/a2a') });
-    const client = a2aClient({ timeoutMs: 2_000, waitMs: 100 });
-    expect(await errorOf(client.sendMessage(agent.url, npcMessage('hi')))).toMatchObject({
-      code: 'AGENT_TIMEOUT',
+    let onAsked: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => {
+      onAsked = resolve;
     });
+    const agent = await a2aDouble({
+      misbehave: ({ path }) => {
+        if (!path.startsWith('/a2a')) return false;
+        onAsked();
+        return true;
+      },
+    });
+    const clock = new FakeClock();
+    const client = a2aClient({ timeoutMs: 2_000, waitMs: 100 }, clock);
+    const error = errorOf(client.sendMessage(agent.url, npcMessage('hi')));
+    await asked;
+    await clock.advanceMs(2_000);
+    expect(await error).toMatchObject({ code: 'AGENT_TIMEOUT' });
   });
 
   it('previews the call', async () => {

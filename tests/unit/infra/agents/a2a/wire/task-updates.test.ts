@@ -8,10 +8,13 @@ import { AgentTransport } from '../../../../../../router/src/infra/agents/transp
 import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { type A2aDoubleOptions, textPart } from '../../../../../doubles/a2a-agent.ts';
 import { StandInServer } from '../../../../../doubles/stand-in-server.ts';
-import { a2aDouble } from '../../../../../support/a2a.ts';
+import { a2aDouble, impatientClock } from '../../../../../support/a2a.ts';
+
+/** For one request. */
+const TIMEOUT_MS = 20_000;
 
 /** A task that runs at the double. */
-async function runningTask(options: A2aDoubleOptions = {}, clock: Clock = holdingClock) {
+async function runningTask(options: A2aDoubleOptions = {}, clock: Clock = impatientClock(TIMEOUT_MS)) {
   const agent = await a2aDouble(options);
   const transport = new AgentTransport();
   const deps = { transport, signal: AbortSignal.timeout(30_000) };
@@ -20,7 +23,7 @@ async function runningTask(options: A2aDoubleOptions = {}, clock: Clock = holdin
     server,
     transport,
     clock,
-    timeoutMs: 20_000,
+    timeoutMs: TIMEOUT_MS,
     redact: (text) => text,
   });
   const message = {
