@@ -15,6 +15,7 @@ import { PostgresMessageLog } from '../../router/src/features/chats/postgres-mes
 import { nodesApi } from '../../router/src/features/nodes/feature.ts';
 import { PostgresRouteHistory } from '../../router/src/features/routes/postgres-route-history.ts';
 import { routeHistoryApi } from '../../router/src/features/routes/route-history-api.ts';
+import { routeSchemas } from '../../router/src/features/routes/route-schemas.ts';
 import { routesApi } from '../../router/src/features/routes/routes-api.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
@@ -100,6 +101,7 @@ export async function startApiNode(
     previewRoutes: (tables, messages) => previewRoutes(previewDeps, tables, messages, 5_000),
     log: quietLog,
   });
+  const schemas = routeSchemas(agentKinds);
   const server = await createHttpServer({
     config: { host: '127.0.0.1', port: 0, apiKey: ADMIN_KEY },
     access,
@@ -111,8 +113,8 @@ export async function startApiNode(
       ...usersApi(app),
       ...keysApi(app),
       ...auditApi(app),
-      ...routeHistoryApi(app),
-      ...routesApi(app),
+      ...routeHistoryApi(app, schemas),
+      ...routesApi(app, schemas),
       ...nodesApi(app),
     ],
     log: quietLog,

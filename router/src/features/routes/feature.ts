@@ -12,19 +12,23 @@ import { explainApi } from './explain-api.ts';
 import { routeFilesApi } from './route-files-api.ts';
 import { routeHistoryApi } from './route-history-api.ts';
 import { routeOrderApi } from './route-order-api.ts';
+import { routeSchemas } from './route-schemas.ts';
 import { routesApi } from './routes-api.ts';
 
 export const routes: Feature = {
   name: 'routes',
-  operations: (app) => [
-    ...explainApi(app),
-    ...inspectAgentApi(app),
-    ...routeHistoryApi(app),
-    ...routeFilesApi(app),
-    ...routeOrderApi(app),
-    ...routesApi(app),
-    ...agentKindsApi(app),
-  ],
+  operations: (app) => {
+    const schemas = routeSchemas(app.agentKinds);
+    return [
+      ...explainApi(app),
+      ...inspectAgentApi(app),
+      ...routeHistoryApi(app, schemas),
+      ...routeFilesApi(app, schemas),
+      ...routeOrderApi(app),
+      ...routesApi(app, schemas),
+      ...agentKindsApi(app),
+    ];
+  },
 };
 
 const schemaView = z

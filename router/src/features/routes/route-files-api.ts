@@ -23,7 +23,7 @@ import {
   routeChangeView,
   routesChangedResponse,
 } from './route-history-api.ts';
-import { routeSchemas, type Warning, warningView } from './route-schemas.ts';
+import { type RouteSchemas, type Warning, warningView } from './route-schemas.ts';
 
 /** Routes of one file. */
 const MAX_ROUTES = 5_000;
@@ -49,12 +49,12 @@ const planView = z.object({
 });
 
 /** The route table as a file: `/api/routes/export` and `/api/routes/apply`. */
-export function routeFilesApi(app: App): Endpoint[] {
+export function routeFilesApi(app: App, schemas: RouteSchemas): Endpoint[] {
   const { routes, routeHistory, agentKinds, log } = app;
-  const checks = new RouteChecks(app);
+  const checks = new RouteChecks(app, schemas);
   const common = { tag: 'Routes' as const };
   const file = z
-    .strictObject({ routes: z.array(routeSchemas(agentKinds).ofFile).max(MAX_ROUTES) })
+    .strictObject({ routes: z.array(schemas.ofFile).max(MAX_ROUTES) })
     .meta({ id: 'RoutesFile', examples: [FILE_EXAMPLE] });
   return [
     endpoint({
@@ -178,7 +178,7 @@ function fileEntry(kinds: readonly AgentKind[], route: Route): Record<string, un
 }
 
 /** A route of a file. */
-type RouteOfFile = z.output<ReturnType<typeof routeSchemas>['ofFile']>;
+type RouteOfFile = z.output<RouteSchemas['ofFile']>;
 
 /** What a file would change. */
 interface RoutesPlan {

@@ -33,7 +33,7 @@ import {
 import { invalid, validate } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
 import type { ResponseDoc } from '../../infra/operations/response.ts';
-import { routeSchemas, routeView, viewOf, type Warning } from './route-schemas.ts';
+import { type RouteSchemas, routeView, viewOf, type Warning } from './route-schemas.ts';
 
 const fieldChangeView = z
   .object({
@@ -199,9 +199,9 @@ const rollbackView = z.object({
 const noVersion: ResponseDoc = { description: 'No such version is stored.', schema: problemSchema };
 
 /** Versions of the route table: `/api/routes/history` and `/api/routes/rollback`. */
-export function routeHistoryApi(app: App): Endpoint[] {
+export function routeHistoryApi(app: App, schemas: RouteSchemas): Endpoint[] {
   const { routes, routeHistory, agentKinds, log } = app;
-  const checks = new RouteChecks(app);
+  const checks = new RouteChecks(app, schemas);
   const common = { tag: 'Routes' as const };
   return [
     endpoint({
@@ -367,9 +367,9 @@ export class RouteChecks {
   readonly #app: App;
   readonly #changedConfig: z.ZodType;
 
-  constructor(app: App) {
+  constructor(app: App, schemas: RouteSchemas) {
     this.#app = app;
-    this.#changedConfig = routeSchemas(app.agentKinds).changedConfig;
+    this.#changedConfig = schemas.changedConfig;
   }
 
   /** @throws {HttpProblem} 403: the config names a fallback route that the caller may not use */

@@ -13,7 +13,7 @@ import { issueOf } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { RouteChecks } from './route-history-api.ts';
 import { orderedRoutes, orderField } from './route-order-api.ts';
-import { changesOf, newRouteOf, type routeSchemas } from './route-schemas.ts';
+import { changesOf, newRouteOf, type RouteSchemas } from './route-schemas.ts';
 
 const DEFAULT_MESSAGES = 200;
 const MAX_MESSAGES = 1_000;
@@ -59,12 +59,9 @@ const previewView = z
   .meta({ id: 'RoutePreview' });
 
 /** What a change of the route table would have changed: `POST /api/routes/preview`. */
-export function routePreview(
-  app: App,
-  schemas: Pick<ReturnType<typeof routeSchemas>, 'body' | 'patch'>,
-): Endpoint {
+export function routePreview(app: App, schemas: RouteSchemas): Endpoint {
   const { routes, messageLog, agentKinds, config, previewRoutes } = app;
-  const checks = new RouteChecks(app);
+  const checks = new RouteChecks(app, schemas);
   const changes = {
     create: schemas.body.optional().describe('A new route, as in `POST /api/routes`.'),
     change: z

@@ -127,10 +127,13 @@ function withEndpoint<Body extends z.ZodType<{ agentEndpoint?: string }>>(
   );
 }
 
-/** The body of a PATCH. */
-type RoutePatch = z.output<ReturnType<typeof routeSchemas>['patch']>;
+/** Made once for all operations: the settings of every agent kind are in it. */
+export type RouteSchemas = ReturnType<typeof routeSchemas>;
 
-type RouteBody = z.output<ReturnType<typeof routeSchemas>['body']>;
+/** The body of a PATCH. */
+type RoutePatch = z.output<RouteSchemas['patch']>;
+
+type RouteBody = z.output<RouteSchemas['body']>;
 
 /** A route as responses show it. */
 export const routeView = z

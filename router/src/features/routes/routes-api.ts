@@ -31,7 +31,7 @@ import { routePreview } from './route-preview.ts';
 import {
   changesOf,
   newRouteOf,
-  routeSchemas,
+  type RouteSchemas,
   routeView,
   storedRouteResponse,
   viewOf,
@@ -97,10 +97,9 @@ const listQuery = z.strictObject({
 });
 
 /** The route table: `/api/routes`. `{id}` is a route's id or a channelId that exactly one route has. */
-export function routesApi(app: App): Endpoint[] {
+export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
   const { routes, accounts, config, agentKinds, routeProbe, aliasesOf, log } = app;
-  const checks = new RouteChecks(app);
-  const schemas = routeSchemas(agentKinds);
+  const checks = new RouteChecks(app, schemas);
   const common = { tag: 'Routes' as const };
   const changed = {
     200: { description: 'The route as it is now.', schema: storedRouteResponse },
