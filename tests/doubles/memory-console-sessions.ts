@@ -39,13 +39,17 @@ export class MemoryConsoleSessions implements ConsoleSessions {
     return { ...shown, ...(user && { user: { name: user.name, role: user.role } }) };
   }
 
-  async all(): Promise<StoredSession[]> {
+  all(): Promise<StoredSession[]> {
+    return this.#where(() => true);
+  }
+
+  async #where(matches: (row: Row) => boolean): Promise<StoredSession[]> {
     const nowMs = this.#now();
     const found = this.#rows
       .filter(({ expiresAt }) => expiresAt.getTime() > nowMs)
       .filter(({ lastSeenAt }) => lastSeenAt.getTime() > nowMs - SESSION_IDLE_MS);
     return Promise.all(
-      found.map(async ({ userName, ...row }) => {
+      found.filter(matches).map(async ({ userName, ...row }) => {
         const user = userName === undefined ? undefined : await this.#users.find(userName);
         return { ...structuredClone(row), ...(user && { user: { name: user.name, role: user.role } }) };
       }),
@@ -53,11 +57,11 @@ export class MemoryConsoleSessions implements ConsoleSessions {
   }
 
   async find(tokenHash: Uint8Array): Promise<StoredSession | undefined> {
-    return (await this.all()).find((row) => Buffer.from(row.tokenHash).equals(tokenHash));
+    return (await this.#where((row) => Buffer.from(row.tokenHash).equals(tokenHash)))[0];
   }
 
   async byId(id: string): Promise<StoredSession | undefined> {
-    return (await this.all()).find((row) => row.id === id);
+    return (await this.#where((row) => row.id === id))[0];
   }
 
   async end(id: string): Promise<boolean> {

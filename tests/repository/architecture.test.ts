@@ -116,8 +116,9 @@ describe('The main path of docs/architecture.md', () => {
       const isItself = declared.some(({ file, line }) => file === place.file && line === place.line);
       if (isItself) continue;
       if (!port && declared.some(({ file }) => file === to.file)) return true;
-      if (!port || !declared.some((found) => interfaceAt(found) === port)) continue;
-      const places = await server.implementations(place);
+      const ofPort = declared.find((found) => port !== undefined && interfaceAt(found) === port);
+      if (!ofPort) continue;
+      const places = await server.implementations(ofPort);
       if (places.some((found) => found.file === to.file && nameAt(found) === name)) return true;
     }
     return false;

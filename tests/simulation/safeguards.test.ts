@@ -5,6 +5,9 @@ import { simulate } from './simulate.ts';
 
 /** Simulations within which a missing safeguard must be found. */
 const MAX_RUNS = 60;
+/** Tried first, because they show the symptoms today. When a change of the code moves these, the search goes on. */
+const LIKELY_SEEDS = [36, 5];
+const SEEDS = new Set([...LIKELY_SEEDS, ...Array.from({ length: MAX_RUNS }, (_, run) => run + 1)]);
 /** What people see without the safeguard. */
 const SYMPTOMS: Record<Safeguard, ViolationKind> = {
   fence: 'unreadable',
@@ -25,7 +28,8 @@ describe('a simulation', () => {
 
   it.each(SAFEGUARDS)('fails without the safeguard "%s"', async (without) => {
     const found = new Set<ViolationKind>();
-    for (let seed = 1; seed <= MAX_RUNS && !found.has(SYMPTOMS[without]); seed += 1) {
+    for (const seed of SEEDS) {
+      if (found.has(SYMPTOMS[without])) break;
       const { violations, trace } = await simulate({ seed, without, isTakeOver: true });
       for (const { kind } of violations) found.add(kind);
       if (violations.length > 0) expect(trace()).toContain(`seed ${seed}: ${violations[0]?.kind}`);

@@ -27,6 +27,8 @@ export class LanguageServer {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, (result: unknown) => void>();
   readonly #opened = new Set<string>();
+  /** Answers, by the request: no file changes while the server runs. */
+  readonly #found = new Map<string, Promise<Place[]>>();
   #received = Buffer.alloc(0);
   #requests = 0;
 
@@ -62,7 +64,14 @@ export class LanguageServer {
     this.#child.kill();
   }
 
-  async #find(method: string, { file, ...position }: Place): Promise<Place[]> {
+  #find(method: string, place: Place): Promise<Place[]> {
+    const key = JSON.stringify([method, place]);
+    const found = this.#found.get(key) ?? this.#ask(method, place);
+    this.#found.set(key, found);
+    return found;
+  }
+
+  async #ask(method: string, { file, ...position }: Place): Promise<Place[]> {
     const { href: uri } = pathToFileURL(join(repositoryRoot, file));
     if (!this.#opened.has(file)) {
       const text = readFileSync(join(repositoryRoot, file), 'utf8');
