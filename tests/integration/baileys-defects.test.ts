@@ -193,7 +193,8 @@ describe('the asynchronous context of the process', () => {
   }
 
   it('does not grow with reconnects', async () => {
-    const account = await pairedAccount();
+    // The shortest waits between two connections.
+    const account = await pairedAccount(memoryStores(), { random: () => 0 });
     account.echo();
     await talk('before');
     const before = await exportedStores();
