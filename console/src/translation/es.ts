@@ -1333,6 +1333,7 @@ export const es: Language = {
       'field.not-channel-id':
         'no es un channelId: escriba un número con su código de país, <dígitos>@lid o <id>@g.us',
       'field.unknown': 'no es un campo conocido',
+      'field.unknown-guess': 'no es un campo conocido, quizá quiso decir {guess}',
       'field.unknown-word': 'no es una palabra conocida',
       'field.not-person-of-chat': 'no es una persona del chat',
       'field.not-allowed': 'no se permite: {why}',

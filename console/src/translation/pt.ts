@@ -1335,6 +1335,7 @@ export const pt: Language = {
       'field.not-channel-id':
         'não é um channelId: escreva um número com o código do país, <dígitos>@lid ou <id>@g.us',
       'field.unknown': 'não é um campo conhecido',
+      'field.unknown-guess': 'não é um campo conhecido, talvez queira dizer {guess}',
       'field.unknown-word': 'não é uma palavra conhecida',
       'field.not-person-of-chat': 'não é uma pessoa da conversa',
       'field.not-allowed': 'não é permitido: {why}',

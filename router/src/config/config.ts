@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { Wa2aiError } from '../core/errors.ts';
 import { PHRASES } from '../core/phrases.ts';
-import { withoutTrailing } from '../core/text.ts';
+import { similarTo, withoutTrailing } from '../core/text.ts';
 import {
   databaseUrl,
   faultPoint,
@@ -559,28 +559,10 @@ export function unknownVariables(env: Record<string, string | undefined>): Unkno
 function guessOf(name: string, known: readonly string[]): string | undefined {
   const longer = known.filter((candidate) => isStartOf(name, candidate));
   if (longer.length === 1) return longer[0];
-  const ranked = known
-    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
-    .sort((a, b) => a.edits - b.edits);
-  const [best] = ranked;
-  return best && best.edits <= MAX_EDITS ? best.candidate : undefined;
+  return similarTo(name, known, MAX_EDITS);
 }
 
 /** `WA2AI_ENV` for `WA2AI_ENVIRONMENT`; fewer than three letters after the prefix say too little. */
 function isStartOf(name: string, candidate: string): boolean {
   return name.length >= PREFIX.length + 3 && candidate.startsWith(name);
-}
-
-/** Levenshtein distance: the number of letters to insert, delete or replace. */
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const current = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (previous[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1]);
-      current.push(Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
 }

@@ -313,6 +313,7 @@ export const PHRASES = {
   'field.not-channel-id':
     'is not a channelId: write a number with its country code, <digits>@lid or <id>@g.us',
   'field.unknown': 'is not a known field',
+  'field.unknown-guess': 'is not a known field, perhaps you mean {guess}',
   'field.unknown-word': 'is not a known word',
   'field.not-person-of-chat': 'is not a person of the chat',
   'field.not-allowed': 'is not allowed: {why}',

@@ -72,3 +72,25 @@ export function lineOfPerson(name: string, text: string): string {
 export function indented(text: string): string {
   return text.replace(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/g, '\n  ');
 }
+
+/** The name that was probably meant: the one that needs the fewest letters changed, at most `maxEdits`. */
+export function similarTo(name: string, known: readonly string[], maxEdits: number): string | undefined {
+  const [best] = known
+    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
+    .sort((a, b) => a.edits - b.edits);
+  return best && best.edits <= maxEdits ? best.candidate : undefined;
+}
+
+/** Levenshtein distance: the number of letters to insert, delete or replace. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (previous[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1]);
+      current.push(Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

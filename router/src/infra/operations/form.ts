@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 import type { Document, LineCounter } from 'yaml';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type Phrase, type Said, saidBy, say } from '../../core/phrases.ts';
-import { cleanText } from '../../core/text.ts';
+import { cleanText, similarTo } from '../../core/text.ts';
 import { HttpProblem, mistakeAt, type ProblemCode, type ProblemDetail } from './problem.ts';
 
 const MULTIPART = /^multipart\/form-data *;/i;
@@ -188,9 +188,16 @@ const CODES = { body: 'INVALID_BODY', query: 'INVALID_QUERY', headers: 'INVALID_
 export function validate<T>(schema: z.ZodType<T>, value: unknown, what: RequestPart): T {
   const unstorable = findUnstorable(value);
   if (unstorable) throw invalid(what, [unstorable]);
-  const parsed = schema.safeParse(value, { error: (issue) => usualMistake(issue)?.sentence });
+  /** For unknown fields, what was probably meant. */
+  const guesses = new Map<string, string>();
+  const parsed = schema.safeParse(value, {
+    error: (issue) => {
+      if (issue.code === 'unrecognized_keys') guessFields(issue, guesses);
+      return usualMistake(issue)?.sentence;
+    },
+  });
   if (parsed.success) return parsed.data;
-  const details = parsed.error.issues.flatMap(detailsOf);
+  const details = parsed.error.issues.flatMap((issue) => detailsOf(issue, guesses));
   const code = parsed.error.issues.map((issue) =>
     issue.code === 'custom' ? issue.params?.[PROBLEM_CODE] : undefined,
   );
@@ -212,10 +219,34 @@ export function invalid(
   return new HttpProblem(400, code, sentence, shown);
 }
 
-function detailsOf(issue: z.core.$ZodIssue): ProblemDetail[] {
+function detailsOf(issue: z.core.$ZodIssue, guesses: ReadonlyMap<string, string>): ProblemDetail[] {
   const path = issue.path.map(String);
   if (issue.code !== 'unrecognized_keys') return [mistakeAt(path.join('.'), mistakeOf(issue))];
-  return issue.keys.map((key) => mistakeAt([...path, shortened(key)].join('.'), say('field.unknown')));
+  return issue.keys.map((key) => {
+    const guess = guesses.get(key);
+    const mistake = guess === undefined ? say('field.unknown') : say('field.unknown-guess', { guess });
+    return mistakeAt([...path, shortened(key)].join('.'), mistake);
+  });
+}
+
+const MAX_EDITS = 2;
+const MAX_GUESSED_CHARS = 40;
+
+/** A field with a similar name, or the only one that is missing when one is unknown. */
+function guessFields(
+  issue: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>,
+  guesses: Map<string, string>,
+): void {
+  const { keys, inst, input = {} } = issue;
+  const fields =
+    inst && 'shape' in inst._zod.def ? (inst._zod.def.shape as Record<string, z.core.$ZodType>) : {};
+  const absent = Object.keys(fields).filter((name) => !Object.hasOwn(input, name));
+  const required = absent.filter((name) => !z.safeParse(fields[name] as z.ZodType, undefined).success);
+  for (const key of keys.filter(({ length }) => length <= MAX_GUESSED_CHARS)) {
+    const similar = similarTo(key, absent, Math.min(MAX_EDITS, Math.floor(key.length / 3)));
+    const guess = similar ?? (keys.length === 1 && required.length === 1 ? required[0] : undefined);
+    if (guess !== undefined) guesses.set(key, guess);
+  }
 }
 
 /** What an issue says: its own phrase, that of its kind, or only its message. */

@@ -84,6 +84,22 @@ describe('validate', () => {
     ]);
   });
 
+  it('guesses what an unknown field means: a similar one, or the only one that is missing', () => {
+    const schema = z.strictObject({ to: z.string(), text: z.string(), limit: z.number().optional() });
+    const guessOf = (value: unknown) =>
+      problemOf(schema, value).details?.map(({ field, phrase }) => [field, phrase?.values?.guess]);
+    expect(guessOf({ channelId: '1', text: 'a' })).toEqual([
+      ['to', undefined],
+      ['channelId', 'to'],
+    ]);
+    expect(guessOf({ to: '1', text: 'a', limits: 1 })).toEqual([['limits', 'limit']]);
+    expect(guessOf({ to: '1', text: 'a', x: 1 })).toEqual([['x', undefined]]);
+    expect(guessOf({ to: '1', text: 'a', texts: 1 })).toEqual([['texts', undefined]]);
+    expect(problemOf(schema, { to: '1', text: 'a', limits: 1 }).message).toBe(
+      'limits is not a known field, perhaps you mean limit.',
+    );
+  });
+
   it('refuses a name that the keys of a record do not allow', () => {
     const schema = z.object({ h: z.record(z.string().regex(/^x/), z.string()) });
     expect(problemOf(schema, { h: { 'a b': 'c' } }).message).toBe('h.a b has a name that is not allowed.');
