@@ -23,11 +23,6 @@ export function a2aClient(a2a: A2aSettings = {}, clock: Clock = holdingClock): A
   return new A2aAgentClient({ a2a, timeoutMs: 30_000, clock, transport, cards });
 }
 
-/** Waits below the limit, such as those between two looks at a task, take a millisecond; others are as long as they are. */
-export function impatientClock(limitMs: number): Clock {
-  return { ...holdingClock, sleep: (ms, signal) => holdingClock.sleep(ms < limitMs ? 1 : ms, signal) };
-}
-
 /** What a route stores for one chat, in memory; every message is the same one. */
 export class ChatStore implements AttemptStore {
   added: string[] = [];

@@ -1,4 +1,5 @@
 import type { Clock } from '../../router/src/core/clock.ts';
+import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 
 interface Sleeper {
   atMs: number;
@@ -77,6 +78,11 @@ export class FakeClock implements Clock {
     this.#nowMs = endMs;
     await settle();
   }
+}
+
+/** A clock on which waits below the limit take a millisecond, such as those between two attempts; others are real. */
+export function impatientClock(limitMs: number): Clock {
+  return { ...holdingClock, sleep: (ms, signal) => holdingClock.sleep(ms < limitMs ? 1 : ms, signal) };
 }
 
 /** Runs everything that can proceed without time passing. */

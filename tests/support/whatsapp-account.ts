@@ -9,7 +9,6 @@ import type {
 } from '../../router/src/core/ports/chat-provider.ts';
 import type { Journal } from '../../router/src/core/ports/inbox.ts';
 import type { KeyStore } from '../../router/src/core/ports/key-store.ts';
-import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { createBaileysProvider } from '../../router/src/providers/baileys/baileys-provider.ts';
 import type { BaileysProviderOptions } from '../../router/src/providers/baileys/provider-options.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
@@ -19,6 +18,7 @@ import { MemoryKeyStore } from '../doubles/memory-key-store.ts';
 import type { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
 import type { Phone } from '../whatsapp-emulator/phone.ts';
 import { PATIENCE_MS } from '../whatsapp-emulator/timeline.ts';
+import { impatientClock } from './fake-clock.ts';
 import { type LoggedLine, recordingLog } from './quiet-log.ts';
 import { untilEvent } from './until-event.ts';
 
@@ -89,6 +89,8 @@ export class WhatsAppAccount {
     more: Partial<BaileysProviderOptions> = {},
   ) {
     this.stores = stores;
+    // Without the shortest wait between two connections, a quarter of a second.
+    const clock = impatientClock(300);
     this.provider = createBaileysProvider({
       accountId: 'main',
       ...stores,
@@ -125,8 +127,8 @@ export class WhatsAppAccount {
         return message && { message };
       },
       findOriginal: async () => undefined,
-      clock: systemClock,
-      versions: builtInVersion(systemClock),
+      clock,
+      versions: builtInVersion(clock),
       log: recordingLog(this.log),
       whatsappWsUrl: emulator.url,
       maxMessageAgeMs: 24 * 60 * 60 * 1000,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Wa2aiError } from '../../../../../router/src/core/errors.ts';
 import { PIXEL } from '../../../../doubles/a2a-agent.ts';
-import { a2aClient, a2aDouble, ChatStore, impatientClock } from '../../../../support/a2a.ts';
-import { FakeClock } from '../../../../support/fake-clock.ts';
+import { a2aClient, a2aDouble, ChatStore } from '../../../../support/a2a.ts';
+import { FakeClock, impatientClock } from '../../../../support/fake-clock.ts';
 import { npcMessage } from '../../../../support/npc.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 import { until } from '../../../../support/until.ts';

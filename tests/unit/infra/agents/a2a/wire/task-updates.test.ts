@@ -8,7 +8,8 @@ import { AgentTransport } from '../../../../../../router/src/infra/agents/transp
 import { holdingClock } from '../../../../../../router/src/infra/clock/system-clock.ts';
 import { type A2aDoubleOptions, textPart } from '../../../../../doubles/a2a-agent.ts';
 import { StandInServer } from '../../../../../doubles/stand-in-server.ts';
-import { a2aDouble, impatientClock } from '../../../../../support/a2a.ts';
+import { a2aDouble } from '../../../../../support/a2a.ts';
+import { impatientClock } from '../../../../../support/fake-clock.ts';
 
 /** For one request. */
 const TIMEOUT_MS = 20_000;
