@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { CliHost } from '../../router/src/cli/cli.ts';
 import { runCli } from '../../router/src/cli/run-cli.ts';
 
@@ -30,6 +31,8 @@ export function hostOf({
     isTerminal: columns !== undefined,
     columns,
     now: () => nowMs,
+    // The service of a test needs no pause between two requests.
+    sleep: (_ms, signal) => setTimeout(1, undefined, { signal }),
     ask:
       answer === undefined
         ? undefined

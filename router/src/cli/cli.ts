@@ -17,6 +17,8 @@ export interface CliHost {
   columns: number | undefined;
   /** Epoch milliseconds. */
   now(): number;
+  /** Resolves after `ms`, or rejects when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Asks the person for one line; undefined: standard input is not a terminal, so that nobody can answer. */
   ask: ((question: string) => Promise<string>) | undefined;
   /** Aborts when the person ends the program, by Ctrl-C. A command that asks for it ends then with success. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { setHeapFlags } from '../config/heap-flags.ts';
 
 setHeapFlags();
@@ -35,6 +36,7 @@ process.exitCode = await runCli(args, {
   isTerminal: process.stdout.isTTY === true,
   columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   now: () => Date.now(),
+  sleep: (ms, signal) => setTimeout(ms, undefined, { signal }),
   ask: process.stdin.isTTY === true ? ask : undefined,
   untilInterrupted: () => {
     const ended = new AbortController();

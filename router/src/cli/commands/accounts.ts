@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
@@ -201,7 +200,7 @@ export function addPair(parent: Command, cli: Cli): void {
           data.pairingCode ?? data.qr ?? (isHindered ? (data.reason ?? data.nextAction) : undefined);
         if (next !== undefined && next !== shown) await showNext(cli, data);
         shown = next ?? shown;
-        await sleep(POLL_MS);
+        await cli.host.sleep(POLL_MS);
       }
     });
 }

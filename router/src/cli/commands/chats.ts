@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
-import type { Cli } from '../cli.ts';
+import type { Cli, CliHost } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import { oneLine, relativeTime } from '../output/table.ts';
 import type { Api, ApiRequest } from '../service/api.ts';
@@ -174,14 +174,12 @@ export function addSend(parent: Command, cli: Cli): void {
       const answer = await api.call<Sent>('POST', '/api/messages', request);
       const { id } = answer.data;
       if (options.wait === undefined) return cli.show(answer, () => `Message ${id} is queued.`);
-      const last = await untilState(api, id, options.wait, cli.host.untilInterrupted()).catch(
-        (error: unknown) => {
-          // Who reads only that the call failed would send it again.
-          if (!(error instanceof CliError)) throw error;
-          const sentence = `Message ${id} is queued, and its state cannot be read. ${error.message}`;
-          throw new CliError(sentence, error.exitCode, { cause: error });
-        },
-      );
+      const last = await untilState(api, id, options.wait, cli.host).catch((error: unknown) => {
+        // Who reads only that the call failed would send it again.
+        if (!(error instanceof CliError)) throw error;
+        const sentence = `Message ${id} is queued, and its state cannot be read. ${error.message}`;
+        throw new CliError(sentence, error.exitCode, { cause: error });
+      });
       const { state, error } = last.data;
       if (!hasReached(state, options.wait)) cli.exitCode = EXIT.failed;
       cli.show(last, () => `Message ${id} is ${state}.${error === undefined ? '' : ` ${oneLine(error)}`}`);
@@ -197,17 +195,18 @@ function hasReached(state: string, wanted: SentState): boolean {
 }
 
 /** The message when it is in this state or a later one, or is dead, or after a minute. */
-async function untilState(api: Api, id: string, wanted: SentState, interrupted: AbortSignal): Promise<Sent> {
+async function untilState(api: Api, id: string, wanted: SentState, host: CliHost): Promise<Sent> {
   const { followEvents } = await import('../service/follow-events.ts');
   const read = () => api.call<Sent>('GET', `/api/messages/${part(id)}`);
   const ended = new AbortController();
-  const signal = AbortSignal.any([interrupted, ended.signal]);
+  const signal = AbortSignal.any([host.untilInterrupted(), ended.signal]);
   const limit = setTimeout(() => ended.abort(), WAIT_MS);
   let last: Sent | undefined;
   try {
     await followEvents(api, '/api/events', {
       query: { types: 'reply,delivery' },
       signal,
+      sleep: host.sleep,
       // The first event, `ready`, comes before anything that the message misses.
       handle: async ({ name, data }) => {
         if (name !== 'ready' && name !== 'reset' && (data as { id?: string }).id !== id) return;

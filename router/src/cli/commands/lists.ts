@@ -377,6 +377,7 @@ async function followMessages(cli: Cli, options: MessagesOptions): Promise<void>
   await followEvents(api, '/api/events', {
     query: { types: 'message,reply', accountId: account },
     signal: cli.host.untilInterrupted(),
+    sleep: cli.host.sleep,
     handle: (event) => feed.take(event),
     onBreak: (sentence) => cli.say(`wa2ai: ${sentence}`),
   });

@@ -51,6 +51,7 @@ export function addLogs(parent: Command, cli: Cli): void {
       await followEvents(api, '/api/logs', {
         query: { ...query, follow: true },
         signal: cli.host.untilInterrupted(),
+        sleep: cli.host.sleep,
         handle: ({ name, data }) => {
           if (name === 'lost') return cli.say('wa2ai: lines may be missing here.');
           cli.showLine(data, () => textOf(data as LogLine));

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import type { CliHost } from '../cli.ts';
 import { CliError, EXIT } from '../exit-code.ts';
 import type { Api, Query } from './api.ts';
 
@@ -19,6 +19,8 @@ interface FollowOptions {
   query?: Query;
   /** Ends the stream. */
   signal: AbortSignal;
+  /** The wait before another connection. */
+  sleep: CliHost['sleep'];
   /** Gets each event after the one before was handled. When it throws, the connection begins again. */
   handle(event: StreamEvent): Promise<void> | void;
   /** Tells the person that the connection broke, and why. */
@@ -33,7 +35,7 @@ interface FollowOptions {
 export async function followEvents(
   api: Api,
   path: string,
-  { query = {}, signal, handle, onBreak }: FollowOptions,
+  { query = {}, signal, sleep, handle, onBreak }: FollowOptions,
 ): Promise<void> {
   let lastId: string | undefined;
   let hasBegun = false;
@@ -55,7 +57,7 @@ export async function followEvents(
       if (!hasBegun || !mayPass(error)) throw error;
       onBreak(`${(error as CliError).message} Connecting again.`);
     }
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    await sleep(pauseMs, signal).catch(() => undefined);
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
 }
