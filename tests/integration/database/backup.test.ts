@@ -96,6 +96,7 @@ async function backUp(database: TestDatabase = source, folderOfPrisma = prismaFo
     settings: { WA2AI_ENVIRONMENT: 'prod' },
     log: quietLog,
     scryptCost: 2 ** 14,
+    settledMs: 1,
   });
 }
 
@@ -490,5 +491,6 @@ async function createWithKey(): Promise<void> {
     settings: {},
     log: quietLog,
     scryptCost: 2 ** 14,
+    settledMs: 1,
   });
 }

@@ -53,6 +53,8 @@ interface CreateBackupOptions {
   log: Logger;
   /** Of scrypt; tests use a small one. */
   scryptCost?: number;
+  /** How long the tables of durable tasks must stay as they are, in milliseconds; tests use a short time. Default: 1,000. */
+  settledMs?: number;
 }
 
 export interface BackupReport {
@@ -124,7 +126,7 @@ async function* recordsOf(
 
 /** Begins the snapshot, and checks that this version knows all that is in it. */
 async function manifestOf(client: pg.Client, options: CreateBackupOptions): Promise<Manifest> {
-  const { config, prismaFolder, settings } = options;
+  const { config, prismaFolder, settings, settledMs } = options;
   const { rows: found } = await client.query<{ has: boolean }>(
     `SELECT to_regclass('_prisma_migrations') IS NOT NULL AND to_regclass('data_key_use') IS NOT NULL AS has`,
   );
@@ -134,7 +136,7 @@ async function manifestOf(client: pg.Client, options: CreateBackupOptions): Prom
       'The database has no tables of wa2ai: there is nothing to back up.',
     );
   }
-  await untilTaskTablesSettled(client);
+  await untilTaskTablesSettled(client, settledMs);
   await beginSnapshot(client);
   const { rows: recorded } = await client.query<RecordedMigration>(
     `SELECT migration_name AS name, checksum AS sha256 FROM _prisma_migrations
@@ -164,9 +166,9 @@ async function manifestOf(client: pg.Client, options: CreateBackupOptions): Prom
 
 /**
  * The service makes the tables of durable tasks with the first task, in many steps that each commit. A snapshot between two
- * of them has tables that a restore does not know. Resolves when no step was done for a second.
+ * of them has tables that a restore does not know. Resolves when no step was done for `settledMs`.
  */
-async function untilTaskTablesSettled(client: pg.Client): Promise<void> {
+async function untilTaskTablesSettled(client: pg.Client, settledMs = SETTLED_MS): Promise<void> {
   const version = async () => {
     const { rows: found } = await client.query<{ has: boolean; isBegun: boolean }>(
       `SELECT to_regclass('${TASKS_SCHEMA}.dbos_migrations') IS NOT NULL AS has,
@@ -179,7 +181,7 @@ async function untilTaskTablesSettled(client: pg.Client): Promise<void> {
     return rows[0]?.version ?? '';
   };
   for (let before = await version(); before !== undefined; ) {
-    await setTimeout(SETTLED_MS);
+    await setTimeout(settledMs);
     const now = await version();
     if (now === before) return;
     before = now;
