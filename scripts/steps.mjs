@@ -21,32 +21,25 @@ export function fail(sentence, code = 1) {
   process.exit(code);
 }
 
-/** The step whose line has no end yet. */
-let openLine;
+let isLineOpen = false;
 
-/** Runs one step of a preparation and prints one line: its name, and how long it took. One that runs beside others ends with a new line. */
+/** Runs one step of a preparation and prints one line: its name, and how long it took. */
 export async function step(name, work) {
   const beganMs = performance.now();
-  endLine();
-  openLine = name;
   process.stderr.write(`wa2ai: ${name} ... `);
+  isLineOpen = true;
   try {
     const result = await work();
-    const seconds = `${((performance.now() - beganMs) / 1000).toFixed(1)} s`;
-    if (openLine === name) process.stderr.write(seconds);
-    else {
-      endLine();
-      say(`${name} ... ${seconds}`);
-    }
+    if (isLineOpen) process.stderr.write(`${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
     return result;
   } finally {
-    if (openLine === name) endLine();
+    endLine();
   }
 }
 
 function endLine() {
-  if (openLine !== undefined) process.stderr.write('\n');
-  openLine = undefined;
+  if (isLineOpen) process.stderr.write('\n');
+  isLineOpen = false;
 }
 
 /** Ends the script when Node is older than package.json asks for. */

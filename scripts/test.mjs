@@ -13,16 +13,14 @@ import { readIfThere, root, runNode, say, tool } from './steps.mjs';
 const PROJECTS = ['unit', 'repository', 'simulation', 'integration', 'e2e'];
 const SLOWEST = 10;
 
+await prepare();
 const args = process.argv.slice(2);
 const adkServer = join(root, 'tests', 'adk-server');
 const isWithoutAdk =
   ['docker', 'containers'].some((name) => args.includes(name)) &&
   args.filter((arg) => arg === '--project').length === 1;
-await Promise.all([
-  prepare(),
-  // side by side: an install mostly waits for the registry
-  !isWithoutAdk && existsSync(adkServer) && ensureDeps(adkServer, 'the test ADK server’s '),
-]);
+// after the others: two installs side by side write to one disk, and take half as long again
+if (!isWithoutAdk && existsSync(adkServer)) await ensureDeps(adkServer, 'the test ADK server’s ');
 
 // Vitest stops its database and children on these; this process must outlive it to report
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
