@@ -14,6 +14,7 @@ import {
   optionalPageQuery,
   pageOfAll,
   pageResponse,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { issueOf } from '../../infra/operations/form.ts';
@@ -196,28 +197,15 @@ export function keysApi({ keys, clock, log }: App): Endpoint[] {
     }),
   ];
 
-  async function found(id: string | undefined): Promise<z.input<typeof keyView>> {
+  async function found(id: string | undefined): Promise<z.output<typeof keyView>> {
     const key = (await keys.all()).find((each) => each.id === id);
     if (!key) throw noSuchKey();
     return viewOf(key);
   }
 }
 
-/** Field by field: a stored key also has its hash. */
-function viewOf(key: ApiKey): z.input<typeof keyView> {
-  return {
-    id: key.id,
-    prefix: prefixOf(key.id),
-    name: key.name,
-    scopes: [...key.scopes],
-    ...(key.chats && { chats: [...key.chats] }),
-    ...(key.routes && { routes: [...key.routes] }),
-    ...(key.accounts && { accounts: [...key.accounts] }),
-    limits: { ...key.limits },
-    createdAt: key.createdAt.toISOString(),
-    ...(key.expiresAt && { expiresAt: key.expiresAt.toISOString() }),
-    ...(key.lastUsedAt && { lastUsedAt: key.lastUsedAt.toISOString() }),
-  };
+function viewOf(key: ApiKey) {
+  return shown(keyView, { ...key, prefix: prefixOf(key.id) });
 }
 
 function pastExpiry(): HttpProblem {

@@ -20,6 +20,7 @@ import {
   optionalPageQuery,
   pageOfAll,
   pageResponse,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
@@ -279,8 +280,17 @@ const sessionView = z
   })
   .meta({ id: 'Session' });
 
+function sessionViewOf(session: ConsoleSession, caller: Caller) {
+  return shown(sessionView, {
+    ...session,
+    kind: session.user ? 'user' : 'admin-key',
+    user: session.user?.name,
+    isCurrent: caller.kind === 'session' && caller.session.id === session.id,
+  });
+}
+
 /** @param caller not a stranger */
-function callerViewOf(caller: Caller, csrfHeader: string): z.input<typeof callerView> {
+function callerViewOf(caller: Caller, csrfHeader: string): z.output<typeof callerView> {
   const common = { scopes: [...scopesOf(caller)], isFirstRun: caller.kind === 'loopback', csrfHeader };
   switch (caller.kind) {
     case 'key':
@@ -295,22 +305,6 @@ function callerViewOf(caller: Caller, csrfHeader: string): z.input<typeof caller
       if (caller.kind === 'stranger') throw new TypeError('a stranger has no view');
       return { kind: caller.kind, ...common };
   }
-}
-
-/** Field by field: a stored session also has its hashes. */
-function sessionViewOf(session: ConsoleSession, caller: Caller): z.input<typeof sessionView> {
-  const { id, user, createdAt, lastSeenAt, expiresAt, userAgent, address } = session;
-  return {
-    id,
-    kind: user ? 'user' : 'admin-key',
-    ...(user && { user: user.name }),
-    createdAt: createdAt.toISOString(),
-    lastSeenAt: lastSeenAt.toISOString(),
-    expiresAt: expiresAt.toISOString(),
-    ...(userAgent !== undefined && { userAgent }),
-    ...(address !== undefined && { address }),
-    isCurrent: caller.kind === 'session' && caller.session.id === id,
-  };
 }
 
 /** For sessions of others. */

@@ -9,6 +9,7 @@ import {
   optionalPageQuery,
   pageOfAll,
   pageResponse,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -173,14 +174,8 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
   ];
 }
 
-function viewOf({ name, role, createdAt, disabledAt }: ConsoleUser): z.input<typeof userView> {
-  return {
-    name,
-    role,
-    createdAt: createdAt.toISOString(),
-    isDisabled: disabledAt !== undefined,
-    ...(disabledAt && { disabledAt: disabledAt.toISOString() }),
-  };
+function viewOf(user: ConsoleUser) {
+  return shown(userView, { ...user, isDisabled: user.disabledAt !== undefined });
 }
 
 function noSuchUser(): HttpProblem {

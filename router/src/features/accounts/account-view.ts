@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { ageDaysOf, type ClientVersion } from '../../core/client-version.ts';
+import { ageDaysOf } from '../../core/client-version.ts';
 import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
 import { LIMIT_KINDS } from '../../core/ports/account-store.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { AccountControl } from '../../core/ports/cluster.ts';
-import { timeView } from '../../infra/operations/fields.ts';
+import { shown, timeView } from '../../infra/operations/fields.ts';
 import { HttpProblem, phraseField } from '../../infra/operations/problem.ts';
 
 const EXAMPLE = {
@@ -138,22 +138,24 @@ export const accountView = z
     examples: [EXAMPLE],
   });
 
+/** What an account has not sent. */
+export const outgoingView = z.object({
+  queued: z.int().describe('Messages that wait for their turn, or for a connection.'),
+  delayed: z
+    .array(
+      z.object({
+        why: z.string(),
+        messages: z.int(),
+        until: timeView.describe('When the first of them may be sent.'),
+      }),
+    )
+    .describe('Messages that wait for a time: the governor or WhatsApp limits the account.'),
+});
+
 /** A single account, with what it has not sent. */
 export const accountDetailView = accountView
   .extend({
-    outgoing: z
-      .object({
-        queued: z.int().describe('Messages that wait for their turn, or for a connection.'),
-        delayed: z
-          .array(
-            z.object({
-              why: z.string(),
-              messages: z.int(),
-              until: timeView.describe('When the first of them may be sent.'),
-            }),
-          )
-          .describe('Messages that wait for a time: the governor or WhatsApp limits the account.'),
-      })
+    outgoing: outgoingView
       .optional()
       .describe('What was not sent yet. Absent while the database does not answer.'),
   })
@@ -185,44 +187,24 @@ export function withoutCodes(status: AccountStatus): AccountStatus {
   return rest;
 }
 
-/** Times as text. */
-export function accountViewOf(status: AccountStatus): z.input<typeof accountView> {
-  const {
-    sinceMs,
-    expiresAtMs,
-    retryAtMs,
-    limitLeftMs: _left,
-    limits,
-    clientVersion,
-    passkey,
-    proxy,
-    ...rest
-  } = status;
-  return {
-    ...rest,
-    since: new Date(sinceMs).toISOString(),
-    ...(passkey && {
-      passkey: passkey.step === 'sign' ? { ...passkey, script: passkeyScript(passkey.options) } : passkey,
-    }),
-    ...(expiresAtMs !== undefined && { expiresAt: new Date(expiresAtMs).toISOString() }),
-    ...(retryAtMs !== undefined && { retryAt: new Date(retryAtMs).toISOString() }),
-    ...(proxy !== undefined && { proxy: { url: proxy } }),
-    ...(limits && {
-      limits: limits.map(({ untilMs, ...limit }) => ({ ...limit, until: new Date(untilMs).toISOString() })),
-    }),
-    ...(clientVersion && { clientVersion: versionViewOf(clientVersion) }),
-  };
-}
-
-function versionViewOf(shown: ClientVersion): z.input<typeof accountView>['clientVersion'] {
-  const { version, source, sinceMs, refusedSinceMs } = shown;
-  return {
-    version,
-    source,
-    since: new Date(sinceMs).toISOString(),
-    ageDays: ageDaysOf(shown, Date.now()),
-    ...(refusedSinceMs !== undefined && { refusedSince: new Date(refusedSinceMs).toISOString() }),
-  };
+/** An account as responses show it. */
+export function accountViewOf(status: AccountStatus): z.output<typeof accountView> {
+  const { clientVersion, passkey } = status;
+  return shown(accountView, {
+    ...status,
+    since: status.sinceMs,
+    passkey: passkey?.step === 'sign' ? { ...passkey, script: passkeyScript(passkey.options) } : passkey,
+    expiresAt: status.expiresAtMs,
+    retryAt: status.retryAtMs,
+    proxy: status.proxy === undefined ? undefined : { url: status.proxy },
+    limits: status.limits?.map((limit) => ({ ...limit, until: limit.untilMs })),
+    clientVersion: clientVersion && {
+      ...clientVersion,
+      since: clientVersion.sinceMs,
+      ageDays: ageDaysOf(clientVersion, Date.now()),
+      refusedSince: clientVersion.refusedSinceMs,
+    },
+  });
 }
 
 /** @throws {HttpProblem} 404: undefined is no account */

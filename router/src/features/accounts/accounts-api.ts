@@ -17,11 +17,19 @@ import {
   pageOfAll,
   pageResponse,
   phoneField,
+  shown,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import type { Call, ResponseDoc } from '../../infra/operations/response.ts';
-import { accountDetailView, accountView, accountViewOf, foundAccount, withoutCodes } from './account-view.ts';
+import {
+  accountDetailView,
+  accountView,
+  accountViewOf,
+  foundAccount,
+  outgoingView,
+  withoutCodes,
+} from './account-view.ts';
 
 const proxyField = z.strictObject({
   url: z
@@ -336,7 +344,7 @@ function withoutLogin(): HttpProblem {
   return invalid('body', [{ field: 'proxy.url', message }]);
 }
 
-function viewFor(caller: Caller, status: AccountStatus): z.input<typeof accountView> {
+function viewFor(caller: Caller, status: AccountStatus): z.output<typeof accountView> {
   return accountViewOf(mayDo(caller, 'accounts:manage') ? status : withoutCodes(status));
 }
 
@@ -344,10 +352,9 @@ function viewFor(caller: Caller, status: AccountStatus): z.input<typeof accountV
 async function outgoingOf(
   messageLog: Pick<MessageLog, 'outgoingWork'>,
   accountId: string,
-): Promise<z.input<typeof accountDetailView>['outgoing']> {
+): Promise<z.output<typeof outgoingView> | undefined> {
   try {
-    const { queued, delayed } = await messageLog.outgoingWork(accountId);
-    return { queued, delayed: delayed.map((each) => ({ ...each, until: each.until.toISOString() })) };
+    return shown(outgoingView, await messageLog.outgoingWork(accountId));
   } catch (error) {
     if (error instanceof StorageUnavailableError) return undefined;
     throw error;

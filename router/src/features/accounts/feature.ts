@@ -16,6 +16,7 @@ import {
   pageQuery,
   pageResponse,
   rowIdField,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { phraseField, problemSchema } from '../../infra/operations/problem.ts';
@@ -199,11 +200,9 @@ function accountLimitsApi(app: App): Endpoint[] {
         refuseOtherAccount(caller, params.id ?? '');
         const { accountId } = foundAccount(accounts.get(params.id ?? ''));
         const page = { limit: limit + 1, ...(cursor !== undefined && { before: cursor }) };
-        const found = (await accountStore.stateChanges(accountId, page)).map(({ node, at, ...change }) => ({
-          ...change,
-          ...(node !== '' && { node }),
-          at: at.toISOString(),
-        }));
+        const found = (await accountStore.stateChanges(accountId, page)).map((change) =>
+          shown(changeView, { ...change, node: change.node || undefined }),
+        );
         return { status: 200, json: pageOf(found, limit, ({ id }) => id) };
       },
     }),
@@ -226,26 +225,23 @@ function accountLimitsApi(app: App): Endpoint[] {
         const { firstContacts, quietHours, messages } = settings;
         const budget = contactBudget(contact, settings);
         const warmUpLeftMs = firstContacts.warmUpDays * DAY_MS - contact.accountAgeMs;
-        const data: z.input<typeof limitsView> = {
-          whatsapp: limits.map(({ forMs, ...limit }) => ({ ...limit, until: timeIn(forMs) })),
+        const nowMs = clock.now();
+        const data = shown(limitsView, {
+          whatsapp: limits.map((limit) => ({ ...limit, until: nowMs + limit.forMs })),
           ...(budget && {
             firstContacts: {
               ...budget,
               perDayLater: firstContacts.perDay,
-              ...(warmUpLeftMs > 0 && { warmUpUntil: timeIn(warmUpLeftMs) }),
+              warmUpUntil: warmUpLeftMs > 0 ? nowMs + warmUpLeftMs : undefined,
             },
           }),
           ...(quietHours && {
-            quietHours: { ...quietHours, isNow: quietLeftMs(quietHours, clock.now()) > 0 },
+            quietHours: { ...quietHours, isNow: quietLeftMs(quietHours, nowMs) > 0 },
           }),
           messages,
-        };
+        });
         return { status: 200, json: { success: true, data } };
       },
     }),
   ];
-
-  function timeIn(ms: number): string {
-    return new Date(clock.now() + ms).toISOString();
-  }
 }

@@ -1,6 +1,5 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
-import type { AuditChain, AuditEntry, AuditMark } from '../../core/ports/audit-log.ts';
 import type { App, Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
@@ -9,6 +8,7 @@ import {
   pageQuery,
   pageResponse,
   rowIdField,
+  shown,
   timeQuery,
   timeView,
 } from '../../infra/operations/fields.ts';
@@ -101,7 +101,8 @@ export function auditApi({ auditLog }: App): Endpoint[] {
       handle: async ({ query: { cursor, limit, ...filter } }) => {
         const before = cursor === undefined ? undefined : BigInt(cursor);
         const found = await auditLog.entries({ ...filter, before, limit: limit + 1 });
-        return { status: 200, json: pageOf(found.map(entryViewOf), limit, ({ seq }) => seq) };
+        const entries = found.map((entry) => shown(entryView, entry));
+        return { status: 200, json: pageOf(entries, limit, ({ seq }) => seq) };
       },
     }),
     endpoint({
@@ -112,19 +113,10 @@ export function auditApi({ auditLog }: App): Endpoint[] {
       responses: { 200: { description: 'The ends.', schema: dataResponse(chainView) } },
       handle: async () => ({
         status: 200,
-        json: { success: true, data: chainViewOf(await auditLog.chain()) },
+        json: { success: true, data: shown(chainView, await auditLog.chain()) },
       }),
     }),
   ];
-}
-
-function entryViewOf({ seq, at, ...entry }: AuditEntry): z.input<typeof entryView> {
-  return { seq: String(seq), at: at.toISOString(), ...entry };
-}
-
-function chainViewOf({ head, anchor }: AuditChain): z.input<typeof chainView> {
-  const view = ({ seq, hash }: AuditMark) => ({ seq: String(seq), hash });
-  return { head: view(head), anchor: view(anchor) };
 }
 
 export const audit: Feature = {

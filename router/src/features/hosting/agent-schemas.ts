@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AGENT_ID, AGENT_PHASES, AGENT_PROFILES } from '../../core/hosting/agent-life.ts';
 import type { HostedAgentView } from '../../core/hosting/hosted-agents.ts';
 import { PHRASES } from '../../core/phrases.ts';
-import { pageQuery, timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
+import { pageQuery, shown, timeView, wholeNumberQuery } from '../../infra/operations/fields.ts';
 import { UploadedFile } from '../../infra/operations/form.ts';
 
 const DEFAULT_PAGE = 50;
@@ -174,31 +174,17 @@ export const messageView = z
 
 export const failedView = z.object({ messageId: z.string(), code: z.string(), error: z.string() });
 
-export function viewOf({
-  agent,
-  status,
-  phase,
-  problem,
-  nodeId,
-  ...record
-}: HostedAgentView): z.input<typeof agentView> {
-  const { agentId, accountId, routeId, spec, idleMs } = agent;
-  const { runtime, image, command, profile, memoryMb, cpus, pids, network, pull } = spec;
-  const names = Object.keys(spec.env);
-  return {
-    ...{ id: agentId, status, state: phase, node: nodeId, isolation: record.isolation },
-    ...(problem !== undefined && { problem }),
-    ...(accountId !== undefined && { accountId }),
-    ...(routeId !== undefined && { routeId }),
-    hosted: {
-      runtime,
-      ...(image !== undefined && { image }),
-      ...(command && { command: [...command] }),
-      ...{ profile, env: Object.fromEntries(names.map((name) => [name, '***' as const])) },
-      ...{ memoryMb, cpus, pids, network, pull, idleMinutes: idleMs / 60_000 },
-    },
-    lastActivityAt: new Date(record.lastActivityMs).toISOString(),
-    createdAt: new Date(record.createdAtMs).toISOString(),
-    isDeleting: record.isDeleting,
-  };
+/** An agent as responses show it: without the values of its variables. */
+export function viewOf({ agent, phase, nodeId, lastActivityMs, createdAtMs, ...record }: HostedAgentView) {
+  const env = Object.fromEntries(Object.keys(agent.spec.env).map((name) => [name, '***' as const]));
+  return shown(agentView, {
+    ...agent,
+    ...record,
+    id: agent.agentId,
+    state: phase,
+    node: nodeId,
+    hosted: { ...agent.spec, env, idleMinutes: agent.idleMs / 60_000 },
+    lastActivityAt: lastActivityMs,
+    createdAt: createdAtMs,
+  });
 }

@@ -16,6 +16,7 @@ import {
   listResponse,
   pageOf,
   pageResponse,
+  shown,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { streamLog } from '../../infra/operations/log-schemas.ts';
@@ -225,7 +226,7 @@ export function agentsApi(app: App): Endpoint[] {
             void streamLog(response, lines, { clock: systemClock, gone }).finally(unwatch);
           return { status: 200, stream };
         }
-        const data: Array<z.input<typeof lineView>> = [];
+        const data: Array<z.output<typeof lineView>> = [];
         for await (const line of lines) data.push(line);
         return { status: 200, json: { success: true, data, count: data.length } };
       },
@@ -253,10 +254,7 @@ export function agentsApi(app: App): Endpoint[] {
       handle: async ({ params: { id = '' }, caller }) => {
         await allowed(caller, id);
         const { bytes, files } = found(await hostedAgents.files(id));
-        const data = files.map(({ changedAtMs, ...file }) => ({
-          ...file,
-          changedAt: new Date(changedAtMs).toISOString(),
-        }));
+        const data = files.map((file) => shown(fileView, { ...file, changedAt: file.changedAtMs }));
         return { status: 200, json: { success: true, data, count: data.length, bytes } };
       },
     }),
@@ -434,7 +432,7 @@ export function agentsApi(app: App): Endpoint[] {
 
 const deletedResponse = z.object({ success: z.literal(true), message: z.string() });
 
-function answerOf(exchange: AgentExchange): z.input<typeof answerView> {
+function answerOf(exchange: AgentExchange): z.output<typeof answerView> {
   if (exchange.state === 'failed') throw exchange.error;
   const { messageId, state } = exchange;
   return {
@@ -446,7 +444,7 @@ function answerOf(exchange: AgentExchange): z.input<typeof answerView> {
 function failureOf({
   messageId,
   error,
-}: Extract<AgentExchange, { state: 'failed' }>): z.input<typeof failedView> {
+}: Extract<AgentExchange, { state: 'failed' }>): z.output<typeof failedView> {
   return { messageId, code: error.code, error: error.message };
 }
 

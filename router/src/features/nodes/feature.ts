@@ -3,7 +3,7 @@ import { mayUseAccount, RESTRICTIONS } from '../../core/access/caller.ts';
 import type { ClusterView } from '../../core/ports/cluster.ts';
 import type { App, Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { listResponse, timeView } from '../../infra/operations/fields.ts';
+import { listResponse, shown, timeView } from '../../infra/operations/fields.ts';
 import { healthApi } from './health-api.ts';
 import { logsApi } from './logs-api.ts';
 
@@ -58,24 +58,17 @@ export function nodesApi({ nodes }: App): Endpoint[] {
   ];
 }
 
-function nodeViews(
-  ownId: string,
-  view: Pick<ClusterView, 'nodes' | 'accounts'>,
-): Array<z.input<typeof nodeView>> {
-  return view.nodes.map(({ startedAtMs, seenAtMs, isAlive, isDraining, ...node }) => ({
-    nodeId: node.nodeId,
-    isSelf: node.nodeId === ownId,
-    state: isAlive ? (isDraining ? 'draining' : 'alive') : 'gone',
-    host: node.host,
-    url: node.url,
-    version: node.version,
-    startedAt: new Date(startedAtMs).toISOString(),
-    seenAt: new Date(seenAtMs).toISOString(),
-    turns: node.turns,
-    accounts: view.accounts.flatMap(({ accountId, owner, availability }) =>
-      availability === 'owned' && owner?.nodeId === node.nodeId
-        ? [{ accountId, epoch: String(owner.epoch) }]
-        : [],
-    ),
-  }));
+function nodeViews(ownId: string, view: Pick<ClusterView, 'nodes' | 'accounts'>) {
+  return view.nodes.map((node) =>
+    shown(nodeView, {
+      ...node,
+      isSelf: node.nodeId === ownId,
+      state: node.isAlive ? (node.isDraining ? 'draining' : 'alive') : 'gone',
+      startedAt: node.startedAtMs,
+      seenAt: node.seenAtMs,
+      accounts: view.accounts.flatMap(({ accountId, owner, availability }) =>
+        availability === 'owned' && owner?.nodeId === node.nodeId ? [{ accountId, epoch: owner.epoch }] : [],
+      ),
+    }),
+  );
 }

@@ -76,7 +76,7 @@ export function healthApi({ accounts, storage, nodes }: App): Endpoint[] {
         503: { description: 'Not ready; see `reasons`.', schema: readyView },
       },
       handle: async ({ caller }) => {
-        const reasons: Array<z.input<typeof reasonView>> = [];
+        const reasons: Array<z.output<typeof reasonView>> = [];
         const trouble = await troubleOf(storage);
         if (trouble) reasons.push({ name: 'database', message: trouble });
         const known = accounts.list().filter(({ provider }) => !provider);

@@ -47,7 +47,7 @@ const lineView = z
     ],
   });
 
-type LogLine = z.input<typeof lineView>;
+type LogLine = z.output<typeof lineView>;
 type LogsQuery = z.output<typeof logsQuery>;
 type LogFilter = Pick<LogsQuery, 'level' | 'accountId'>;
 

@@ -250,7 +250,7 @@ async function checkedChain(
   return { ...chain, rpcUrl };
 }
 
-function viewOf(settings: NpcServerSettings): z.input<typeof settingsView> {
+function viewOf(settings: NpcServerSettings): z.output<typeof settingsView> {
   const { chain, ...others } = settings;
   const shown = chain && { ...chain, rpcUrl: maskedRpcUrl(chain.rpcUrl) };
   return {

@@ -10,10 +10,11 @@ import {
   pageQuery,
   pageResponse,
   rowIdField,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { ChainSettingsError, ChainUnavailableError, type StoredChainEvent } from './npc-chain.ts';
+import { ChainSettingsError, ChainUnavailableError } from './npc-chain.ts';
 
 const addressField = z
   .string()
@@ -196,21 +197,9 @@ export function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint
           ...(cursor !== undefined && { before: cursor }),
           limit: limit + 1,
         });
-        return { status: 200, json: pageOf(events.map(viewOf), limit, ({ id }) => id) };
+        const data = events.map((event) => shown(eventView, { ...event, storedAt: event.storedAtMs }));
+        return { status: 200, json: pageOf(data, limit, ({ id }) => id) };
       },
     }),
   ];
-}
-
-function viewOf(event: StoredChainEvent): z.input<typeof eventView> {
-  const { id, kind, values, blockNumber, transactionHash, taskId, storedAtMs } = event;
-  return {
-    id,
-    kind,
-    values,
-    blockNumber: String(blockNumber),
-    transactionHash,
-    ...(taskId !== undefined && { taskId }),
-    storedAt: new Date(storedAtMs).toISOString(),
-  };
 }

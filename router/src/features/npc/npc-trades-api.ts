@@ -10,6 +10,7 @@ import {
   pageQuery,
   pageResponse,
   rowIdField,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
@@ -71,7 +72,15 @@ const offerBody = z
 export function npcTradesApi(app: App): Endpoint[] {
   const { trades, clock, npcSettings } = app;
   const common = { tag: 'Agents' as const, scopes: ['agents:manage'] as const, honours: [] as const };
-  const view = (offer: ScopedTradeOffer) => viewOf(offer, clock.now());
+  const view = (offer: ScopedTradeOffer) =>
+    shown(offerView, {
+      ...offer,
+      state: stateOf(offer, clock.now()),
+      createdAt: offer.createdAtMs,
+      expiresAt: offer.expiresAtMs,
+      endedAt: offer.end?.atMs,
+      endedBy: offer.end?.by,
+    });
 
   return [
     endpoint({
@@ -151,16 +160,4 @@ function asProblem<T>(work: () => T): T {
     if (!(error instanceof NpcError)) throw error;
     throw invalid('body', [{ field: 'price', message: 'has, for all items, more than 256 bits' }]);
   }
-}
-
-function viewOf(offer: ScopedTradeOffer, nowMs: number): z.input<typeof offerView> {
-  const { end, createdAtMs, expiresAtMs, ...terms } = offer;
-  return {
-    ...terms,
-    state: stateOf(offer, nowMs),
-    createdAt: new Date(createdAtMs).toISOString(),
-    expiresAt: new Date(expiresAtMs).toISOString(),
-    ...(end && { endedAt: new Date(end.atMs).toISOString() }),
-    ...(end?.by && { endedBy: end.by }),
-  };
 }

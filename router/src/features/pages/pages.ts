@@ -5,7 +5,7 @@ import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import { firstRouteCommand } from '../../core/routing/route-message.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint, refuseOtherAccount } from '../../infra/operations/endpoint.ts';
-import { timeView } from '../../infra/operations/fields.ts';
+import { shown, timeView } from '../../infra/operations/fields.ts';
 import { ownPath } from '../../infra/operations/mount.ts';
 import { html, page } from '../../infra/operations/page-frame.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -173,17 +173,12 @@ function refusedPage(app: App, { request, caller }: RefusedCall, path: string): 
   });
 }
 
-function statusViewOf(status: AccountStatus): z.input<typeof statusView> {
-  const {
-    accountId,
-    since: _since,
-    node: _node,
-    isConnected: _isConnected,
-    phone,
-    lid,
-    name,
-    ...shown
-  } = accountViewOf(status);
+function statusViewOf(status: AccountStatus) {
+  const { accountId: id, phone, lid, name, ...view } = accountViewOf(status);
   const isLinked = phone !== undefined || lid !== undefined;
-  return { accountId, ...shown, ...(isLinked && { account: { id: accountId, phone, lid, name } }) };
+  return shown(statusView, {
+    ...view,
+    accountId: id,
+    account: isLinked ? { id, phone, lid, name } : undefined,
+  });
 }

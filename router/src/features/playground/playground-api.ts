@@ -14,6 +14,7 @@ import {
   listResponse,
   phoneField,
   rowIdField,
+  shown,
   timeView,
   wholeNumberQuery,
 } from '../../infra/operations/fields.ts';
@@ -335,7 +336,7 @@ export function playgroundApi(app: App): Endpoint[] {
           return events.length > 0 ? events : undefined;
         };
         const events = (await playgroundChanges.until(chat.id, waitMs, read, signal)) ?? [];
-        const data = events.map((event) => ({ ...event, at: event.at.toISOString() }));
+        const data = events.map((event) => shown(eventView, event));
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
@@ -412,6 +413,6 @@ function kindOf(bytes: Uint8Array): MediaKind {
   return /^audio\/(?:mpeg|mp4|aac|amr|ogg; codecs=opus)$/.test(type) ? 'audio' : 'document';
 }
 
-function viewOf(chat: PlaygroundChat): z.input<typeof chatView> {
-  return { ...chat, accountId: PLAYGROUND, createdAt: chat.createdAt.toISOString() };
+function viewOf(chat: PlaygroundChat) {
+  return shown(chatView, { ...chat, accountId: PLAYGROUND });
 }

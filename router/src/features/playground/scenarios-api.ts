@@ -9,6 +9,7 @@ import {
   dataResponse,
   isRowId,
   listResponse,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
@@ -24,7 +25,6 @@ import {
   StepFailedError,
   sentenceOfProblem,
 } from './scenario.ts';
-import type { SavedScenario } from './scenario-store.ts';
 
 /** A request cannot wait longer. */
 const MAX_RUN_MS = 180_000;
@@ -32,6 +32,8 @@ const MAX_RUN_MS = 180_000;
 const scenarioView = z
   .object({ id: z.string(), name: z.string(), savedAt: timeView })
   .meta({ id: 'PlaygroundScenario' });
+
+const scenarioWithText = scenarioView.extend({ yaml: z.string() }).meta({ id: 'ScenarioWithText' });
 
 const resultView = z
   .object({
@@ -77,7 +79,7 @@ export function scenariosApi(app: App): Endpoint[] {
       summary: 'List the saved scenarios by name',
       responses: { 200: { description: 'The scenarios.', schema: listResponse(scenarioView) } },
       handle: async () => {
-        const data = (await scenarios.list()).map(viewOf);
+        const data = (await scenarios.list()).map((scenario) => shown(scenarioView, scenario));
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
@@ -95,7 +97,11 @@ export function scenariosApi(app: App): Endpoint[] {
         const { name = 'Scenario' } = await readValid(yaml);
         const saved = await scenarios.save(name, yaml);
         const message = 'The scenario is saved.';
-        return { status: 201, object: saved.id, json: { success: true, message, data: viewOf(saved) } };
+        return {
+          status: 201,
+          object: saved.id,
+          json: { success: true, message, data: shown(scenarioView, saved) },
+        };
       },
     }),
     endpoint({
@@ -108,13 +114,13 @@ export function scenariosApi(app: App): Endpoint[] {
       responses: {
         200: {
           description: 'The scenario with its text.',
-          schema: dataResponse(scenarioView.extend({ yaml: z.string() }).meta({ id: 'ScenarioWithText' })),
+          schema: dataResponse(scenarioWithText),
         },
         ...notFound,
       },
       handle: async ({ params: { id = '' } }) => {
         const found = await foundScenario(id);
-        return { status: 200, json: { success: true, data: { ...viewOf(found), yaml: found.yaml } } };
+        return { status: 200, json: { success: true, data: shown(scenarioWithText, found) } };
       },
     }),
     endpoint({
@@ -210,8 +216,4 @@ function refused(sentences: readonly ScenarioProblem['message'][]): HttpProblem 
 
 function noSuchScenario(): HttpProblem {
   return new HttpProblem(404, 'NOT_FOUND', say('problem.no-scenario'));
-}
-
-function viewOf({ id, name, savedAt }: SavedScenario): z.input<typeof scenarioView> {
-  return { id, name, savedAt: savedAt.toISOString() };
 }

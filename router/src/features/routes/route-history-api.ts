@@ -27,6 +27,7 @@ import {
   pageOf,
   pageQuery,
   pageResponse,
+  shown,
   timeView,
   wholeNumberQuery,
 } from '../../infra/operations/fields.ts';
@@ -316,9 +317,8 @@ export function routeHistoryApi(app: App, schemas: RouteSchemas): Endpoint[] {
   }
 }
 
-/** A version, as responses show it. */
-function versionViewOf({ number, at, ...rest }: RouteVersion): z.input<typeof versionView> {
-  return { version: number, at: at.toISOString(), ...rest };
+function versionViewOf(version: RouteVersion) {
+  return shown(versionView, { ...version, version: version.number });
 }
 
 function noSuchVersion(): HttpProblem {

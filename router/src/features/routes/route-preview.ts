@@ -8,7 +8,7 @@ import type { NewRoute } from '../../core/ports/route-store.ts';
 import type { PreviewChoice, RoutePreview } from '../../core/routing/explain-route.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { accountIdField, dataResponse, timeView } from '../../infra/operations/fields.ts';
+import { accountIdField, dataResponse, shown, timeView } from '../../infra/operations/fields.ts';
 import { issueOf } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { RouteChecks } from './route-history-api.ts';
@@ -167,7 +167,7 @@ function viewOf(
   choice: (choice: PreviewChoice) => z.output<typeof choiceView>,
 ): z.output<typeof previewView> {
   const readsMessages = mayDo(caller, 'messages:read');
-  return {
+  return shown(previewView, {
     checked,
     isComplete,
     changed: changed.length,
@@ -180,7 +180,7 @@ function viewOf(
       id: message.messageId,
       chatId: message.chatId,
       accountId: message.accountId,
-      receivedAt: new Date(message.receivedAtMs).toISOString(),
+      receivedAt: message.receivedAtMs,
       ...(readsMessages && {
         channelId: message.channelIds[0] ?? '',
         username: message.channelIds.find(isUsername)?.slice(1),
@@ -189,7 +189,7 @@ function viewOf(
       before: choice(before),
       after: choice(after),
     })),
-  };
+  });
 }
 
 function choiceViewOf(

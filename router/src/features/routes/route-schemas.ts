@@ -7,7 +7,13 @@ import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { routeConfigField, routeConfigOf } from '../../infra/agents/route-config.ts';
 import { maskedConfig } from '../../infra/agents/route-secrets.ts';
 import { httpUrlField } from '../../infra/agents/setting-fields.ts';
-import { accountIdField, changedResponse, channelIdField, timeView } from '../../infra/operations/fields.ts';
+import {
+  accountIdField,
+  changedResponse,
+  channelIdField,
+  shown,
+  timeView,
+} from '../../infra/operations/fields.ts';
 import { PROBLEM_CODE } from '../../infra/operations/form.ts';
 
 const ROUTE_EXAMPLE = {
@@ -194,16 +200,14 @@ export function newRouteOf(
   };
 }
 
-/** A route as responses show it: times as text, secrets masked. */
-export function viewOf(kinds: readonly AgentKind[], route: Route): z.input<typeof routeView> {
-  const { createdAt, updatedAt, config, agentEndpoint, ...rest } = route;
-  return {
-    ...rest,
-    ...(agentEndpoint !== '' && { agentEndpoint }),
+/** A route as responses show it: secrets masked. */
+export function viewOf(kinds: readonly AgentKind[], route: Route): z.output<typeof routeView> {
+  const { agentEndpoint, config } = route;
+  return shown(routeView, {
+    ...route,
+    agentEndpoint: agentEndpoint || undefined,
     config: maskedConfig(kinds, config),
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
+  });
 }
 
 /** The changes of a PATCH. A field that is present with undefined is cleared in the store; an absent one stays. */

@@ -56,6 +56,6 @@ export function conversationSettingsApi(app: App): Endpoint[] {
   });
 }
 
-function viewOf(stored: ConversationSettings): z.input<typeof settingsView> {
+function viewOf(stored: ConversationSettings): z.output<typeof settingsView> {
   return { stored, inUse: { ...conversationOf(undefined, stored) }, origins: originsOf(undefined, stored) };
 }

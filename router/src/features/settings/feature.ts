@@ -54,7 +54,7 @@ function governorSettingsApi({ settingsStore, log }: App): Endpoint[] {
   });
 }
 
-function viewOf(stored: unknown): z.input<typeof settingsView> {
+function viewOf(stored: unknown): z.output<typeof settingsView> {
   const { data = {} } = governorFields.safeParse(stored ?? {});
   const accounts = Object.keys(data.accounts ?? {}).map((id) => [id, { ...governorOf(stored, id) }]);
   return { stored: data, inUse: { ...governorOf(stored) }, accounts: Object.fromEntries(accounts) };

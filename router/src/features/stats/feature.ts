@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App, Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
-import { accountIdField, dataResponse, timeView } from '../../infra/operations/fields.ts';
+import { accountIdField, dataResponse, shown, timeView } from '../../infra/operations/fields.ts';
 import { forgetOldStats, type StatPoint } from './postgres-stats.ts';
 import { percentileMs } from './stats-recorder.ts';
 
@@ -82,20 +82,20 @@ function statsApi({ stats, messageLog, accounts, clock }: App): Endpoint[] {
         });
         const states: Record<string, number> = {};
         for (const { state } of accounts.list()) states[state] = (states[state] ?? 0) + 1;
-        const data: z.input<typeof statsView> = {
+        const data = shown(statsView, {
           span,
           stepSeconds: stepMs / 1000,
-          points: all.map((point) => ({ at: new Date(point.atMs).toISOString(), ...countsOf([point]) })),
+          points: all.map((point) => ({ at: point.atMs, ...countsOf([point]) })),
           total: countsOf(all),
           now: { waiting: work.messages, deadLetters: work.deadLetters, accounts: states },
-        };
+        });
         return { status: 200, json: { success: true, data } };
       },
     }),
   ];
 }
 
-function countsOf(points: readonly StatPoint[]): z.input<typeof countsView> {
+function countsOf(points: readonly StatPoint[]): z.output<typeof countsView> {
   const sum = (value: (point: StatPoint) => number) =>
     points.reduce((total, point) => total + value(point), 0);
   const length = Math.max(...points.map(({ times }) => times.length));

@@ -13,11 +13,11 @@ import {
   pageQuery,
   pageResponse,
   rowIdField,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
-import type { LoggedDelivery } from './webhook-deliveries.ts';
 import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 
 /** One attempt: the status of the receiver, or how it failed. */
@@ -181,7 +181,10 @@ export function webhooksApi(app: App): Endpoint[] {
         });
         const { id, events, accountId } = created;
         log.info({ webhookId: id, events, accountId }, 'webhook created');
-        const data = { ...viewOf(created), ...(body.secret === undefined && { secret }) };
+        const data = shown(newWebhookView, {
+          ...created,
+          secret: body.secret === undefined ? secret : undefined,
+        });
         const headers = { location: `/api/webhooks/${id}` };
         return {
           status: 201,
@@ -199,7 +202,7 @@ export function webhooksApi(app: App): Endpoint[] {
       summary: 'List webhooks, oldest first',
       responses: { 200: { description: 'The webhooks.', schema: listResponse(webhookView) } },
       handle: async () => {
-        const data = (await webhooks.list()).map(viewOf);
+        const data = (await webhooks.list()).map((webhook) => shown(webhookView, webhook));
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),
@@ -212,7 +215,7 @@ export function webhooksApi(app: App): Endpoint[] {
       params,
       responses: { 200: { description: 'The webhook.', schema: dataResponse(webhookView) }, 404: notFound },
       handle: async ({ params: { id = '' } }) => {
-        const data = viewOf(await found(id));
+        const data = shown(webhookView, await found(id));
         return { status: 200, json: { success: true, data } };
       },
     }),
@@ -236,7 +239,10 @@ export function webhooksApi(app: App): Endpoint[] {
         const changed = await webhooks.change(id, { ...change, ...(events && { events: unique(events) }) });
         if (!changed) throw noSuchWebhook();
         log.info({ webhookId: id, fields: Object.keys(body) }, 'webhook changed');
-        return { status: 200, json: { success: true, message: 'Webhook changed.', data: viewOf(changed) } };
+        return {
+          status: 200,
+          json: { success: true, message: 'Webhook changed.', data: shown(webhookView, changed) },
+        };
       },
     }),
     endpoint({
@@ -251,7 +257,7 @@ export function webhooksApi(app: App): Endpoint[] {
         404: notFound,
       },
       handle: async ({ params: { id = '' } }) => {
-        const data = viewOf(await found(id));
+        const data = shown(webhookView, await found(id));
         if (!(await webhooks.delete(id))) throw noSuchWebhook();
         log.info({ webhookId: id }, 'webhook deleted');
         return { status: 200, json: { success: true, message: 'Webhook deleted.', data } };
@@ -304,7 +310,7 @@ export function webhooksApi(app: App): Endpoint[] {
           ...(cursor && { before: cursor }),
           limit: limit + 1,
         };
-        const rows = (await webhookDeliveries.list(page)).map(deliveryOf);
+        const rows = (await webhookDeliveries.list(page)).map((row) => shown(deliveryView, row));
         return { status: 200, json: pageOf(rows, limit, (row) => row.id) };
       },
     }),
@@ -345,35 +351,6 @@ export function webhooksApi(app: App): Endpoint[] {
     if (refusal === undefined) return;
     throw invalid('body', [mistakeAt('url', say('field.not-allowed', { why: refusal }))]);
   }
-}
-
-/** Field by field: a stored webhook may get more. */
-function viewOf(webhook: Webhook): z.input<typeof webhookView> {
-  const { id, url, events, accountId, isEnabled, disabledReason, failures, failingSince } = webhook;
-  const { pausedUntil, waiting } = webhook;
-  return {
-    ...{ id, url, events: [...events], isEnabled, failures, waiting },
-    ...(accountId !== undefined && { accountId }),
-    ...(disabledReason !== undefined && { disabledReason }),
-    ...(failingSince && { failingSince: failingSince.toISOString() }),
-    ...(pausedUntil && { pausedUntil: pausedUntil.toISOString() }),
-    createdAt: webhook.createdAt.toISOString(),
-    updatedAt: webhook.updatedAt.toISOString(),
-  };
-}
-
-function deliveryOf({ createdAt, attemptedAt, dueAt, finishedAt, ...row }: LoggedDelivery) {
-  const { id, eventId, event, accountId, state, attempts, status, error, waitsFor } = row;
-  return {
-    ...{ id, eventId, event, accountId, state, attempts },
-    ...(status !== undefined && { status }),
-    ...(error !== undefined && { error }),
-    ...(waitsFor !== undefined && { waitsFor }),
-    createdAt: createdAt.toISOString(),
-    ...(attemptedAt && { attemptedAt: attemptedAt.toISOString() }),
-    ...(dueAt && { dueAt: dueAt.toISOString() }),
-    ...(finishedAt && { finishedAt: finishedAt.toISOString() }),
-  };
 }
 
 function resultOf(sent: Sent): { status?: number; error?: string } {

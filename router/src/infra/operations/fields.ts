@@ -77,8 +77,69 @@ export function isRowId(text: string): boolean {
 
 export const rowIdField = z.string().refine(isRowId, PHRASES['field.row-id']);
 
-/** A time as every response writes it. */
-export const timeView = z.iso.datetime().describe('UTC, ISO 8601.');
+/** A time as every response writes it; `shown` makes it of a date, or of milliseconds since 1970. */
+export const timeView = z.iso.datetime().describe('UTC, ISO 8601.') as z.ZodType<
+  string,
+  Date | number | string
+>;
+
+/** What has the fields of a view. `shown` does not change it, and writes a bigint as text. */
+type Row<T> = T extends Date
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]: Row<T[Name]> }
+    : string extends T
+      ? T | bigint
+      : T;
+
+/**
+ * A row as its view shows it. Fields that the view does not have, such as secrets, are left out, as are undefined ones. Values
+ * are not checked: a row that another version stored can be seen too.
+ */
+export function shown<View extends z.ZodType>(view: View, row: Row<z.input<View>>): z.output<View> {
+  return shownValue(view, row) as z.output<View>;
+}
+
+function shownValue(view: z.core.$ZodType, value: unknown): unknown {
+  if (value === undefined || value === null) return value;
+  const { def } = (view as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'optional':
+    case 'nullable':
+      return shownValue(def.innerType, value);
+    case 'array':
+      return (value as unknown[]).map((each) => shownValue(def.element, each));
+    case 'object':
+      return shownObject(def, value as Record<string, unknown>);
+    case 'string':
+      if (typeof value === 'bigint') return String(value);
+      return isTime(def) && typeof value !== 'string'
+        ? new Date(value as Date | number).toISOString()
+        : value;
+    case 'record':
+      return Object.fromEntries(
+        Object.entries(value).map(([name, each]) => [name, shownValue(def.valueType, each)]),
+      );
+    case 'unknown':
+      return value;
+    default:
+      if (typeof value === 'object') throw new TypeError(`the view of a row cannot have: ${def.type}`);
+      return value;
+  }
+}
+
+function isTime(def: z.core.$ZodStringDef | z.core.$ZodStringFormatDef): boolean {
+  return 'format' in def && def.format === 'datetime';
+}
+
+function shownObject({ shape, catchall }: z.core.$ZodObjectDef, row: Record<string, unknown>) {
+  const fields: Record<string, unknown> = catchall ? { ...row } : {};
+  for (const [name, view] of Object.entries(shape)) {
+    const value = shownValue(view, row[name]);
+    if (value !== undefined) fields[name] = value;
+  }
+  return fields;
+}
 
 const COUNT = 'Number of entries in this response.';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { z } from 'zod';
+import { z } from 'zod';
 import {
   accountIdField,
   channelIdField,
@@ -8,7 +8,9 @@ import {
   personField,
   phoneField,
   rowIdField,
+  shown,
   timeQuery,
+  timeView,
   wholeNumberQuery,
 } from '../../../../router/src/infra/operations/fields.ts';
 
@@ -124,4 +126,55 @@ it.each([
 ])('isRowId(%j) is %s', (value, expected) => {
   expect(isRowId(value)).toBe(expected);
   expect(rowIdField.safeParse(value).success).toBe(expected);
+});
+
+describe('shown', () => {
+  const view = z.object({
+    id: z.string(),
+    kind: z.enum(['a', 'b']),
+    at: timeView,
+    sinceAt: timeView.optional(),
+    note: z.string().optional(),
+    parts: z.array(z.object({ name: z.string(), until: timeView })).optional(),
+    byName: z.record(z.string(), z.object({ count: z.int() })).optional(),
+    loose: z.looseObject({ at: timeView }).optional(),
+    any: z.unknown().optional(),
+  });
+  const row = { id: '7', kind: 'a' as const, at: new Date(0) };
+
+  it('writes dates and milliseconds as text, and keeps a time that is text', () => {
+    const parts = [{ name: 'p', until: '1970-01-01T00:00:00.002Z' }];
+    expect(shown(view, { ...row, sinceAt: 0, parts, loose: { at: 1, more: 2 } })).toStrictEqual({
+      id: '7',
+      kind: 'a',
+      at: '1970-01-01T00:00:00.000Z',
+      sinceAt: '1970-01-01T00:00:00.000Z',
+      parts,
+      loose: { at: '1970-01-01T00:00:00.001Z', more: 2 },
+    });
+  });
+
+  it('leaves out what the view does not have, at every depth, and what is undefined', () => {
+    const secret = 's';
+    const stored = {
+      ...{ ...row, id: 7n, secret, note: undefined, any: { shown: null } },
+      parts: [{ name: 'p', until: 0, secret }],
+      byName: { x: { count: 1, secret } },
+    };
+    expect(shown(view, stored)).toStrictEqual({
+      ...{ id: '7', kind: 'a', at: '1970-01-01T00:00:00.000Z', any: { shown: null } },
+      parts: [{ name: 'p', until: '1970-01-01T00:00:00.000Z' }],
+      byName: { x: { count: 1 } },
+    });
+    expect(stored.parts[0]).toHaveProperty('secret');
+  });
+
+  it('shows a value that only another version knows', () => {
+    expect(shown(view, { ...row, kind: 'c' as 'a' })).toMatchObject({ kind: 'c' });
+  });
+
+  it('refuses a view whose fields it cannot tell', () => {
+    const either = z.object({ of: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]) });
+    expect(() => shown(either, { of: { a: 'x' } })).toThrow('the view of a row cannot have: union');
+  });
 });
