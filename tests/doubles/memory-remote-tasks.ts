@@ -148,7 +148,7 @@ export class MemoryRemoteTasks implements RemoteTasks {
           (chats === undefined || chats.includes(task.channelId)) &&
           (accounts === undefined || accounts.includes(task.accountId)) &&
           (routes === undefined || routes.includes(task.routeId)) &&
-          (before === undefined || Number(task.taskId) < Number(before)),
+          (before === undefined || Number(task.id) < Number(before)),
       )
       .reverse()
       .slice(0, limit);
@@ -164,7 +164,7 @@ export class MemoryRemoteTasks implements RemoteTasks {
     const chat = message && this.#state.chats.get(message.chatId);
     if (!message || !chat) throw new Error('the task has no message');
     return {
-      ...{ taskId: String(id), remoteId, routeId, accountId, messageId, chatId: String(chat.id) as ChatId },
+      ...{ id: String(id), remoteId, routeId, accountId, messageId, chatId: String(chat.id) as ChatId },
       channelId: channelIdOfChat({ phone: chat.phone, lid: chat.lid, groupId: chat.groupId }),
       ...(message.pushName !== undefined && { pushName: message.pushName }),
       state: isOpen ? 'open' : 'ended',

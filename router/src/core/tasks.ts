@@ -64,7 +64,7 @@ export interface NewReport {
 
 /** A task as operators see it. */
 export interface ListedTask {
-  taskId: string;
+  id: string;
   remoteId: string;
   routeId: string;
   accountId: string;

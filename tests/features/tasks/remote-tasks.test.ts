@@ -73,7 +73,7 @@ describeStores('tasks of agents in $name', (stores) => {
     await stores.remoteTasks.add(owner, 'a');
     const { taskId, person: other } = await aFollowedTask('b');
     const [newest, oldest] = await stores.remoteTasks.list({ accountId, limit: 10 });
-    expect(newest).toMatchObject({ taskId, remoteId: 'b', routeId, accountId, state: 'open' });
+    expect(newest).toMatchObject({ id: taskId, remoteId: 'b', routeId, accountId, state: 'open' });
     expect(oldest).toMatchObject({
       ...{ remoteId: 'a', messageId: owner.messageId, channelId: person.phone, state: 'open' },
       createdAt: expect.any(Date),

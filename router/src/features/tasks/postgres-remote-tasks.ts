@@ -223,8 +223,8 @@ export class PostgresRemoteTasks implements RemoteTasks {
   async #listed(condition: Sql, limit: number): Promise<ListedTask[]> {
     const rows = await withStorage('reading the tasks of agents', () =>
       this.#postgres.query<ListedColumns>(sql`
-        SELECT t.id::text AS "taskId", t.remote_id AS "remoteId", t.route_id AS "routeId", t.account_id AS "accountId",
-          m.chat_id::text AS "chatId", m.id::text AS "messageId", m.push_name AS "pushName", t.state,
+        SELECT t.id::text AS id, t.remote_id AS "remoteId", t.route_id AS "routeId", t.account_id AS "accountId",
+          m.chat_id::text AS "chatId", m.id::text AS "messageId", nullif(m.push_name, '') AS "pushName", t.state,
           t.created_at AS "createdAt", t.ended_at AS "endedAt",
           json_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id) AS chat
         FROM remote_task t JOIN message m ON m.id = t.message_id JOIN chat c ON c.id = m.chat_id

@@ -27,6 +27,7 @@ import {
   pageQuery,
   pageResponse,
   rowIdField,
+  shown,
   timeView,
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -109,7 +110,8 @@ export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask
           ...{ ...filter, ...allowed, limit: limit + 1 },
           ...(cursor !== undefined && { before: cursor }),
         });
-        return { status: 200, json: pageOf(found.map(viewOf), limit, ({ id }) => id) };
+        const tasks = found.map((task) => shown(taskView, task));
+        return { status: 200, json: pageOf(tasks, limit, ({ id }) => id) };
       },
     }),
     endpoint({
@@ -126,7 +128,8 @@ export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask
       responses: { 200: { description: 'The task.', schema: dataResponse(taskWithNow) }, 404: notFound },
       handle: async ({ params: { id = '' }, caller, signal }) => {
         const task = await allowed(caller, id);
-        const data = { ...viewOf(task), ...(task.state === 'open' && (await saidOf(id, signal))) };
+        const said = task.state === 'open' ? await saidOf(id, signal) : {};
+        const data = shown(taskWithNow, { ...task, ...said });
         return { status: 200, json: { success: true, data } };
       },
     }),
@@ -191,14 +194,4 @@ export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask
       return { problem: error.message };
     }
   }
-}
-
-function viewOf({ taskId, createdAt, endedAt, ...task }: ListedTask): z.input<typeof taskView> {
-  const { remoteId, routeId, accountId, chatId, channelId, messageId, pushName, state } = task;
-  return {
-    ...{ id: taskId, remoteId, routeId, accountId, chatId, channelId, messageId, state },
-    ...(pushName !== undefined && pushName !== '' && { pushName }),
-    createdAt: createdAt.toISOString(),
-    ...(endedAt && { endedAt: endedAt.toISOString() }),
-  };
 }
