@@ -45,7 +45,7 @@ async function main(): Promise<void> {
 
 /**
  * SIGINT, SIGTERM and SIGHUP (the terminal was closed) stop the service; during the start, after the start has ended. A
- * second signal ends the process at once.
+ * second signal ends the process immediately.
  */
 function stopOnSignals(): { ready(app: App): void } {
   let app: App | undefined;

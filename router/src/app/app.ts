@@ -20,7 +20,7 @@ export interface App {
   stop(): Promise<void>;
   /** Resolves with the operator's sentence when a newer version has migrated the database: this one must stop. */
   readonly untilOutdated: Promise<string>;
-  /** For a process that ends at once; what runs continues at the next start. */
+  /** For a process that ends immediately; what runs continues at the next start. */
   abandon(): void;
 }
 

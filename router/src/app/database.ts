@@ -36,7 +36,7 @@ export interface DatabaseParts {
   nodeId: string;
   /** Resolves with the operator's sentence when a newer version has migrated the database: this process must stop. */
   untilOutdated: Promise<string>;
-  /** For a process that ends at once. */
+  /** For a process that ends immediately. */
   abandon(): void;
 }
 

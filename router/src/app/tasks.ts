@@ -10,7 +10,7 @@ const RESUME_EVERY_MS = 60_000;
 /** A task that waits for longer has lost its start to a crash. */
 const FORGOTTEN_AFTER_MS = 30_000;
 
-/** Tasks of a kind that are started at once; the next time continues. */
+/** Tasks of a kind that one sweep starts; the next one continues. */
 const MAX_SWEPT = 1_000;
 /** Open tasks of which this process knows that they are started. */
 const MAX_KNOWN = 10_000;

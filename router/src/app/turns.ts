@@ -116,7 +116,7 @@ export interface TurnParts {
   policies: readonly ChatPolicy[];
   /** How the answers of agents are shaped. */
   shaping: ReplyShaping;
-  /** Makes voice notes; few at once. */
+  /** Makes voice notes; few at a time. */
   voiceEncoder: VoiceEncoder;
   /** Sends a text to a chat outside of a turn; once for each key. */
   sendNotice(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;

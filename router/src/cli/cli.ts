@@ -97,7 +97,7 @@ export class Cli {
     this.host.write(this.isJson ? `${JSON.stringify(value, null, 2)}\n` : `${text()}\n`);
   }
 
-  /** Prints one of many results at once: with `--json` as one line of JSON. */
+  /** Prints one of many results immediately: with `--json` as one line of JSON. */
   showLine(value: unknown, text: () => string): void {
     this.host.write(this.isJson ? `${JSON.stringify(value)}\n` : `${text()}\n`);
   }

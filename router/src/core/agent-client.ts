@@ -67,14 +67,14 @@ export interface AttemptOptions {
    */
   replyToken?(): Promise<string>;
   /**
-   * Sends a text to the chat at once, before the answer; at most one for each message, whatever is repeated. Absent: the
+   * Sends a text to the chat immediately, before the answer; at most one for each message, whatever is repeated. Absent: the
    * chat cannot be reached before the answer.
    * @throws {StorageUnavailableError}
    */
   notify?(text: string): Promise<void>;
   /**
    * Called each time the agent has written more of its answer, with what returns the text so far; it may also become another
-   * one. Returns at once. A client that cannot stream never calls it. Absent: nothing is shown before the answer is complete.
+   * one. Returns immediately. A client that cannot stream never calls it. Absent: nothing is shown before the answer is complete.
    */
   onText?(textSoFar: () => string): void;
   /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */

@@ -28,7 +28,7 @@ export class KeyedQueue {
   }
 }
 
-/** Limits how many works run at once; the others wait in the order of the calls. */
+/** Limits how many works run concurrently; the others wait in the order of the calls. */
 export class Slots {
   #free: number;
   readonly #waiting: Array<() => void> = [];

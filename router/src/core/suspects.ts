@@ -36,7 +36,7 @@ interface SuspectsDeps {
  * takes these over counts: `Inbox.claimChats` for the oldest message of each chat, `AccountLeases.acquire` for the replies
  * that are `sending`. Innocent work of the same process is counted too; the suspicion decides how a work runs, so that only
  * the guilty one reaches 4:
- * - 0 and 1: at once, with all others. The first two ends count 1 each. Most processes that end (a reboot, a full memory)
+ * - 0 and 1: immediately, with all others. The first two ends count 1 each. Most processes that end (a reboot, a full memory)
  *   were not ended by such a work, and nobody waits.
  * - 2 and 3: alone. One such work at a time runs on a node, and none before the process has run for 15 seconds; all others
  *   run meanwhile. That it runs alone is stored before, and taken back when the process survives it: it ended, waits, was

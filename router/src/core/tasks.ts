@@ -219,7 +219,7 @@ export class StartedTasks {
   #listener: ((messageId: string) => void) | undefined;
   #waiting: string[] = [];
 
-  /** Called by a turn after its end is stored. Returns at once. */
+  /** Called by a turn after its end is stored. Returns immediately. */
   add(messageId: string): void {
     if (this.#listener) this.#listener(messageId);
     else this.#waiting.push(messageId);

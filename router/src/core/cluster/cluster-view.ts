@@ -139,7 +139,7 @@ export class ClusterAccounts implements AccountControl {
     return outcome;
   }
 
-  /** Drops a deleted account from the view, and makes every node check at once: the one that runs it disconnects it. */
+  /** Drops a deleted account from the view, and makes every node check immediately: the one that runs it disconnects it. */
   forget(accountId: string): void {
     this.#published.delete(accountId);
     const accounts = this.#view.accounts.filter((account) => account.accountId !== accountId);

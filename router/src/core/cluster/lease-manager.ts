@@ -21,7 +21,7 @@ interface LeaseManagerDeps {
   turns(): number;
   /** Called with each view of the nodes. */
   onView(view: ClusterView): void;
-  /** Makes the other nodes check at once. */
+  /** Makes the other nodes check immediately. */
   notifyOthers(): void;
   /** How long the connection with this node's lock has been up; right after a break other nodes may only look dead. */
   connectedForMs(): number;
@@ -94,7 +94,7 @@ export class LeaseManager {
     this.#pauseAbort.abort();
   }
 
-  /** Releases every account, so that other nodes can take them at once, and takes no more. Idempotent. */
+  /** Releases every account, so that other nodes can take them immediately, and takes no more. Idempotent. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.checkNow();

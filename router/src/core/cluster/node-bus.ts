@@ -29,7 +29,7 @@ const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number()
 
 /**
  * What nodes send each other. Every message may be lost: a receiver that relies on one also polls the database.
- * - `accounts-changed`: accounts or nodes changed, check at once
+ * - `accounts-changed`: accounts or nodes changed, check immediately
  * - `replies-queued`: the outbox has replies for the account's node
  * - `typing`: show or hide "typing..." through the account's node
  * - `presence`: mark a message as read through the account's node, or react to it
@@ -101,7 +101,7 @@ type Of<K extends Kind> = Extract<NodeMessage, { kind: K }>;
 
 /** What carries messages between the nodes of one database. */
 export interface NodeTransport {
-  /** Sends to all nodes, this one too; returns at once, and it may be lost. */
+  /** Sends to all nodes, this one too; returns immediately, and it may be lost. */
   publish(payload: unknown): void;
 }
 
@@ -130,7 +130,7 @@ export class NodeBus<Transport extends NodeTransport = NodeTransport> {
     });
   }
 
-  /** Sends to all other nodes; returns at once, and no node may receive it. */
+  /** Sends to all other nodes; returns immediately, and no node may receive it. */
   publish(message: NodeMessage): void {
     this.transport.publish({ from: this.nodeId, message });
   }

@@ -14,7 +14,7 @@ import type { ContactGovernor } from './govern-contacts.ts';
 import type { SendPace } from './pace-sends.ts';
 import { ReplySender, replyFields, SentMarker } from './send-reply.ts';
 
-/** Rows read at once when a connection opens; more follow in further pages. */
+/** Rows in one read when a connection opens; more follow in further pages. */
 const PAGE = 200;
 /** New replies kept in memory while older ones are read; further ones are found in the outbox afterwards. */
 const MAX_WAITING = 1_000;
@@ -36,7 +36,7 @@ export interface DeliverRepliesDeps {
 }
 
 /**
- * Starts the delivery of stored replies of one account on the node that runs it. Returns at once. Nothing is lost when
+ * Starts the delivery of stored replies of one account on the node that runs it. Returns immediately. Nothing is lost when
  * that node does not receive the message, because it polls the outbox.
  * @param slot under which the replies were stored
  */
@@ -59,9 +59,9 @@ export function deliverReplies(
 export interface DeliverDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status' | 'untilLimitsKnown'>;
-  /** Absent: messages to people who never wrote are sent at once. */
+  /** Absent: messages to people who never wrote are sent immediately. */
   governor?: Pick<ContactGovernor, 'maySend'>;
-  /** Absent: every message leaves at once. */
+  /** Absent: every message leaves immediately. */
   pace?: Pick<SendPace, 'admit' | 'type' | 'isFree'>;
   /** The account's lease. Without it no reply is stored as `sending`. */
   fence?: Lease & Pick<Fence, 'isHeld'>;

@@ -118,7 +118,7 @@ interface NumberLookUpsDeps {
   log: Logger;
 }
 
-/** WhatsApp limits accounts that ask about many numbers: at most ten at once, and ten a minute. */
+/** WhatsApp limits accounts that ask about many numbers: at most ten together, and ten a minute. */
 const BUDGET = { burst: 10, perSecond: 10 / 60 };
 /** After a look-up without an answer; it grows with each in a row. */
 const RETRY_MS = 60_000;

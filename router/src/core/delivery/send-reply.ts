@@ -37,9 +37,9 @@ interface SendReplyDeps {
   isConnected(): boolean;
   /** Called when the outbox may have rows that were not seen yet. */
   pollQueue(): void;
-  /** Spaces messages to people who never wrote. Absent: they are sent at once. */
+  /** Spaces messages to people who never wrote. Absent: they are sent immediately. */
   governor?: Pick<ContactGovernor, 'maySend'>;
-  /** Absent: every message leaves at once. */
+  /** Absent: every message leaves immediately. */
   pace?: Pick<SendPace, 'admit' | 'type'>;
   /** Aborted: all waits end. */
   finishing: AbortSignal;
@@ -263,7 +263,7 @@ export class ReplySender {
 /** Uploads of one file before its row is dead, and the wait after the first failure; it doubles with each. */
 const MAX_UPLOADS = 5;
 const UPLOAD_BACKOFF_MS = 2_000;
-/** Files in memory at once, however many chats wait for one. */
+/** Files in memory at a time, however many chats wait for one. */
 const UPLOADS_AT_ONCE = 4;
 
 interface ReplyFilesDeps {

@@ -68,7 +68,7 @@ export type AgentEvent =
   /** An operator, the limit of the node, or the end of the service. */
   | { kind: 'stop' };
 
-/** What the runner does next, one after the other; `deliver` and `reject` end at once. */
+/** What the runner does next, one after the other; `deliver` and `reject` end immediately. */
 export type AgentEffect =
   | { do: 'find' }
   | { do: 'pull' }

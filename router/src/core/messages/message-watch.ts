@@ -71,7 +71,7 @@ export class MessageWatch {
   }
 }
 
-/** Messages that are read at once, and returned at most. */
+/** Messages that one read returns at most. */
 const PAGE = 100;
 
 export interface WaitForMessageDeps {

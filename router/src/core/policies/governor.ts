@@ -65,7 +65,7 @@ type GovernorDecision = { kind: 'send' } | { kind: 'wait'; forMs: number; reason
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Of `perDay`: the share that a new account has at once, and the share that one hour may take. */
+/** Of `perDay`: the share that a new account has immediately, and the share that one hour may take. */
 const SHARE_OF_NEW = 0.5;
 const SHARE_OF_HOUR = 0.5;
 /** Waits are longer by up to this share, so that messages do not leave at regular times. */

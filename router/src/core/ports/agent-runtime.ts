@@ -208,7 +208,7 @@ export interface AgentRuntime {
   ): AsyncIterable<LogLine>;
   /**
    * Reports instances that may have ended or started, until the signal aborts; `undefined` stands for all of them, after
-   * the connection to the engine was lost. Resolves then, or at once for a runtime that has nothing to report.
+   * the connection to the engine was lost. Resolves then, or immediately for a runtime that has nothing to report.
    */
   watch(onChange: (agentId: string | undefined) => void, signal: AbortSignal): Promise<void>;
 }

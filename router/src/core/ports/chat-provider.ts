@@ -106,7 +106,7 @@ export interface ProviderEvents {
 export interface ChatProvider {
   readonly accountId: string;
   status(): AccountStatus;
-  /** Connects (or waits for pairing). Returns at once; the status reports the result. */
+  /** Connects (or waits for pairing). Returns immediately; the status reports the result. */
   start(): Promise<void>;
   /** Closes the socket and awaits the last key and journal writes. Idempotent. */
   stop(): Promise<void>;

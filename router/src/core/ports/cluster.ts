@@ -30,7 +30,7 @@ export interface AccountView {
   changedAtMs: number;
   /** The node whose lease is valid, or was last; absent when the lease was released. */
   owner?: { nodeId: NodeId; epoch: bigint };
-  /** `owned`, or another node may take it: `free` at once, `dead-owner` when its node has been dead for a while. */
+  /** `owned`, or another node may take it: `free` immediately, `dead-owner` when its node has been dead for a while. */
   availability: 'owned' | 'free' | 'dead-owner';
 }
 
@@ -107,7 +107,7 @@ export interface AccountLeases {
   acquire(accountId: string, options?: { fromDead?: boolean; wasOurs?: boolean }): Promise<Lease | undefined>;
   /** Restarts the time of leases. @returns the accounts of those that are still valid; the others are lost */
   renew(leases: readonly Lease[]): Promise<Set<string>>;
-  /** Releases a lease, so that another node can take it at once; a lost one is not changed. */
+  /** Releases a lease, so that another node can take it immediately; a lost one is not changed. */
   release(lease: Lease): Promise<void>;
 }
 

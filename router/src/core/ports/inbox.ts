@@ -150,7 +150,7 @@ export interface Inbox {
    * although a replayed message may have some of its first end. A reply with `special` edits or deletes a part of the
    * message (`addPart`); an edited part has the new text from then on.
    * @param under.claim of the caller: released in the same transaction when the chat has no further unanswered message
-   * @param under.lease of a caller that sends the first reply at once: this end stores that reply as `sending`, as
+   * @param under.lease of a caller that sends the first reply immediately: this end stores that reply as `sending`, as
    *   `Outbox.markSending` does. It stays `queued` when the lease is void or an older row of the chat is `queued`.
    * @param under.turn nothing is stored when one of its messages has ended or was edited since; its merged messages are
    *   ended with it (`merged`)

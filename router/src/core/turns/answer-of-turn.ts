@@ -217,7 +217,7 @@ export interface SessionDeps {
 
 /**
  * The session of a turn. A new one, also one that the settings ask for, is stored: with the chat when the turn ends, that of a
- * person in all chats at once. A locked chat has a separate session.
+ * person in all chats together. A locked chat has a separate session.
  * @param isNew the person asked for a new one
  * @throws {StorageUnavailableError} the turn is repeated
  */

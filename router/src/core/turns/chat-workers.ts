@@ -75,7 +75,7 @@ export class ChatWorkers {
 
   /**
    * There may be something to do in a claimed chat: starts its worker unless it runs, or notifies the claim's node. Returns
-   * at once. A lost message to another node delays the chat until that node's next sweep.
+   * immediately. A lost message to another node delays the chat until that node's next sweep.
    * @param isRepeat a crash may have interrupted the chat's first turn
    * @param stored.turn the chat's only unanswered message, which was just stored: a worker of this node need not read it
    * @param stored.changed the message that was edited or deleted
@@ -117,7 +117,7 @@ export class ChatWorkers {
 
   /**
    * Ends the workers: turns that run get `graceMs` to end, the others are aborted. Unfinished turns continue on another node
-   * at once, or here after the next start.
+   * immediately, or here after the next start.
    */
   async stop(graceMs: number): Promise<void> {
     const { clock, stopping } = this.#deps;

@@ -160,7 +160,7 @@ function without(text: string, part: string): string {
   return (isAlone ? `${before.trimEnd()}\n\n${after.trimStart()}` : before + after).trim();
 }
 
-/** Files in memory at once, however many turns need one. */
+/** Files in memory at a time, however many turns need one. */
 const DOWNLOADS_AT_ONCE = 4;
 /** Files in memory that are being stored; further ones are not stored. */
 const MAX_SAVING = 8;

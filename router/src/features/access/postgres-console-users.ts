@@ -18,7 +18,7 @@ const rowSchema = z.object({
     .transform((value) => value ?? undefined),
 });
 
-/** Locks the owners, so that of two changes at once the second one sees what the first one left. */
+/** Locks the owners, so that of two concurrent changes the second one sees what the first one left. */
 const OWNERS = sql`owners AS MATERIALIZED (
   SELECT key FROM console_user WHERE role = 'owner' AND disabled_at IS NULL ORDER BY key FOR UPDATE)`;
 

@@ -242,7 +242,7 @@ export interface AttemptKey {
  */
 export interface LoginAttempts {
   /**
-   * Counts an attempt before its password is checked, so that many at once cannot pass. An attempt that is refused does not
+   * Counts an attempt before its password is checked, so that many concurrent ones cannot pass. An attempt that is refused does not
    * count: it does not delay the next one.
    * @returns 0, or for how many milliseconds attempts are refused
    */

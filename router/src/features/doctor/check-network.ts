@@ -92,7 +92,7 @@ export async function askForHead(url: string): Promise<{ date: string | null } |
   }
 }
 
-/** Why a server opens no WebSocket: a code or HTTP status; undefined: it does. It is closed at once. */
+/** Why a server opens no WebSocket: a code or HTTP status; undefined: it does. It is closed immediately. */
 export function webSocketProblem(url: string): Promise<string | undefined> {
   const address = new URL(url.replace(/^ws/, 'http'));
   return new Promise((resolve) => {

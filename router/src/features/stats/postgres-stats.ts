@@ -63,7 +63,7 @@ export class PostgresStats implements Stats {
         FROM json_to_recordset(${JSON.stringify(counts.map(rowOf))}::json)
           AS c (account_id text, messages integer, answers integer, failures integer, times json),
           (VALUES (1), (60)) AS m (minutes)
-        -- In one order on every node: two nodes that add at once must not wait for each other.
+        -- In one order on every node: two nodes that add concurrently must not wait for each other.
         ORDER BY c.account_id, m.minutes
         ON CONFLICT (account_id, minutes, at) DO UPDATE SET messages = s.messages + excluded.messages,
           answers = s.answers + excluded.answers, failures = s.failures + excluded.failures,

@@ -23,7 +23,7 @@ import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 /** One attempt: the status of the receiver, or how it failed. */
 type Sent = { status: number } | { status?: number; error: string };
 
-/** Each node asks for the events of all webhooks at once. */
+/** Each node asks for the events of all webhooks together. */
 const MAX_WEBHOOKS = 50;
 
 const urlField = httpUrlField.describe(

@@ -38,7 +38,7 @@ export interface Database {
   secrets: SecretCipher;
   /** Migrations that this version knows, by name. */
   migrations: readonly string[];
-  /** For a process that ends at once: the embedded server stops soon after. */
+  /** For a process that ends immediately: the embedded server stops soon after. */
   abandon(): void;
 }
 

@@ -34,7 +34,7 @@ const SLOW_TTL_MS = 600_000;
  * - A test that exceeds `budgetMs` is run once more with `secondBudgetMs`, so that a machine that paused for a moment
  *   does not make a good pattern fail. Then it ends in `timeout`.
  * - After three timeouts in a row a pattern is in quarantine for `quarantineMs`: texts at least as long as the shortest
- *   that timed out are `timeout` at once. Shorter texts are still tested, so one person's hostile text does not disable
+ *   that timed out are `timeout` immediately. Shorter texts are still tested, so one person's hostile text does not disable
  *   a route for everybody.
  *
  * The threads start with the first tests, which also load the package. A thread that dies (out of memory) makes its test `timeout` and is replaced.

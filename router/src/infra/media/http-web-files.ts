@@ -20,7 +20,7 @@ const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Longest time for a file, redirects included. */
 const TIMEOUT_MS = 20_000;
-/** Files in memory at once, however many requests name one. */
+/** Files in memory at a time, however many requests name one. */
 const LOADS_AT_ONCE = 4;
 
 interface WebFilesDeps {

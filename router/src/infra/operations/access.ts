@@ -41,7 +41,7 @@ export class Access {
   }
 
   /**
-   * The caller that sends this key, or none. A key of the API is checked at once: nobody can guess its 256 bits. The check
+   * The caller that sends this key, or none. A key of the API is checked immediately: nobody can guess its 256 bits. The check
    * of any other key waits after failures of the address, because an operator chose the admin key.
    * @throws {StorageUnavailableError} the keys cannot be read; the admin key works all the same
    */
@@ -72,7 +72,7 @@ export class Access {
     return { kind: 'session', session: { id, ...(user && { user }) } };
   }
 
-  /** Whether it is the admin key, at once or, after failures of the address, later. Counts a wrong one. */
+  /** Whether it is the admin key, immediately or, after failures of the address, later. Counts a wrong one. */
   async isAdminKey(key: string, from: Connection): Promise<boolean> {
     const { adminKey, log } = this.#deps;
     if (adminKey !== undefined && (await this.#mayCheck(from)) && isSame(key, adminKey)) return true;

@@ -301,7 +301,7 @@ const MAX_OPEN_BYTES = 16_777_216;
 
 /**
  * The memory that bodies of callers take of whom nothing is known. It is reserved before the first byte is read, and free
- * again when the response has ended, so that callers cannot take more by sending slowly or many at once.
+ * again when the response has ended, so that callers cannot take more by sending slowly or many concurrently.
  */
 export class StrangerBodies {
   readonly #maxBytes: number;

@@ -44,7 +44,7 @@ export interface HttpListener {
   /** Answers the requests that wait, and those that come. Call it once. */
   serve(application: RequestListener): void;
   /**
-   * Refuses new requests, gives running ones two seconds, then closes their connections. Closes at once the connections of
+   * Refuses new requests, gives running ones two seconds, then closes their connections. Closes immediately the connections of
    * requests that wait, and those without a request. Idempotent.
    */
   close(): Promise<void>;

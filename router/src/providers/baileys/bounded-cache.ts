@@ -23,7 +23,7 @@ export function createBoundedCache(limits: { max: number; ttlMs: number }): Poss
   };
 }
 
-/** Limits an LRU cache to a number of entries. Its own `max` allocates memory for that number at once. */
+/** Limits an LRU cache to a number of entries. Its own `max` allocates memory for that number immediately. */
 export function atMost(entries: number): { maxSize: number; sizeCalculation: () => number } {
   return { maxSize: entries, sizeCalculation: () => 1 };
 }

@@ -71,7 +71,7 @@ class HostedAgentClient implements AgentClient {
     if (profile === 'adk') return agent.options?.media === true;
     if (profile !== 'a2a') return false;
     try {
-      // Only the agent's card says so; the message follows at once.
+      // Only the agent's card says so; the message follows immediately.
       return await this.#hosting().use(agent, async (running) => {
         const inner = await this.#talk.clientFor(agent, running);
         return (await inner.takesFile?.(message, running.url)) ?? false;

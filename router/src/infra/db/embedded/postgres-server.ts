@@ -34,7 +34,7 @@ const SETTINGS: Record<string, string> = {
   fsync: 'on',
   synchronous_commit: 'on',
   max_wal_size: '256MB',
-  // an idle server wakes up less often; commits that a message waits for are written at once
+  // an idle server wakes up less often; commits that a message waits for are written immediately
   bgwriter_delay: '2s',
   wal_writer_delay: '1s',
   max_wal_senders: '0',
@@ -147,7 +147,7 @@ export interface LaunchedServer {
 }
 
 /**
- * Starts the server and returns at once; it is ready when it accepts a connection.
+ * Starts the server and returns immediately; it is ready when it accepts a connection.
  * @param settings replace those of every server
  * @throws {DatabaseError} DATABASE_START: the program is missing or may not be run
  */
@@ -218,7 +218,7 @@ export function stopServerProcess(
   binaries: PostgresBinaries,
 ): void {
   if (process.platform === 'win32') {
-    // a signal ends a Windows process at once; pg_ctl does not
+    // a signal ends a Windows process immediately; pg_ctl does not
     const child = spawn(binaries.pgCtl, ['stop', '-D', folder.data, '-m', mode, '-W'], { stdio: 'ignore' });
     child.once('error', () => undefined); // noticed as a server that does not stop
     return;

@@ -62,7 +62,7 @@ interface AppliedMigration {
 /**
  * Brings the database at `url` up to date: first the migrations in `migrations/` of the folder
  * (`<time>_<name>/migration.sql`, oldest first), recorded as `prisma migrate` does, then the SQL functions in
- * `functions/`. Safe to call from several nodes at once: one works, the others wait. Each migration is one transaction,
+ * `functions/`. Safe to call from several nodes concurrently: one works, the others wait. Each migration is one transaction,
  * so a failed one changes nothing.
  * @param url a direct connection; advisory locks do not work through a transaction pooler
  * @param prismaFolder `prisma` of the project

@@ -88,7 +88,7 @@ export class ClientVersions {
     this.#options = options;
   }
 
-  /** Begins the daily look-ups; returns at once. */
+  /** Begins the daily look-ups; returns immediately. */
   start(): void {
     if (this.#options.setting === 'auto') this.#running = this.#keepLooking();
   }

@@ -309,7 +309,7 @@ interface SocketEndOptions {
   clock: Clock;
   isLinked(): boolean;
   onOpen(): void;
-  /** Called at once with a function that ends the connection as if it had broken; it has no effect after the end. */
+  /** Called immediately with a function that ends the connection as if it had broken; it has no effect after the end. */
   onBreakable(breakOff: (disconnect: Disconnect) => void): void;
 }
 

@@ -46,7 +46,7 @@ export interface OpenedSocket {
 }
 
 /**
- * Makes a Baileys socket that uses the account's Signal steps and writes through the write gate. It connects at once.
+ * Makes a Baileys socket that uses the account's Signal steps and writes through the write gate. It connects immediately.
  * @throws {UnsupportedBaileysError} the installed Baileys differs from the supported one
  */
 export function openSocket(input: OpenSocketInput): OpenedSocket {

@@ -105,7 +105,7 @@ export class ReceiptBatch {
     this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS).unref();
   }
 
-  /** Stores all receipts so far at once. Resolves when they are stored, or could not be. */
+  /** Stores all receipts so far together. Resolves when they are stored, or could not be. */
   async flush(): Promise<void> {
     this.#flush();
     await this.#working;

@@ -43,7 +43,7 @@ export interface AccountKeysOptions {
 }
 
 /**
- * The Signal keys of one account. Writes are visible at once, and durable with their group commit. Reads use a bounded
+ * The Signal keys of one account. Writes are visible immediately, and durable with their group commit. Reads use a bounded
  * cache, which also contains absent keys. This process is the only user of the keys, so the cache is never stale.
  *
  * Peers and WhatsApp choose parts of the names. A key whose name PostgreSQL cannot store is always absent: it is neither
@@ -130,7 +130,7 @@ export class AccountKeys implements Pick<SignalKeyStore, 'get'> {
     return number;
   }
 
-  /** Whether the store knows the session's sending chain as used up to its new position; the write is then visible at once. */
+  /** Whether the store knows the session's sending chain as used up to its new position; the write is then visible immediately. */
   #isReserved(write: KeyWrite): boolean {
     const { category, value } = write;
     const known = this.#known(write);
