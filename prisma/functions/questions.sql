@@ -33,7 +33,7 @@ BEGIN
 END $$;
 
 -- Gives a message to the open question of its chat: once, and again the same question for the same message. A message
--- that was written or stored before the question was asked, an edit, and a message without text are no answer.
+-- that was written or stored before the question was asked, an edit, and a message without text are not answers.
 CREATE OR REPLACE FUNCTION question_answer(p_chat bigint, p_message bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   q person_question;

@@ -72,7 +72,7 @@ it('lets a newcomer write to the echo agent, without a phone', async () => {
     state: 'open',
     provider: 'playground',
   });
-  // The WhatsApp account waits for pairing, and the playground is no reason.
+  // The WhatsApp account waits for pairing, and the playground is not a reason.
   const ready = await service.api('GET', '/health/ready');
   expect(JSON.stringify(ready.body.reasons)).not.toContain('playground');
 

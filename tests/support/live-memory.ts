@@ -7,7 +7,7 @@ import type { Wa2aiProcess } from './wa2ai-process.ts';
 export const WITH_INSPECTOR = '--inspect=127.0.0.1:0';
 
 /**
- * Memory that a service keeps, read over Node's inspector. Resident memory is no measure of that: V8 collects garbage
+ * Memory that a service keeps, read over Node's inspector. Resident memory is not a measure of that: V8 collects garbage
  * late while there is memory.
  */
 export class LiveMemory {

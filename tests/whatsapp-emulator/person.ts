@@ -111,7 +111,7 @@ export class Person implements Actor {
     return this.#presences.items;
   }
 
-  /** Reactions of accounts, in order; they are no bubbles. */
+  /** Reactions of accounts, in order; they are not bubbles. */
   get reactions(): readonly ReceivedReaction[] {
     return this.#reactions.items;
   }

@@ -59,7 +59,7 @@ export function groupJid(groupId: GroupId): string {
 /** WhatsApp's user names, read loosely. */
 const USERNAME = /^(?=.*[a-z])[a-z0-9._]{3,35}$/;
 
-/** A user name as it is stored: in lower case, without `@`. Undefined: it is no user name. */
+/** A user name as it is stored: in lower case, without `@`. Undefined: it is not a user name. */
 export function canonicalUsername(written: string): string | undefined {
   const name = written.trim().replace(/^@/, '').toLowerCase();
   return USERNAME.test(name) ? name : undefined;
@@ -84,7 +84,7 @@ const TRUNK_ZERO =
 
 /** Whether this is the number of a person with the 0 of national calls behind its country code, which no number has. */
 export function hasTrunkZero(channelId: string): boolean {
-  // Digits of LIDs and of groups are no numbers.
+  // Digits of LIDs and of groups are not numbers.
   return !channelId.includes('@') && TRUNK_ZERO.test(channelId);
 }
 

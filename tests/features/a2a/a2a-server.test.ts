@@ -276,7 +276,7 @@ describe('the A2A server', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(500);
     expect(answers.at(-1)?.text).toContain('The caller has 100 open tasks.');
-    // The first one again is no new one.
+    // The first one again is not a new one.
     expect((await ask(0)).status).toBe(200);
   });
 

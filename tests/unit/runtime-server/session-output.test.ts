@@ -32,7 +32,7 @@ describe('SessionOutput', () => {
         fc.array(fc.tuple(output, fc.nat(255)), { minLength: 1, maxLength: 5 }),
         fc.array(fc.nat(10_000), { maxLength: 12 }),
         (commands, cuts) => {
-          // bytes of a character that a mark interrupts are no character
+          // bytes of a character that a mark interrupts are not characters
           const bytes = Buffer.concat(
             commands.flatMap(([text, code], index) => [text, markOf(index + 1, code)]),
           );

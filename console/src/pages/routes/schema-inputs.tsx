@@ -76,7 +76,7 @@ export function NumberField(props: SchemaFieldProps) {
   const [shown, setShown] = useState(textOf(props.value));
   const change = (next: string) => {
     setShown(next);
-    // What is no number goes to the service as it is, which says what is wrong.
+    // What is not a number goes to the service as it is, which says what is wrong.
     const number = Number(next);
     props.onChange(next.trim() === '' ? undefined : Number.isNaN(number) ? next : number);
   };
@@ -238,7 +238,7 @@ function linesOrUrl(text: string): string | string[] {
   return others.length === 0 && /^https?:/i.test(first) ? first : lines;
 }
 
-/** JSON, or a text where the value is no JSON: the service says what it takes. */
+/** JSON, or a text where the value is not JSON: the service says what it takes. */
 export function JsonField(props: SchemaFieldProps) {
   const { asJson } = useTexts('routes');
   return <CodeField {...props} moreHint={asJson} shown={jsonOf(props.value)} otherwise={(text) => text} />;

@@ -34,7 +34,7 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
   ]);
   const isWaiting = log.data?.data.some((each) => each.state === 'pending') ?? false;
   useEffect(() => {
-    // Attempts are no live events.
+    // Attempts are not live events.
     if (!isWaiting) return;
     const timer = setInterval(() => {
       if (document.hidden) return;

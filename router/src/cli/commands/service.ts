@@ -97,7 +97,7 @@ export function addOpen(parent: Command, cli: Cli): void {
     });
 }
 
-/** A machine without a browser is no failure: the address is printed. */
+/** A machine without a browser is not a failure: the address is printed. */
 function openBrowser(url: string): void {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
   const child = spawn(program, [url], { detached: true, stdio: 'ignore' });

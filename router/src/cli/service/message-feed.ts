@@ -102,7 +102,7 @@ export class MessageFeed {
   }
 
   #show(message: FeedMessage): void {
-    // A draft is no message before the owner approves it.
+    // A draft is not a message before the owner approves it.
     if (message.state === 'draft' || this.#known.has(message.id)) return;
     this.#known.add(message.id);
     const [oldest] = this.#known;

@@ -23,7 +23,7 @@ export type Caller =
 
 type StrangerRefusal = 'unknown' | 'expired' | 'forwarded' | 'two-sessions';
 
-/** By this header of its own requests wa2ai knows them: one that comes back to it is no request of its machine. */
+/** By this header of its own requests wa2ai knows them: one that comes back to it is not a request of its machine. */
 export const OWN_REQUEST_HEADER = 'x-wa2ai-sender';
 
 /** What the caller may do. Only keys and users have less than every scope. */

@@ -67,7 +67,7 @@ export function autoReplyLoopPolicy({ history, autoReplyLoop: settings }: AutoRe
  *
  * A turn looks automatic when it came after our reply to the previous turn, within `replyMs`, and repeats that turn, or
  * repeats our own reply, or is longer than can be typed in that time; or within ten times `replyMs` and longer than can be
- * typed. A message written before our reply is no answer to it: it neither counts nor ends the run. `turns` quick turns in
+ * typed. A message written before our reply is not an answer to it: it neither counts nor ends the run. `turns` quick turns in
  * a row, or three times as many of either sort, make a loop; the first message that looks typed by a person ends it.
  * @param earlier answered turns of the chat, newest first
  */

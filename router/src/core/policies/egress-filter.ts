@@ -200,7 +200,7 @@ function privateUrlAt(start: RegExpExecArray, text: string): { from: number; to:
 /** Where a host may begin: not inside a word, a name or a number. */
 const HOST_START = /[\w.-]+|\[/g;
 const VERSION = 'version ';
-/** Also the number of a section or of a phone: without a port, and without a zero or a large number, it is no address. */
+/** Also the number of a section or of a phone: without a port, and without a zero or a large number, it is not an address. */
 const MANY_MEANINGS = /^10(?:\.[1-9]\d?){3}$/;
 const MORE_DIGITS = /[\w.]*\d/y;
 

@@ -44,7 +44,7 @@ interface Mark {
   isEnd: boolean;
 }
 
-/** @returns undefined: the text is no mark, such as `<details>` that does not contain reasoning */
+/** @returns undefined: the text is not a mark, such as `<details>` that does not contain reasoning */
 function markOf(written: string): Mark | undefined {
   if (written === '<|channel>') return { name: 'channel', isEnd: false };
   if (written === '<channel|>') return { name: 'channel', isEnd: true };
@@ -159,7 +159,7 @@ class CodeSpans {
         if (isLineEnd(text, run.end)) fences.set(mark, run.end);
         continue;
       }
-      // A paragraph ends at a blank line: what is behind it is no partner.
+      // A paragraph ends at a blank line: what is behind it is not a partner.
       const blank = text.slice(run.end, paragraphEnd).search(/\n[ \t]{0,40}\n/);
       if (blank >= 0) spans = new Map();
       paragraphEnd = run.start;

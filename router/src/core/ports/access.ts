@@ -151,7 +151,7 @@ export function normalPassword(password: string): string {
   return password.normalize('NFKC');
 }
 
-/** Why this text is no password for the user, as the end of a sentence that begins with the field; undefined: it is one. */
+/** Why this text is not a password for the user, as the end of a sentence that begins with the field; undefined: it is one. */
 export function passwordProblem(password: string, name: string): Said | undefined {
   const characters = [...normalPassword(password)];
   if (characters.length < MIN_PASSWORD_CHARS) return say('field.min-chars', { min: MIN_PASSWORD_CHARS });

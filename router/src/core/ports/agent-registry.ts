@@ -76,7 +76,7 @@ export interface AgentTalk {
    * The newest messages that the agent has stored, oldest first.
    * @throws {AgentUnusableError} the profile has no history
    * @throws {AgentUnavailableError} it did not answer
-   * @throws {AgentProtocolError} its answer is no history
+   * @throws {AgentProtocolError} its answer is not a history
    */
   history(
     agent: HostedAgent,

@@ -246,7 +246,7 @@ export interface AgentFiles {
   freeBytes(): Promise<number>;
   /** Its files, by path; at most `limit`. Links are not followed. */
   list(agentId: string, limit: number): Promise<AgentFileInfo[]>;
-  /** The bytes of a file; undefined when it does not exist, is no file, or lies outside of the agent's folder. */
+  /** The bytes of a file; undefined when it does not exist, is not a file, or lies outside of the agent's folder. */
   read(agentId: string, path: string): Promise<Uint8Array | undefined>;
   /**
    * Stores a file, in the place of one with this path, with the owner of the agent's folder. The file is there whole or as it

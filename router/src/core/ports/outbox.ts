@@ -137,7 +137,7 @@ export interface Outbox {
   isUnasked(outboxId: string): Promise<boolean>;
   /** The row counts as a first contact that is sent now; in every later attempt too. */
   countFirstContact(outboxId: string): Promise<void>;
-  /** Ends the delays of a chat's rows: its person wrote, so that they are no first contacts any more. */
+  /** Ends the delays of a chat's rows: its person wrote, so that they are not first contacts any more. */
   endDelaysOf(chatId: ChatId): Promise<void>;
   /**
    * Rows that were sent longer than `ackTimeoutMs` ago and that WhatsApp has not acknowledged, oldest first. Each is

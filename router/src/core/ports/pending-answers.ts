@@ -86,7 +86,7 @@ export interface Questions {
   close(id: string): Promise<void>;
   /**
    * Gives a message to the open question of its chat; the same message always gets the same question. A message that came
-   * before the question was asked, an edit, and a message without text are no answer.
+   * before the question was asked, an edit, and a message without text are not answers.
    * @returns the id of the question; undefined: the message answers none
    */
   answer(chatId: ChatId, messageId: string): Promise<string | undefined>;

@@ -72,7 +72,7 @@ export async function answerOfTurn(
     asked: turn.message,
     isOfTurn: true,
     mayBeCaption: !stream?.hasSentParts,
-    // The owner reads an answer before it is sent, and the line of a task is no answer.
+    // The owner reads an answer before it is sent, and the line of a task is not an answer.
     mayBeVoice: !stream?.hasSentParts && !turn.isApproving && !response.task,
     signal: deps.stopping,
   });
@@ -82,7 +82,7 @@ export async function answerOfTurn(
     ...reply,
     ...(index === 0 && !stream?.hasSentParts && quote),
   }));
-  // The line of a task that goes on is no answer, and replaces nothing.
+  // The line of a task that goes on is not an answer, and replaces nothing.
   const replies = response.task ? said : shown(said);
   const draft = turn.isApproving && { isDraft: true as const };
   if (draft) await showDraft(deps, turn, replies);

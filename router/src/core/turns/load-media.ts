@@ -239,7 +239,7 @@ export class StoredMedia implements MediaSource {
     return bytes;
   }
 
-  /** A store that cannot be used is no reason to do without the file: the provider may have it. */
+  /** A store that cannot be used is not a reason to do without the file: the provider may have it. */
   async #stored(messageId: string): Promise<Uint8Array | undefined> {
     const { files, log } = this.#deps;
     try {

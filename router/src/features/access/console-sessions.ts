@@ -25,7 +25,7 @@ const rowSchema = z.object({
   id: z.string(),
   tokenHash: z.instanceof(Uint8Array),
   adminKeyMac: absent(z.instanceof(Uint8Array)),
-  // A role of a newer version is no role here: the session does not exist.
+  // A role of a newer version is not a role here: the session does not exist.
   user: absent(z.object({ name: z.string(), role: z.enum(ROLES) })),
   createdAt: z.date(),
   lastSeenAt: z.date(),

@@ -18,7 +18,7 @@ const COLUMNS = sql`id, name, secret_hash AS "secretHash", scopes, chats, routes
 const KNOWN: ReadonlySet<string> = new Set(SCOPES);
 const absent = <T extends z.ZodType>(type: T) => type.nullable().transform((value) => value ?? undefined);
 
-/** A row whose restrictions cannot be read is no key: it must not become a key without restrictions. */
+/** A row whose restrictions cannot be read is not a key: it must not become a key without restrictions. */
 const rowSchema = z.object({
   id: z.string(),
   name: z.string(),

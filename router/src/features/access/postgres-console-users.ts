@@ -9,7 +9,7 @@ const COLUMNS = sql`name, role, created_at AS "createdAt", disabled_at AS "disab
 
 const rowSchema = z.object({
   name: z.string(),
-  // A role of a newer version is no role here.
+  // A role of a newer version is not a role here.
   role: z.enum(ROLES),
   createdAt: z.date(),
   disabledAt: z

@@ -227,7 +227,7 @@ export function signedIn(
   throw new HttpProblem(401, 'LOGIN_FAILED', say('problem.login-failed'));
 }
 
-/** @throws {HttpProblem} 400: it is no password for this user; 429: too many wait */
+/** @throws {HttpProblem} 400: it is not a password for this user; 429: too many wait */
 export async function hashedPassword(
   passwords: Pick<PasswordHasher, 'hash'>,
   password: string,

@@ -207,7 +207,7 @@ export function accountViewOf(status: AccountStatus): z.output<typeof accountVie
   });
 }
 
-/** @throws {HttpProblem} 404: undefined is no account */
+/** @throws {HttpProblem} 404: undefined is not an account */
 export function foundAccount(status: AccountStatus | undefined): AccountStatus {
   if (status) return status;
   throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-account'));

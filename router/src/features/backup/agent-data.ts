@@ -211,7 +211,7 @@ export class AgentDataWriter {
     await parent.remove(basename(this.#path)).finally(() => parent.close());
   }
 
-  /** @throws {BackupError} BACKUP_DAMAGED: a part of the path is no folder of the backup */
+  /** @throws {BackupError} BACKUP_DAMAGED: a part of the path is not a folder of the backup */
   async #placeOf({ path }: FileHead): Promise<{ folder: OpenFolder; name: string }> {
     if (!this.#root) {
       await makeFolder(this.#path);

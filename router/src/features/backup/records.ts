@@ -115,7 +115,7 @@ export async function* encodeRecords(records: AsyncIterable<BackupRecord>): Asyn
 
 /**
  * Reads records; the last one is `end`.
- * @throws {BackupError} BACKUP_DAMAGED: these bytes are no records, or end before the last one
+ * @throws {BackupError} BACKUP_DAMAGED: these bytes are not records, or end before the last one
  */
 export async function* decodeRecords(source: AsyncIterable<Buffer>): AsyncGenerator<BackupRecord> {
   let buffered: Buffer = Buffer.alloc(0);

@@ -94,7 +94,7 @@ export async function* sealed(
 /**
  * Decrypts a file of `sealed`. Each chunk is authentic when it is yielded; that the file is complete is known only after the
  * last one.
- * @throws {BackupError} BACKUP_FILE: the file cannot be read, or is no backup · BACKUP_NEWER: another version of the format ·
+ * @throws {BackupError} BACKUP_FILE: the file cannot be read, or is not a backup · BACKUP_NEWER: another version of the format ·
  *   BACKUP_PASSPHRASE: the passphrase is wrong, or the first lines were changed · BACKUP_DAMAGED: a chunk was changed, or the
  *   file is cut off
  */

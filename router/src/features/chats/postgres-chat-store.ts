@@ -496,7 +496,7 @@ function positionIs(comparison: Sql, position: ChatPosition | undefined): Condit
 function named(text: string | undefined): Conditions {
   if (text === undefined) return [];
   const pattern = patternOf(text);
-  // Numbers are written with a plus and spaces; a word with a letter is no number.
+  // Numbers are written with a plus and spaces; a word with a letter is not a number.
   const digits = /^[+\d\s()./-]+$/.test(text) ? text.replaceAll(/\D/g, '') : '';
   const number =
     digits === '' ? sql`false` : sql`(c.phone LIKE ${`%${digits}%`} OR c.lid LIKE ${`%${digits}%`})`;

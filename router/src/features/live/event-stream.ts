@@ -167,7 +167,7 @@ export class EventStream implements FeedReader {
       return;
     }
     this.#missed = 0;
-    // The id alone is no event: a client that gets few events can still continue after all that were not for it.
+    // The id alone is not an event: a client that gets few events can still continue after all that were not for it.
     const id =
       this.#sentId < this.#position && !this.#isDeciding
         ? `id: ${this.#deps.liveFeed.ring.idOf(this.#position)}\n`

@@ -129,7 +129,7 @@ async function write(response: ExpressResponse, { status, headers, body }: Respo
     return;
   }
   response.flushHeaders();
-  // A broken connection is no fault of wa2ai; the signal of the request tells the tool.
+  // A broken connection is not a fault of wa2ai; the signal of the request tells the tool.
   await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), response).catch(
     () => undefined,
   );

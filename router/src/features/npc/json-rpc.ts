@@ -108,9 +108,9 @@ interface ReadEntry {
   method?: string;
   /** A valid call without an id: it gets no response, not even an error. */
   isNotification: boolean;
-  /** Why it is no call, with the member that is wrong. */
+  /** Why it is not a call, with the member that is wrong. */
   problem?: { field?: string; reason: string };
-  /** Undefined: they are no object. */
+  /** Undefined: they are not an object. */
   params?: Record<string, unknown>;
 }
 

@@ -119,7 +119,7 @@ export interface NpcChain {
   /** Without network. */
   sign(transaction: PreparedTransaction, nonce: number): Promise<SignedTransaction>;
   /**
-   * Sends the bytes. A transaction that the server knows, or that is in a block, is no error.
+   * Sends the bytes. A transaction that the server knows, or that is in a block, is not an error.
    * @returns why the server does not take it now; undefined: it has it
    */
   broadcast(transaction: Pick<SignedTransaction, 'raw'>): Promise<string | undefined>;

@@ -113,7 +113,7 @@ export class ApiWorld implements ScenarioWorld {
     this.#madeRoute = undefined;
   }
 
-  /** What somebody else has deleted meanwhile is no failure of the scenario. */
+  /** What somebody else has deleted meanwhile is not a failure of the scenario. */
   async #tidy(operation: ScenarioOperation, id: string): Promise<void> {
     await this.#options.call(operation, { id }).catch((error: unknown) => {
       if (!(error instanceof StepFailedError)) throw error;

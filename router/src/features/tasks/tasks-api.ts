@@ -184,7 +184,7 @@ export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask
     return task;
   }
 
-  /** An agent that does not answer is no reason to hide the task. */
+  /** An agent that does not answer is not a reason to hide the task. */
   async function saidOf(id: string, signal: AbortSignal): Promise<{ now?: TaskNow; problem?: string }> {
     try {
       const now = await askAboutTask(id, signal);

@@ -5,7 +5,7 @@ import { withoutTrailing } from '../../core/text.ts';
  * An address that an agent's card names, as wa2ai calls it: relative to the card, and with the card's own host when the card
  * names a loopback address although it came from another host, as cards that were written for development do.
  * @param isHosted wa2ai runs the agent: a loopback address in its card is the agent itself, as its container sees it
- * @throws {AgentProtocolError} it is no http:// or https:// URL
+ * @throws {AgentProtocolError} it is not an http:// or https:// URL
  */
 export function cardAddress(url: string, cardUrl: string, isHosted = false): string {
   const absolute = URL.canParse(url, cardUrl) ? new URL(url, cardUrl) : undefined;

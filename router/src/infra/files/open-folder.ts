@@ -284,7 +284,7 @@ export class OpenFolder {
     return { names: names.sort(Buffer.compare).reverse(), hasMore: false };
   }
 
-  /** Deletes what is no folder. @returns the folder that has the name, readable */
+  /** Deletes what is not a folder. @returns the folder that has the name, readable */
   async #unlinked(name: string | Buffer): Promise<OpenFolder | undefined> {
     try {
       await unlink(this.#at(name));

@@ -12,7 +12,7 @@ const MAX_NESTED = 1_000;
 const MAX_ITEMS = 3_000;
 /** Other lines that begin with neither a letter nor a digit: headings, rows of tables, fences. */
 const MAX_MARKED_LINES = 4_500;
-/** A longer run of one character that is not a letter or a digit is no writing of a person or a model. */
+/** A longer run of one character that is not a letter or a digit is not a writing of a person or a model. */
 const MAX_RUN_CHARS = 400;
 /** What the lexer may read of blocks: each level of lists and quotes reads its part once more. */
 const MAX_BLOCK_READS = 16;
@@ -30,7 +30,7 @@ const MAX_MS = 1_000;
 const INLINE_MARKS = /[\\<![\]`*_~@&:]|www\.| {2}\n/i;
 /** What makes marked look for an end. */
 const MARK_CHARS = '\\<![](`*_~@&:';
-/** One line that begins with a letter is no block besides a paragraph. */
+/** One line that begins with a letter is not a block besides a paragraph. */
 const PLAIN_LINE = /^[A-Za-z][^\n]*$/;
 
 /**

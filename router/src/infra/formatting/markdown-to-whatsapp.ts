@@ -203,7 +203,7 @@ const HTML_MARKS: Readonly<Record<string, string>> = {
   ...{ b: '*', strong: '*', i: '_', em: '_', s: '~', del: '~', strike: '~', code: '`', kbd: '`' },
 };
 
-/** The place of the tag that ends this element; undefined: it is no known element, or its words do not fill it. */
+/** The place of the tag that ends this element; undefined: it is not a known element, or its words do not fill it. */
 function endOfElement(tokens: readonly Token[], start: number): number | undefined {
   const tag = htmlTag((tokens[start] as Token).raw);
   if (!tag || tag.isEnd) return undefined;

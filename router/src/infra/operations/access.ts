@@ -136,12 +136,12 @@ export function newKey(): { id: string; text: string; secretHash: Buffer } {
   return { id, text, secretHash: hashOf(text) };
 }
 
-/** The visible start of a key, by which an operator recognizes it. It is no part of the secret. */
+/** The visible start of a key, by which an operator recognizes it. It is not part of the secret. */
 export function prefixOf(id: string): string {
   return `wa2ai_${id}`;
 }
 
-/** The id in the text of a key; undefined if the text is no key of the API. */
+/** The id in the text of a key; undefined if the text is not a key of the API. */
 export function keyIdIn(text: string): string | undefined {
   return KEY_TEXT.exec(text)?.[1];
 }

@@ -136,7 +136,7 @@ export function isKnown(header: string | undefined, etag: string): boolean {
   return tags === '*' || (tags?.some((each) => each.replace(/^W\//, '') === etag) ?? false);
 }
 
-/** Undefined: it is no list of tags. A tag may contain commas. */
+/** Undefined: it is not a list of tags. A tag may contain commas. */
 function tagsOf(header: string): '*' | string[] | undefined {
   if (header.trim() === '*') return '*';
   const tags: string[] = [];

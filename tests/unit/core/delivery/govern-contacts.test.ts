@@ -71,7 +71,7 @@ describe('ContactGovernor', () => {
       error: expect.stringContaining('first contact'),
     });
     expect(log.lines).toMatchObject([{ message: 'message delayed by the governor' }]);
-    // A repeat of a counted one is no further contact.
+    // A repeat of a counted one is not a further contact.
     expect(first && (await maySend(first, log))).toBe(true);
   });
 

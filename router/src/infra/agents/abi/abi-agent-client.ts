@@ -166,7 +166,7 @@ export class AbiAgentClient implements AgentClient {
     }
   }
 
-  /** A description is no command; an argument template can use it. */
+  /** A description is not a command; an argument template can use it. */
   readsDescriptions(): boolean {
     return this.#config.args !== undefined;
   }

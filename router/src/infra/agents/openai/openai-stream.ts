@@ -73,7 +73,7 @@ export class OpenAiStream {
     return this.#isEmpty;
   }
 
-  /** @param data the data of one server-sent event; what is no event of the API is ignored */
+  /** @param data the data of one server-sent event; what is not an event of the API is ignored */
   add(data: string): void {
     this.#isEmpty = false;
     if (data.trim() === END) {

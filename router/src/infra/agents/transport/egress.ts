@@ -75,7 +75,7 @@ export const NOT_PUBLIC_NETWORKS: readonly string[] = [
   ...METADATA_NETWORKS,
   ...NOT_PUBLIC_IPV4_NETWORKS,
   ...NOT_PUBLIC_IPV6_NETWORKS,
-  // What is no global unicast address.
+  // What is not a global unicast address.
   ...([
     ['::', 3],
     ['4000::', 2],

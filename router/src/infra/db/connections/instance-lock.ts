@@ -28,7 +28,7 @@ export interface LockName {
   key?: number;
 }
 
-/** `role`: it is no wa2ai; `process`: the process id of a wa2ai. */
+/** `role`: it is not a wa2ai; `process`: the process id of a wa2ai. */
 interface LockOwner {
   role?: string;
   process?: string;
@@ -147,7 +147,7 @@ async function isTaken(client: Client, lockClass: number, key: number): Promise<
 
 /**
  * Who has an advisory lock of this database.
- * @returns `role`: it may not write wa2ai's tables, so it is no wa2ai of this database (a superuser may); `process`: wa2ai's connections
+ * @returns `role`: it may not write wa2ai's tables, so it is not a wa2ai of this database (a superuser may); `process`: wa2ai's connections
  *   contain the process id in their names, "wa2ai 4711 lock". Undefined: nobody has it now
  */
 export async function lockOwner(

@@ -604,7 +604,7 @@ export class PostgresOutbox implements Outbox {
   }
 }
 
-/** @throws {StorageRejectedError} the JID is no person and no group */
+/** @throws {StorageRejectedError} the JID is neither a person nor a group */
 function addressOf(jid: string): ChatAddress {
   const address = parseJid(jid);
   switch (address?.kind) {

@@ -7,7 +7,7 @@ import type { AuthState } from '../signal/auth-state.ts';
 const COLLECTION = 'regular_low';
 
 interface ChatLocksOptions {
-  /** The chat of a JID; undefined: it is no chat. */
+  /** The chat of a JID; undefined: it is not a chat. */
   chatOf(jid: string): Promise<ChatAddress | undefined>;
   /** Stores whether a chat is locked. Rejects: it was not stored. */
   store(chat: ChatAddress, isLocked: boolean): Promise<void>;

@@ -29,7 +29,7 @@ export interface FromBaileysContext {
   maxMessageAgeMs: number;
   /** The number of a LID, digits or JID, when known. Must not throw. */
   pnForLid?: (lid: string) => string | undefined;
-  /** What the message chooses in a poll of the account. Absent: it is no vote, or it cannot be opened. */
+  /** What the message chooses in a poll of the account. Absent: it is not a vote, or it cannot be opened. */
   pollAnswer?: PollAnswer;
   /** The name of a group, by its JID, when known. Must not throw. */
   subjectOf?: (jid: string) => string | undefined;

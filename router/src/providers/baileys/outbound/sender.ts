@@ -261,7 +261,7 @@ function numberQuery(phone: string, sid: string): BinaryNode {
 }
 
 /**
- * Reads the answer: `in` is an account; any other word, and a list without the number, is none. Undefined: it is no answer. Whether
+ * Reads the answer: `in` is an account; any other word, and a list without the number, is none. Undefined: it is not an answer. Whether
  * WhatsApp lists a number without an account is not known for sure.
  */
 export function numberAnswer(answer: BinaryNode): boolean | undefined {

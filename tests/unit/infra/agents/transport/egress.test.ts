@@ -68,7 +68,7 @@ describe('egress to an IP address', () => {
     '::',
     'fd12::1',
     '::ffff:10.0.0.1',
-    // The IANA registries of special-purpose addresses, and what is no global unicast address.
+    // The IANA registries of special-purpose addresses, and what is not a global unicast address.
     '192.0.0.8',
     '192.88.99.1',
     '198.19.255.255',

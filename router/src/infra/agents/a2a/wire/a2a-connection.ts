@@ -320,7 +320,7 @@ interface LenientAnswers {
  * Reads answers to one JSON-RPC request. Each request has its own connection, so an answer belongs to it whatever `id` says:
  * a number as text, or null. A result of version 0.3 without `kind`, and parts without it, get the one that their fields show.
  * @param request the body of the request
- * @returns undefined when it is no JSON-RPC request
+ * @returns undefined when it is not a JSON-RPC request
  */
 function lenientAnswers(request: string | undefined): LenientAnswers | undefined {
   const sent = objectIn(request ?? '');

@@ -67,7 +67,7 @@ function wholeNumber(type: Whole, input: AbiInput, path: string): bigint {
   throw mistake(path, `${expectation(type)}${hint}`, input);
 }
 
-/** The exact number; undefined when the input is no number or has more digits than any type allows. */
+/** The exact number; undefined when the input is not a number or has more digits than any type allows. */
 function bigintOf(input: AbiInput): bigint | undefined {
   if (typeof input === 'bigint') return input;
   // A larger number in JSON was rounded when it was parsed.

@@ -163,7 +163,7 @@ export function cardUrlOf(agentEndpoint: string, { cardUrl }: NpcSettings): stri
  * The addresses of a route's agent: those of the settings, else of the card, else the ones of the specification below
  * agentEndpoint. A card that names a loopback address although it came from another host was written for development: its
  * path is used with the host of the card.
- * @throws {AgentProtocolError} an address of the card is no http:// or https:// URL
+ * @throws {AgentProtocolError} an address of the card is not an http:// or https:// URL
  */
 export function npcServer(
   agentEndpoint: string,

@@ -47,7 +47,7 @@ export function npcTaskOf(json: unknown): NpcTask | undefined {
 
 const listSchema = z.looseObject({ tasks: z.array(z.unknown()) });
 
-/** The tasks of the answer to `task.list`, without entries that are none; undefined when it is no list. */
+/** The tasks of the answer to `task.list`, without entries that are none; undefined when it is not a list. */
 export function npcTasksOf(json: unknown): NpcTask[] | undefined {
   return listSchema.safeParse(json).data?.tasks.flatMap((task) => npcTaskOf(task) ?? []);
 }
