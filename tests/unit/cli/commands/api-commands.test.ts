@@ -292,7 +292,7 @@ describe('a route in a terminal of 80 columns', () => {
       found.push(id);
     }
     expect(found.sort()).toEqual([...ids].sort());
-    expect((await wa2ai('routes', 'show', 'vip DESK')).output).toContain(`\nid: ${ids[0]}\n`);
+    expect((await wa2ai('routes', 'show', 'vip DESK')).output.split('\n')).toContain(`id: ${ids[0]}`);
     const several = await wa2ai('routes', 'show', 'Night shift');
     expect([several.code, several.errors]).toEqual([
       1,
