@@ -175,8 +175,12 @@ describe('a page of the console', () => {
     const asked = () => questions.splice(0).length;
     await goTo('webhooks');
     const dialog = page.getByRole('dialog');
-    const begin = () => page.getByRole('button', { name: 'Add webhook' }).first().click();
     const address = dialog.getByLabel('Address');
+    const begin = async () => {
+      await page.getByRole('button', { name: 'Add webhook' }).first().click();
+      // An Escape before it is open would close nothing.
+      await address.waitFor();
+    };
     await begin();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
