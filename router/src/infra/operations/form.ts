@@ -189,7 +189,7 @@ export function validate<T>(schema: z.ZodType<T>, value: unknown, what: RequestP
   const unstorable = findUnstorable(value);
   if (unstorable) throw invalid(what, [unstorable]);
   /** For unknown fields, what was probably meant. */
-  const guesses = new Map<string, string>();
+  const guesses = new Map<string, string | undefined>();
   const parsed = schema.safeParse(value, {
     error: (issue) => {
       if (issue.code === 'unrecognized_keys') guessFields(issue, guesses);
@@ -219,7 +219,10 @@ export function invalid(
   return new HttpProblem(400, code, sentence, shown);
 }
 
-function detailsOf(issue: z.core.$ZodIssue, guesses: ReadonlyMap<string, string>): ProblemDetail[] {
+function detailsOf(
+  issue: z.core.$ZodIssue,
+  guesses: ReadonlyMap<string, string | undefined>,
+): ProblemDetail[] {
   const path = issue.path.map(String);
   if (issue.code !== 'unrecognized_keys') return [mistakeAt(path.join('.'), mistakeOf(issue))];
   return issue.keys.map((key) => {
@@ -235,17 +238,23 @@ const MAX_GUESSED_CHARS = 40;
 /** A field with a similar name, or the only one that is missing when one is unknown. */
 function guessFields(
   issue: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>,
-  guesses: Map<string, string>,
+  guesses: Map<string, string | undefined>,
 ): void {
   const { keys, inst, input = {} } = issue;
+  // The caller chooses how many unknown fields there are, and few are shown.
+  if (guesses.size >= MAX_DETAILS) return;
+  const unknown = keys
+    .slice(0, MAX_DETAILS)
+    .filter((key) => key.length <= MAX_GUESSED_CHARS && !guesses.has(key));
+  if (unknown.length === 0) return;
   const fields =
     inst && 'shape' in inst._zod.def ? (inst._zod.def.shape as Record<string, z.core.$ZodType>) : {};
   const absent = Object.keys(fields).filter((name) => !Object.hasOwn(input, name));
   const required = absent.filter((name) => !z.safeParse(fields[name] as z.ZodType, undefined).success);
-  for (const key of keys.filter(({ length }) => length <= MAX_GUESSED_CHARS)) {
+  for (const key of unknown) {
     const similar = similarTo(key, absent, Math.min(MAX_EDITS, Math.floor(key.length / 3)));
     const guess = similar ?? (keys.length === 1 && required.length === 1 ? required[0] : undefined);
-    if (guess !== undefined) guesses.set(key, guess);
+    guesses.set(key, guess);
   }
 }
 

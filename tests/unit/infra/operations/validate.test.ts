@@ -100,6 +100,19 @@ describe('validate', () => {
     );
   });
 
+  it('guesses no more fields than it shows, however many are unknown', () => {
+    let looks = 0;
+    const limit = z.preprocess((value) => {
+      looks += 1;
+      return value;
+    }, z.number().optional());
+    const rows = Array.from({ length: 1_000 }, (_, index) => ({ [`limits${index}`]: 1 }));
+    const { details } = problemOf(z.array(z.strictObject({ limit })), rows);
+    expect(details).toHaveLength(20);
+    // once to read each row, and once to guess what a field that is shown means
+    expect(looks).toBe(rows.length + 20);
+  });
+
   it('refuses a name that the keys of a record do not allow', () => {
     const schema = z.object({ h: z.record(z.string().regex(/^x/), z.string()) });
     expect(problemOf(schema, { h: { 'a b': 'c' } }).message).toBe('h.a b has a name that is not allowed.');
