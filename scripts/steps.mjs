@@ -93,7 +93,7 @@ export function readIfThere(path) {
   }
 }
 
-/** Writes a file of a package anew: package managers may share the old one with other folders. */
+/** Replaces a file of a package. Package managers may share the old file with other folders, so it is not written. */
 export function replaceFile(path, text) {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);

@@ -23,7 +23,7 @@ export type Caller =
 
 type StrangerRefusal = 'unknown' | 'expired' | 'forwarded' | 'two-sessions';
 
-/** By this header of its own requests wa2ai knows them: one that comes back to it is not a request of its machine. */
+/** Marks the requests that wa2ai sends. One that arrives here does not count as a call of this machine. */
 export const OWN_REQUEST_HEADER = 'x-wa2ai-sender';
 
 /** What the caller may do. Only keys and users have less than every scope. */

@@ -111,7 +111,7 @@ export class AccountEvents implements ProviderEvents {
   /** A new QR code, every few seconds, is logged at debug; so are further attempts to connect, but one a minute. */
   #log({ state, reason, nextAction, retryAtMs, problems }: AccountStatus): void {
     const fields = { state, reason, nextAction, retryAtMs, problems };
-    // When the next attempt is, is not news.
+    // The time of the next attempt is not logged again.
     const isRetrying = state === 'waiting' || state === 'proxy-failed';
     const text = JSON.stringify(isRetrying ? { state, reason, problems } : fields);
     const nowMs = this.#deps.clock.monotonicMs();

@@ -207,7 +207,7 @@ export function accountViewOf(status: AccountStatus): z.output<typeof accountVie
   });
 }
 
-/** @throws {HttpProblem} 404: undefined is not an account */
+/** @throws {HttpProblem} 404: there is no account */
 export function foundAccount(status: AccountStatus | undefined): AccountStatus {
   if (status) return status;
   throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-account'));

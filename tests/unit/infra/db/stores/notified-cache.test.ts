@@ -73,7 +73,7 @@ describe('NotifiedCache', () => {
     expect(await cache.read('a', load)).toEqual(['value']);
   });
 
-  it('loads again after a change of its own, also after one that failed, which may have been stored', async () => {
+  it('loads again after its own change, also after a failed one, which may be stored', async () => {
     const { cache, load } = setup();
     await cache.read('a', load);
     expect(await cache.change(async () => 'done')).toBe('done');
