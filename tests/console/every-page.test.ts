@@ -27,6 +27,19 @@ describe('the console in short', () => {
     }
   });
 
+  it.each([600, 700, 900])(
+    'shows the state below the pages in a window of %i pixels, not over them',
+    async (height) => {
+      const { page, goTo } = await open();
+      await page.setViewportSize({ width: 1280, height });
+      await goTo('');
+      const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+      const last = await links.last().boundingBox();
+      const foot = await page.locator('.foot').boundingBox();
+      expect(foot?.y).toBeGreaterThanOrEqual((last?.y ?? Number.NaN) + (last?.height ?? Number.NaN));
+    },
+  );
+
   it('can be used with the keyboard alone', async () => {
     const { page, goTo } = await open();
     await goTo('');
