@@ -158,38 +158,6 @@ describe('the probe of an ADK route', () => {
   });
 });
 
-describe('the probe of an ABI route', () => {
-  it('requests /health and ignores the response', async () => {
-    const paths: unknown[] = [];
-    const { url } = await serverOf((request, response) => {
-      paths.push(request.url);
-      response.writeHead(404).end();
-    });
-    expect(await setup().probe.findings(abiRoute(url))).toEqual([]);
-    expect(paths).toEqual(['/health']);
-  });
-
-  it('reports that nothing listens at the address', async () => {
-    expect(await setup().probe.findings(abiRoute(await closedPort()))).toMatchObject([
-      { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint' },
-    ]);
-  });
-
-  it.each([
-    ['is not there', 404, '', 'config.abi.functions', /status 404/],
-    ['is no ABI', 200, '{"name":"x"}', 'config.abi.functions', /contains no ABI/],
-    ['has a broken function', 200, '["f(uint7 a)"]', 'config.abi.functions[0]', /'uint7' is not an ABI type/],
-  ])('reads the manifest and reports that it %s', async (_case, status, body, field, message) => {
-    const { url } = await serverOf((request, response) => {
-      if (request.url === '/agent.json') response.writeHead(status).end(body);
-      else response.end('{}');
-    });
-    expect(await setup().probe.findings(abiRoute(url, `${url}/agent.json`))).toEqual([
-      { code: 'AGENT_MANIFEST', field, message: expect.stringMatching(message) },
-    ]);
-  });
-});
-
 describe('refused addresses of a route', () => {
   it('are those of the endpoint and of its settings, by their fields', () => {
     const { probe } = setup();

@@ -36,11 +36,6 @@ async function setup({ isOpen = false, key = {} as Partial<NewApiKey> } = {}) {
 }
 
 describe('Access', () => {
-  it('knows the admin key', async () => {
-    const { access, from } = await setup();
-    expect(await access.callerOf(ADMIN_KEY, from())).toEqual({ kind: 'admin-key' });
-  });
-
   it('knows a key of the API, without its hash', async () => {
     const { access, text, id, from } = await setup();
     const caller = await access.callerOf(text, from());
@@ -78,13 +73,6 @@ describe('Access', () => {
     expect((await keys.all())[0]?.lastUsedAt).toEqual(new Date(clock.now()));
   });
 
-  it('without a key, is a stranger if there is an admin key, else this machine', async () => {
-    const { access, from } = await setup();
-    expect(await access.callerOf(undefined, from())).toEqual({ kind: 'stranger' });
-    const open = await setup({ isOpen: true });
-    expect(await open.access.callerOf(undefined, from())).toEqual({ kind: 'loopback' });
-  });
-
   it('without an admin key, honours keys of the API and refuses any other', async () => {
     const { access, keys, text, id, from } = await setup({ isOpen: true });
     expect(await access.callerOf('any-other', from())).toEqual({ kind: 'stranger', refusal: 'unknown' });
@@ -102,22 +90,6 @@ describe('Access', () => {
 });
 
 describe('after wrong keys of an address', () => {
-  it('lets the next check wait, also that of the admin key, which then succeeds', async () => {
-    const { access, clock, guess, from } = await setup();
-    await guess(3);
-    const caller = access.callerOf(ADMIN_KEY, from());
-    expect(clock.sleeping).toBe(1);
-    await clock.advanceMs(250);
-    expect(await caller).toEqual({ kind: 'admin-key' });
-  });
-
-  it('does not let a key of the API wait, nor another address', async () => {
-    const { access, guess, text, from } = await setup();
-    await guess(3);
-    expect((await access.callerOf(text, from())).kind).toBe('key');
-    expect((await access.callerOf(ADMIN_KEY, from('10.0.0.2'))).kind).toBe('admin-key');
-  });
-
   it('checks one key of a connection at a time', async () => {
     const { access, clock, guess, from } = await setup();
     await guess(3);

@@ -46,13 +46,4 @@ describe('page', () => {
     const refresh = '<noscript><meta http-equiv="refresh" content="5"></noscript>';
     expect(shown({ reloadSeconds: 5 }).text).toContain(refresh);
   });
-
-  it('is wide on request', () => {
-    expect(shown({ isWide: true }).text).toContain('<body class="wide">');
-    expect(shown().text).not.toContain('<body class="wide">');
-  });
-
-  it('keeps the status', () => {
-    expect(shown({ status: 401 }).status).toBe(401);
-  });
 });

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { aDeadLetter, aSentMessage } from '../../../doubles/fake-message-log.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 import { aRoute } from '../../../support/routes.ts';
 
@@ -34,43 +33,6 @@ describe('a key for one chat', () => {
     const refused = await call('POST', '/api/messages', { to: OTHER, text: 'c' });
     expect([refused.status, refused.body.code]).toEqual([403, 'CHAT_NOT_ALLOWED']);
     expect(api.sent.map(({ text }) => text)).toEqual(['a', 'b']);
-  });
-
-  it('reads messages of that chat only', async () => {
-    api.messageLog.sentRows = [
-      aSentMessage({ id: '1', channelId: OWN }),
-      aSentMessage({ id: '2', channelId: OTHER }),
-    ];
-    const call = await restricted({ chats: [OWN] });
-    const { body } = await call('GET', '/api/messages?direction=all');
-    expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['1']);
-    expect(api.messageLog.queries).toMatchObject([{ chats: [OWN] }, { chats: [OWN] }]);
-    expect((await call('GET', `/api/messages?channelId=${OTHER}`)).status).toBe(403);
-    expect((await call('GET', '/api/messages/1')).status).toBe(200);
-    const refused = await call('GET', '/api/messages/2');
-    expect(refused.status).toBe(403);
-    expect(refused.text).not.toContain('hello');
-  });
-
-  it('reads, replays and closes dead letters of that chat only', async () => {
-    api.messageLog.deadRows = [
-      aDeadLetter({ id: '4', channelId: OWN }),
-      aDeadLetter({ id: '5', channelId: OTHER }),
-    ];
-    const call = await restricted({ chats: [OWN] });
-    const { body } = await call('GET', '/api/dead-letters');
-    expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['4']);
-    expect((await call('GET', '/api/dead-letters/4')).status).toBe(200);
-    for (const [method, path] of [
-      ['GET', `/api/dead-letters?channelId=${OTHER}`],
-      ['GET', '/api/dead-letters/5'],
-      ['POST', '/api/dead-letters/5/replay'],
-      ['POST', '/api/dead-letters/5/close'],
-    ] as const) {
-      const refused = await call(method, path);
-      expect([path, refused.body.code]).toEqual([path, 'CHAT_NOT_ALLOWED']);
-      expect(refused.text).not.toContain('hola');
-    }
   });
 
   it('replays by a filter that names the chat only', async () => {

@@ -1,4 +1,3 @@
-import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 import { rawRequest } from '../../../support/raw-request.ts';
@@ -51,24 +50,4 @@ describe.each([
     expect(longest(written.mock.results)).toBeLessThan(10_000);
     expect(longest(parsed.mock.results)).toBeLessThan(10_000);
   });
-});
-
-it('gunzips to what it is', async () => {
-  const { text } = await rawRequest(`${api.url}/openapi.json`);
-  const response = await new Promise<Buffer>((resolve, reject) => {
-    import('node:http').then(({ request }) => {
-      const sent = request(
-        `${api.url}/openapi.json`,
-        { headers: { 'accept-encoding': 'gzip' } },
-        async (answer) => {
-          const chunks: Buffer[] = [];
-          for await (const chunk of answer) chunks.push(chunk as Buffer);
-          resolve(Buffer.concat(chunks));
-        },
-      );
-      sent.on('error', reject);
-      sent.end();
-    }, reject);
-  });
-  expect(gunzipSync(response).toString()).toBe(text);
 });

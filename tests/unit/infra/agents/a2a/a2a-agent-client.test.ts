@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Wa2aiError } from '../../../../../router/src/core/errors.ts';
 import { PIXEL } from '../../../../doubles/a2a-agent.ts';
 import { a2aClient, a2aDouble, ChatStore } from '../../../../support/a2a.ts';
-import { FakeClock, impatientClock } from '../../../../support/fake-clock.ts';
+import { impatientClock } from '../../../../support/fake-clock.ts';
 import { npcMessage } from '../../../../support/npc.ts';
 import { quietLog } from '../../../../support/quiet-log.ts';
 import { until } from '../../../../support/until.ts';
@@ -282,31 +282,6 @@ describe('A2aAgentClient', () => {
     expect(agent.messages).toHaveLength(1);
   });
 
-  it.each([
-    ['status 500', 'AGENT_PROTOCOL', 500, 'oops'],
-    ['status 503', 'AGENT_UNAVAILABLE', 503, 'busy'],
-    ['a redirect', 'AGENT_PROTOCOL', 302, ''],
-    ['no JSON', 'AGENT_PROTOCOL', 200, '<html>'],
-    ['wrong JSON', 'AGENT_PROTOCOL', 200, '{"ok":true}'],
-    [
-      'an error of the protocol',
-      'AGENT_REPORTED_ERROR',
-      200,
-      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom"}}',
-    ],
-    ['more than 16 MB', 'AGENT_PROTOCOL', 200, 'x'.repeat(17_000_000)],
-  ])('fails for %s', async (_name, code, status, body) => {
-    const agent = await a2aDouble({
-      streaming: false,
-      misbehave: ({ path }, response) => {
-        if (!path.startsWith('/a2a')) return false;
-        response.status(status).set('location', 'http://169.254.169.254/').end(body);
-        return true;
-      },
-    });
-    expect(await errorOf(a2aClient().sendMessage(agent.url, npcMessage('hi')))).toMatchObject({ code });
-  });
-
   const reply = { messageId: 'm', role: 'agent', parts: [{ text: 'hi there' }] };
   it.each([
     ['a message and a part without kind', '0.3', false, { id: 1, result: reply }],
@@ -328,31 +303,6 @@ describe('A2aAgentClient', () => {
       },
     });
     expect((await a2aClient().sendMessage(agent.url, npcMessage('hi'))).response).toBe('hi there');
-  });
-
-  it('is away when its card cannot be loaded', async () => {
-    const error = await errorOf(a2aClient().sendMessage('http://127.0.0.1:1', npcMessage('hi')));
-    expect(error).toMatchObject({ code: 'AGENT_UNAVAILABLE', isAway: true });
-  });
-
-  it('ends after the time limit', async () => {
-    let onAsked: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => {
-      onAsked = resolve;
-    });
-    const agent = await a2aDouble({
-      misbehave: ({ path }) => {
-        if (!path.startsWith('/a2a')) return false;
-        onAsked();
-        return true;
-      },
-    });
-    const clock = new FakeClock();
-    const client = a2aClient({ timeoutMs: 2_000, waitMs: 100 }, clock);
-    const error = errorOf(client.sendMessage(agent.url, npcMessage('hi')));
-    await asked;
-    await clock.advanceMs(2_000);
-    expect(await error).toMatchObject({ code: 'AGENT_TIMEOUT' });
   });
 
   it('previews the call', async () => {

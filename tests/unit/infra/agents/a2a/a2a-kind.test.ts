@@ -1,13 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { a2aKind } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
 import { a2aSettings, a2aSettingsProblems } from '../../../../../router/src/infra/agents/a2a/a2a-settings.ts';
 import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
 
 describe('a2aKind', () => {
-  it('has its circuit at the endpoint of the route', () => {
-    expect(a2aKind.endpointOf('https://a.example/x', {})).toBe('https://a.example/x');
-  });
-
   it('masks the key and the headers, and checks every address', () => {
     const settings = { apiKey: 'k', headers: { A: 'h' }, cardUrl: 'https://a.example' };
     expect(textsOf(a2aSettings, settings, 'password').map(({ value }) => value)).toEqual(['k', 'h']);

@@ -8,11 +8,6 @@ const find = (url: string, settings: A2aSettings = {}) =>
   a2aFindings(url, settings, { transport: new AgentTransport(), signal: AbortSignal.timeout(60_000) });
 
 describe('a2aFindings', () => {
-  it('finds nothing at an agent that fits', async () => {
-    const agent = await a2aDouble();
-    expect(await find(agent.url)).toEqual([]);
-  });
-
   it('reports a card that has no such interface, and a server without a card', async () => {
     const agent = await a2aDouble();
     expect(await find(agent.url, { version: '0.3' })).toMatchObject([

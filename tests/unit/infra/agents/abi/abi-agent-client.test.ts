@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   AgentProtocolError,
-  AgentTimeoutError,
   AgentUncertainError,
   MediaError,
 } from '../../../../../router/src/core/errors.ts';
@@ -59,22 +58,6 @@ class ScriptedTransport extends AgentTransport {
     if (later.length > 0) this.replies = later;
     return typeof reply === 'function' ? await reply(options.signal) : reply;
   }
-}
-
-/** An agent that never answers: the request ends only with its signal. */
-function silentAgent() {
-  let arrive: () => void = () => undefined;
-  const arrival = new Promise<void>((resolve) => {
-    arrive = resolve;
-  });
-  const reply = (signal: AbortSignal): Promise<Fetched> =>
-    new Promise((resolve) => {
-      const end = () => resolve({ kind: 'fault', fault: 'aborted', detail: 'aborted' });
-      if (signal.aborted) end();
-      signal.addEventListener('abort', end);
-      arrive();
-    });
-  return { reply, arrival };
 }
 
 function setup(settings: Partial<AbiSettings> = {}, ...replies: Reply[]) {
@@ -174,18 +157,6 @@ describe('a call', () => {
     transport.replies = [answer(200, outputs('greet', 'Hi'))];
     expect((await client.sendMessage(URL, saying('/greet Ann'))).response).toBe('Hi');
   });
-
-  it('of more than 10 MB is refused before a request', async () => {
-    const { client, transport } = setup({
-      functions: ['save(bytes data) returns (string note)'],
-      function: 'save',
-      args: [`0x${'{{text}}'.repeat(350)}`],
-    });
-    await expect(client.sendMessage(URL, saying('0'.repeat(60_000)))).rejects.toThrow(
-      'The ABI call is larger than 10 MB.',
-    );
-    expect(transport.requests).toEqual([]);
-  });
 });
 
 describe('the envelope of a call under auto', () => {
@@ -243,32 +214,6 @@ describe('a failed call', () => {
     expect(error.message).toBe('The ABI agent answered status 422: cannot greet [argument]');
     expect(error.detail).toMatchObject({ abi: { arguments: { name: 'Alice in Wonderland' } } });
     expect(JSON.stringify(error)).not.toContain('Alice');
-  });
-
-  it.each([
-    [{}, 30_000],
-    [{ timeoutMs: 400 }, 400],
-  ])('with %j ends after %i ms', async (settings, limitMs) => {
-    const { reply, arrival } = silentAgent();
-    const { client, clock } = setup(settings, reply);
-    const asked = client.sendMessage(URL, saying('/add 2 40')).catch((error: unknown) => error);
-    await arrival;
-    await clock.advanceMs(limitMs - 1);
-    expect(await Promise.race([asked, 'still waiting'])).toBe('still waiting');
-    await clock.advanceMs(1);
-    expect(await asked).toBeInstanceOf(AgentTimeoutError);
-    expect(await asked).toMatchObject({ message: `The ABI agent did not answer within ${limitMs} ms.` });
-  });
-
-  it('throws the reason of the signal when the attempt is aborted', async () => {
-    const { reply, arrival } = silentAgent();
-    const { client } = setup({}, reply);
-    const attempt = new AbortController();
-    const asked = client.sendMessage(URL, saying('/add 2 40'), { signal: attempt.signal });
-    await arrival;
-    const reason = new Error('shutdown');
-    attempt.abort(reason);
-    await expect(asked).rejects.toBe(reason);
   });
 });
 

@@ -4,7 +4,6 @@ import {
   faultError,
   refusalError,
   reportedError,
-  timeoutSentence,
 } from '../../../../../router/src/infra/agents/adk/adk-http.ts';
 
 const asWritten = (text: string) => text;
@@ -13,11 +12,6 @@ function refusedWith(status: number, body = 'no good', headers: Record<string, s
   const options = { apps: [], nowMs: 0, redact: asWritten };
   return refusalError({ status, headers: new Headers(headers), body }, options);
 }
-
-it('has the sentences of the agent contract', () => {
-  expect(failedSentence('x')).toBe('Failed to send message to ADK agent: x');
-  expect(timeoutSentence(30_000)).toBe('Request to agent timed out after 30000ms');
-});
 
 describe('faultError', () => {
   it.each([

@@ -1,9 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { adkServer, exchange } from '../../../../../router/src/infra/agents/adk/adk-http.ts';
+import { adkServer } from '../../../../../router/src/infra/agents/adk/adk-http.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { serverOf } from '../../../../support/abi.ts';
 
 const transport = new AgentTransport();
 const serverAt = (url: string, headers?: Record<string, string>) => adkServer(url, headers, transport);
@@ -64,25 +62,5 @@ describe('adkServer', () => {
     const open = () => serverAt('http://a', { [name]: value });
     expect(open).toThrow(AgentProtocolError);
     expect(open).not.toThrow(/secret/);
-  });
-});
-
-describe('exchange', () => {
-  const options = { method: 'GET', maxBytes: 10, signal: new AbortController().signal } as const;
-
-  it('sends the headers of the server and returns the body as text', async () => {
-    const received: IncomingHttpHeaders[] = [];
-    const { url } = await serverOf((request, response) => {
-      received.push(request.headers);
-      response.writeHead(418, { 'x-kind': 'teapot' }).end('¡no!');
-    });
-    const answer = await exchange(serverAt(url, { 'X-Key': 'k' }), url, options);
-    expect(answer).toMatchObject({ kind: 'answer', status: 418, body: '¡no!' });
-    expect(received).toMatchObject([{ 'x-key': 'k', 'content-type': 'application/json' }]);
-  });
-
-  it('passes on a fault', async () => {
-    const { url } = await serverOf((_request, response) => response.end('more than ten bytes'));
-    expect(await exchange(serverAt(url), url, options)).toMatchObject({ kind: 'fault', fault: 'too-large' });
   });
 });

@@ -161,19 +161,6 @@ describe('spelling and sessions', () => {
       .reply(200, [anEvent('Hi')]);
     expect((await aClient({}, { dialect }).sendMessage(url, aMessage())).response).toBe('Hi');
   });
-
-  it('encodes the parts of a session path', async () => {
-    const path = `/apps/my%20agent%2F1/users/5493777239922/sessions/${sessionId}`;
-    nock(url)
-      .post('/run')
-      .reply(404, 'Session not found')
-      .post(path)
-      .reply(200, {})
-      .post('/run')
-      .reply(200, []);
-    const client = aClient({}, { appName: 'my agent/1' });
-    expect((await client.sendMessage(url, aMessage())).success).toBe(true);
-  });
 });
 
 describe('several requests', () => {

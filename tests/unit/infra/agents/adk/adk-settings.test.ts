@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { adkKind } from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
 import { adkSettings } from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 
 /** Fields that are wrong. */
@@ -8,6 +9,11 @@ function wrongFields(change: object): string[] {
 }
 
 describe('the settings of an ADK route', () => {
+  it('name the server as baseUrl, else it is the endpoint of the route', () => {
+    expect(adkKind.endpointOf('http://a', { appName: 'a' })).toBe('http://a');
+    expect(adkKind.endpointOf('http://a', { appName: 'a', baseUrl: 'http://b' })).toBe('http://b');
+  });
+
   it.each([
     [{}],
     [{ appName: 'x'.repeat(200) }],

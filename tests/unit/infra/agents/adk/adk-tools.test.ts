@@ -61,10 +61,6 @@ describe('adkTools.detect', () => {
     const { url } = await anAgent({ apps });
     expect(await adkTools.detect(inputOf(url))).toBe(expected);
   });
-
-  it('finds none where nothing listens', async () => {
-    expect(await adkTools.detect(inputOf('http://127.0.0.1:9'))).toBe(false);
-  });
 });
 
 describe('adkTools.inspect', () => {
@@ -84,12 +80,6 @@ describe('adkTools.inspect', () => {
     expect(text).toContain('Body for POST /api/routes:');
     expect(isGood).toBe(true);
     expect(runs).toEqual([]);
-  });
-
-  it('is not good where nothing listens', async () => {
-    const found = await adkTools.inspect.run(inputOf('http://127.0.0.1:9'));
-    expect(found).toMatchObject({ isGood: false, report: { isReachable: false } });
-    expect(found.text).toContain('(none listed)');
   });
 });
 

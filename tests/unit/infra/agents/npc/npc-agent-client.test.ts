@@ -162,19 +162,6 @@ describe('NpcAgentClient', () => {
     },
   );
 
-  it('does not send the message or the number of the person to the log of an error', async () => {
-    const agent = await npcDouble({
-      misbehave: ({ rpc }, response) => {
-        if (!rpc) return false;
-        response.writeHead(400).end(`bad: ${JSON.stringify(rpc)} 5493777239922`);
-        return true;
-      },
-    });
-    const error = await errorOf(npcClient().sendMessage(agent.url, npcMessage('my very secret text')));
-    expect(error.message).toContain('[message text]');
-    expect(error.message).not.toMatch(/secret text|5493777239922/);
-  });
-
   it('is a dead letter when the task fails, and a sentence when the funds are missing', async () => {
     const agent = await npcDouble({
       onOpen: (task, double) =>

@@ -106,11 +106,6 @@ describe('OpenAiAgentClient', () => {
     );
   });
 
-  it('counts the attempt before the request', async () => {
-    const beforeRequest = () => Promise.reject(new StorageUnavailableError('gone'));
-    await expect(aClient().sendMessage(url, aMessage(), { beforeRequest })).rejects.toThrow('gone');
-  });
-
   it('uses the API responses, with its own address', async () => {
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hello!' }] }];
     const { response, bodies } = await ask([[200, { status: 'completed', output }]], {
@@ -170,49 +165,6 @@ describe('OpenAiAgentClient', () => {
       code: 'AGENT_UNAVAILABLE',
       message: 'The model server at http://model.test/v1 answered status 502: busy.',
     });
-  });
-
-  it('fails with a sentence for an answer of another form', async () => {
-    await expect(ask([[200, '<html>']])).rejects.toThrow(
-      'The answer of the model server at http://model.test/v1 is a web page; check the address of the server.',
-    );
-  });
-
-  it('quotes neither the key nor what the person wrote', async () => {
-    const said = { error: { message: 'key sk-top-secret-key, user 5493777239922, text My long question' } };
-    const failed = ask([[400, said]], { message: { text: 'My long question' } }).catch(
-      (error: Error) => error,
-    );
-    expect(((await failed) as Error).message).toBe(
-      'The model server at http://model.test/v1 answered status 400: key [secret], user [user], text [message text].',
-    );
-  });
-
-  it('ends an attempt at the time limit', async () => {
-    const clock = new FakeClock();
-    nock(url)
-      .post('/v1/chat/completions')
-      .reply(() => new Promise(() => undefined));
-    const asked = aClient({ timeoutMs: 250 }, clock).sendMessage(url, aMessage());
-    const failed = expect(asked).rejects.toMatchObject({
-      code: 'AGENT_TIMEOUT',
-      message: expect.stringContaining('did not answer within 250 ms'),
-    });
-    await clock.untilSleeping();
-    await clock.advanceMs(250);
-    await failed;
-  });
-
-  it("rejects with the caller's reason when the caller ends the attempt", async () => {
-    const stopped = new AbortController();
-    nock(url)
-      .post('/v1/chat/completions')
-      .reply(() => {
-        stopped.abort(new Error('the service stops'));
-        return new Promise(() => undefined);
-      });
-    const asked = aClient().sendMessage(url, aMessage(), { signal: stopped.signal });
-    await expect(asked).rejects.toThrow('the service stops');
   });
 
   it('sends again what may have run, unless the route forbids it', async () => {

@@ -71,16 +71,6 @@ describe('requestBody of chat completions', () => {
     ]);
   });
 
-  it('contains a picture as a data URL, with its text', () => {
-    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
-    expect(body({}, {}, 'data:image/png;base64,AA==', []).messages).toEqual([
-      { role: 'user', content: [{ type: 'text', text: 'and now?' }, picture] },
-    ]);
-    expect(body({}, { text: '' }, 'data:image/png;base64,AA==', []).messages).toEqual([
-      { role: 'user', content: [picture] },
-    ]);
-  });
-
   it('spells the limit of tokens as asked', () => {
     const asked = requestBody(
       'chat',
@@ -90,31 +80,6 @@ describe('requestBody of chat completions', () => {
     );
     expect(asked).toMatchObject({ max_completion_tokens: 5 });
     expect(asked).not.toHaveProperty('max_tokens');
-  });
-});
-
-describe('requestBody of responses', () => {
-  it('has the same content in the form of that API, and nothing is stored there', () => {
-    const prompt = { message, history: history.slice(0, 1), image: 'data:image/png;base64,AA==' };
-    const settings = { model: 'gpt', facts: false, system: 'Be kind.', maxTokens: 50 };
-    expect(requestBody('responses', settings, prompt, 'max_tokens')).toEqual({
-      model: 'gpt',
-      instructions: 'Be kind.',
-      input: [
-        { role: 'user', content: 'one' },
-        { role: 'assistant', content: 'a\n\nb' },
-        {
-          role: 'user',
-          content: [
-            { type: 'input_text', text: 'and now?' },
-            { type: 'input_image', image_url: 'data:image/png;base64,AA==' },
-          ],
-        },
-      ],
-      max_output_tokens: 50,
-      store: false,
-      stream: false,
-    });
   });
 });
 

@@ -235,17 +235,6 @@ describe('ShellAgentClient', () => {
     await expect(follow('r1')).rejects.toMatchObject({ code: 'SHELL_RESTARTED' });
   });
 
-  it('interrupts a command after its time', async () => {
-    const { say } = setup(
-      { timeoutMs: 2_000 },
-      {
-        '/run_in_session': ({ action_type }) =>
-          action_type === 'bash' ? faulty('CommandTimeoutError') : observed('half'),
-      },
-    );
-    expect((await say('sleep 10')).response).toBe('```half```\nInterrupted after 2 s.');
-  });
-
   it('says that the shell has ended, and what is wrong with the syntax', async () => {
     const ended = setup({}, { '/run_in_session': () => faulty('EOF', { output: 'bye' }) });
     expect((await ended.say('exit')).response).toBe(

@@ -141,31 +141,6 @@ describe('WebhookAgentClient', () => {
     await expect(forbidden).rejects.toThrow(AgentUncertainError);
   });
 
-  it('ends an attempt at the time limit, and says how to answer later', async () => {
-    nock(url)
-      .post(path)
-      .reply(() => new Promise(() => undefined));
-    const { send, clock } = aClient({ timeoutMs: 250 });
-    const failed = expect(send()).rejects.toMatchObject({
-      code: 'AGENT_TIMEOUT',
-      message: expect.stringMatching(/within 250 ms\. Let it answer 202 at once/),
-    });
-    await clock.untilSleeping();
-    await clock.advanceMs(250);
-    await failed;
-  });
-
-  it("rejects with the caller's reason when the caller ends the attempt", async () => {
-    const stopped = new AbortController();
-    nock(url)
-      .post(path)
-      .reply(() => {
-        stopped.abort(new Error('the service stops'));
-        return new Promise(() => undefined);
-      });
-    await expect(aClient().send({}, { signal: stopped.signal })).rejects.toThrow('the service stops');
-  });
-
   it('shows no secret in an error or the log, and the status in the detail', async () => {
     hook(400, 'token-12345 a-secret-key header-value 5493777239922 My long question');
     const { send, log } = aClient({ secret: 'a-secret-key', headers: { 'X-Key': 'header-value' } });

@@ -2,10 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { webhookKind } from '../../../../../router/src/infra/agents/webhook/webhook-kind.ts';
 
 describe('webhookKind', () => {
-  it('sends requests to the endpoint of the route', () => {
-    expect(webhookKind.endpointOf('http://a/hook', {})).toBe('http://a/hook');
-  });
-
   it('checks the template of the body', async () => {
     expect(await webhookKind.check?.({})).toEqual([]);
     expect(await webhookKind.check?.({ body: { a: '{{text}}' } })).toEqual([]);

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import {
-  probeWebhook,
-  webhookFindings,
-} from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
+import { webhookFindings } from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
 import { serverOf } from '../../../../support/abi.ts';
 
 const deps = { transport: new AgentTransport(), signal: new AbortController().signal };
@@ -35,11 +32,5 @@ describe('the findings about a route to a webhook', () => {
     expect(await webhookFindings('http://127.0.0.1:9', {}, deps)).toMatchObject([
       { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint' },
     ]);
-  });
-
-  it('say that there was no answer in time', async () => {
-    const { url } = await serverOf(() => undefined);
-    const probe = await probeWebhook(url, {}, { ...deps, signal: AbortSignal.abort() });
-    expect(probe).toEqual({ problem: 'no answer in time' });
   });
 });

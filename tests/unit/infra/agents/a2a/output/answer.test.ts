@@ -20,17 +20,6 @@ const task = (state: string, text: string) => {
 };
 
 describe('answerOfTask', () => {
-  it.each([
-    ['COMPLETED', 'done', 'done'],
-    ['INPUT_REQUIRED', 'Which?', 'Which?'],
-    ['CANCELED', 'stopped', 'Task task-1 was cancelled.'],
-  ])('%s', async (state, text, response) => {
-    expect(await answerOfTask(task(state, text), context())).toMatchObject({
-      response,
-      metadata: { a2a: { taskId: 'task-1', contextId: 'c' } },
-    });
-  });
-
   it('says nothing for an empty answer', async () => {
     expect((await answerOfTask(task('COMPLETED', ' '), context())).response).toBeUndefined();
   });
@@ -41,20 +30,6 @@ describe('answerOfTask', () => {
       message: 'Task task-1 of the A2A agent failed: a [secret].',
       forPerson: undefined,
     });
-  });
-
-  it('gives the person what the template of the route shows', async () => {
-    const output = '{{state}}/{{taskId}}{{#inputRequired}} asks {{text}}{{/inputRequired}}';
-    expect((await answerOfTask(task('INPUT_REQUIRED', 'Which?'), context(output))).response).toBe(
-      'input-required/task-1 asks Which?',
-    );
-    const failure = answerOfTask(
-      task('AUTH_REQUIRED', 'x'),
-      context('{{#authRequired}}Log in: {{text}}{{/authRequired}}'),
-    );
-    await expect(failure).rejects.toMatchObject({ code: 'AGENT_AUTH_REQUIRED', forPerson: 'Log in: x' });
-    const silent = answerOfTask(task('REJECTED', 'x'), context('{{#completed}}{{text}}{{/completed}}'));
-    await expect(silent).rejects.toMatchObject({ code: 'AGENT_TASK_REJECTED', forPerson: undefined });
   });
 });
 

@@ -14,6 +14,10 @@ function value(type: string, input: AbiInput) {
 const most = 2n ** 256n - 1n;
 const vitalik = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
 
+it('the codec is loaded once', async () => {
+  expect(await loadCodec()).toBe(codec);
+});
+
 describe('text of a person becomes a value', () => {
   it.each([
     ['uint256', most.toString(), most],

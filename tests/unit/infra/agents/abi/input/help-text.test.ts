@@ -75,6 +75,7 @@ describe('usage', () => {
     // Only a text at the end needs no quotes.
     ['f(string a, string b)', '/f "some words" some words'],
     ['f(bytes4 a, bool b)', '/f 0x12121212 true'],
+    ['f(uint8[50] a)', '/f [1, 2, 3, …]'],
     ['f(uint8[] a, (string name) b)', '/f [1, 2] {"name": "some words"}'],
   ])('of %s is %s', async (entry, expected) => {
     expect(usage(await functionOf(entry))).toBe(expected);

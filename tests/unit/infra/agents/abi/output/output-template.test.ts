@@ -5,7 +5,6 @@ import {
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
 import {
-  literalText,
   outputAt,
   parseOutputTemplate,
   renderTemplate,
@@ -172,11 +171,4 @@ describe('a value at a path', () => {
     expect(withOutputAt(['more', '5', 'small'], outputs, values, '<x>')).toEqual(values);
     expect(withOutputAt(['nope'], outputs, values, '<x>')).toEqual(values);
   });
-});
-
-it('literalText is the text of a template without placeholders', () => {
-  const outputs = outputsOf('bool ok');
-  expect(literalText(parseOutputTemplate('image/png{{! fixed }}', outputs))).toBe('image/png');
-  expect(literalText(parseOutputTemplate('', outputs))).toBe('');
-  expect(literalText(parseOutputTemplate('image/{{ok}}', outputs))).toBeUndefined();
 });

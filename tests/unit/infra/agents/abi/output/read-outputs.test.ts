@@ -53,12 +53,6 @@ type ErrorClass = new (...args: never[]) => Error;
 const sentence = (...args: Parameters<typeof failure>) => (failure(...args) as Error).message;
 
 describe('the outputs of an answer', () => {
-  it('are decoded from bytes and from the JSON envelope', () => {
-    expect(readOutputs(answer(200, hello), asked())).toEqual(['Hello']);
-    const envelope = JSON.stringify({ steps: [], result: `0x${hello.toString('hex')}` });
-    expect(readOutputs(answer(200, envelope), asked({ envelope: 'json' }))).toEqual(['Hello']);
-  });
-
   it.each([
     [200, 'OK'],
     [200, ''],

@@ -29,29 +29,6 @@ const entries = ['greet(string name)', 'add(uint a, uint b)'];
 const abi = { abi: await createAbi(entries), entries };
 
 describe('inspectAgent', () => {
-  it('marks the functions that /health does not list', async () => {
-    const { probe } = probeWith({ text: '{"status":"ok","methods":["greet", 5, null]}' });
-    expect(await inspectAgent(probe, abi)).toEqual({
-      kind: 'abi',
-      url: 'http://agent',
-      isReachable: true,
-      answer: 'status 200',
-      latencyMs: 1,
-      capabilities: ['function greet'],
-      methods: ['greet'],
-      envelope: 'json',
-      route: {
-        channelId: '*',
-        agentEndpoint: 'http://agent',
-        config: { abi: { functions: entries, envelope: 'json' } },
-      },
-      functions: [
-        { signature: 'greet(string)', selector: '0xead710c4', isListed: true },
-        { signature: 'add(uint256,uint256)', selector: '0x771602f7', isListed: false },
-      ],
-    });
-  });
-
   it.each(['', 'OK', 'null', '7', '[]', '{"methods":"greet"}', '{"methods":{}}', '{"methods":[]}'])(
     'marks no function when /health lists none: %j',
     async (text) => {
@@ -69,14 +46,6 @@ describe('inspectAgent', () => {
       methods: [],
       functions: [],
     });
-  });
-
-  it('sends nothing more to an agent that cannot be reached', async () => {
-    const { probe, asked } = probeWith({ status: 0, problem: 'ECONNREFUSED' });
-    const report = await inspectAgent(probe, abi);
-    expect(report).toMatchObject({ isReachable: false, answer: 'ECONNREFUSED', methods: [] });
-    expect(report).not.toHaveProperty('envelope');
-    expect(asked).toEqual(['health']);
   });
 
   it('shows the version that the agent states, and no route without an ABI', async () => {

@@ -9,34 +9,6 @@ const opponent = '0x742d35Cc6634C0532925a3b8D4B9C05e5b8E4C7d';
 const check = (type: string, given: Record<string, unknown>) => checkedParams(capabilityOf(type), given);
 
 describe('checkedParams', () => {
-  it('gives each parameter the type of the specification', () => {
-    expect(check('duel', { opponent, wager: '0010', extra: 1 })).toEqual({ opponent, wager: '10', extra: 1 });
-    expect(check('quest', { questId: 7, difficulty: 'Hard', reward: 5, timeLimit: '3600' })).toEqual({
-      questId: '7',
-      difficulty: 'hard',
-      reward: '5',
-      timeLimit: 3_600,
-    });
-    expect(check('trade', { item: ' sword ', quantity: 2, price: '1' })).toEqual({
-      item: 'sword',
-      quantity: 2,
-      price: '1',
-    });
-    expect(check('emotion', { trigger: 'gift', intensity: '80.5', context: { a: 1 } })).toEqual({
-      trigger: 'gift',
-      intensity: 80.5,
-      context: { a: 1 },
-    });
-    expect(check('memory', { memoryType: 'event', content: 'we met' })).toEqual({
-      memoryType: 'event',
-      content: { text: 'we met' },
-    });
-  });
-
-  it('does not check a custom capability', () => {
-    expect(check('custom:crafting', { item: ['a'], n: null })).toEqual({ item: ['a'], n: null });
-  });
-
   it('leaves an empty optional parameter out', () => {
     expect(check('duel', { opponent, wager: '1', tokenAddress: '' })).toEqual({ opponent, wager: '1' });
   });

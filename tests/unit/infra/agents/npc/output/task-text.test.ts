@@ -26,6 +26,11 @@ describe('completedText', () => {
       'success: yes\ntransaction hash: 0xabc\ngas used: 150000',
     ],
     ['lists', { items: ['a', { name: 'b', n: 1 }] }, 'items:\n  • a\n  • name: b\n    n: 1'],
+    [
+      'what is nested deeply as JSON',
+      { a: { b: { c: { d: { e: 1 } } } } },
+      'a:\n  b:\n    c:\n      d:\n        {"e":1}',
+    ],
     ['nothing', undefined, 'Task task_1 is completed.'],
     ['an empty object', {}, 'Task task_1 is completed.'],
   ])('is %s', (_name, result, shown) => {

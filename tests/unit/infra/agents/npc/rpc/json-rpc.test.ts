@@ -64,19 +64,4 @@ describe('callRpc', () => {
   ])('fails for %s', async (_name, answer, status, code) => {
     await expect((await setup(answer, status)).call()).rejects.toMatchObject({ code });
   });
-
-  it('ends after the time limit', async () => {
-    const { peer } = await setup('');
-    const { url } = await serverOf(() => undefined);
-    const slow = { ...peer, server: npcServer(url, {}, undefined), timeoutMs: 30 };
-    await expect(callRpc(slow, 'task.list', {}, { signal: undefined })).rejects.toMatchObject({
-      code: 'AGENT_TIMEOUT',
-      message: 'The NPC agent did not answer task.list within 30 ms.',
-    });
-  });
-
-  it("throws the reason of the caller's signal", async () => {
-    const { call } = await setup('{}');
-    await expect(call(AbortSignal.abort(new Error('stopping')))).rejects.toThrow('stopping');
-  });
 });
