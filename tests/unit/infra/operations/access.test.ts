@@ -90,6 +90,13 @@ describe('Access', () => {
 });
 
 describe('after wrong keys of an address', () => {
+  it('does not let a key of the API wait, nor another address', async () => {
+    const { access, guess, text, from } = await setup();
+    await guess(3);
+    expect((await access.callerOf(text, from())).kind).toBe('key');
+    expect((await access.callerOf(ADMIN_KEY, from('10.0.0.2'))).kind).toBe('admin-key');
+  });
+
   it('checks one key of a connection at a time', async () => {
     const { access, clock, guess, from } = await setup();
     await guess(3);

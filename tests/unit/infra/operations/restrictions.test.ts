@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { aDeadLetter } from '../../../doubles/fake-message-log.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
 import { aRoute } from '../../../support/routes.ts';
 
@@ -33,6 +34,27 @@ describe('a key for one chat', () => {
     const refused = await call('POST', '/api/messages', { to: OTHER, text: 'c' });
     expect([refused.status, refused.body.code]).toEqual([403, 'CHAT_NOT_ALLOWED']);
     expect(api.sent.map(({ text }) => text)).toEqual(['a', 'b']);
+  });
+
+  it('reads, replays and closes dead letters of that chat only', async () => {
+    api.messageLog.deadRows = [
+      aDeadLetter({ id: '4', channelId: OWN }),
+      aDeadLetter({ id: '5', channelId: OTHER }),
+    ];
+    const call = await restricted({ chats: [OWN] });
+    const { body } = await call('GET', '/api/dead-letters');
+    expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['4']);
+    expect((await call('GET', '/api/dead-letters/4')).status).toBe(200);
+    for (const [method, path] of [
+      ['GET', `/api/dead-letters?channelId=${OTHER}`],
+      ['GET', '/api/dead-letters/5'],
+      ['POST', '/api/dead-letters/5/replay'],
+      ['POST', '/api/dead-letters/5/close'],
+    ] as const) {
+      const refused = await call(method, path);
+      expect([path, refused.body.code]).toEqual([path, 'CHAT_NOT_ALLOWED']);
+      expect(refused.text).not.toContain('hola');
+    }
   });
 
   it('replays by a filter that names the chat only', async () => {

@@ -22,6 +22,19 @@ describe('the tools for A2A agents', () => {
     expect(await a2aTools.detect(inputOf('http://127.0.0.1:1'))).toBe(false);
   });
 
+  it('inspect shows version, skills and a route', async () => {
+    const agent = await a2aDouble({ apiKey: 'secret-key' });
+    const { report, text, isGood } = await a2aTools.inspect.run(inputOf(agent.url, { key: 'secret-key' }));
+    expect(isGood).toBe(true);
+    expect(report).toMatchObject({
+      kind: 'a2a',
+      version: '1.0 JSONRPC',
+      capabilities: ['streaming', 'skill echo'],
+      route: { agentEndpoint: agent.url, config: { a2a: { apiKey: '<the API key>' } } },
+    });
+    expect(text).not.toContain('secret-key');
+  });
+
   it('test sends one message', async () => {
     const agent = await a2aDouble();
     const { text } = await a2aTools.test.run(inputOf(agent.url, { message: 'hello' }));

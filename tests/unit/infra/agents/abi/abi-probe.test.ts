@@ -92,6 +92,13 @@ describe('the probe of the manifest', () => {
     ]);
   });
 
+  it('names the function that is broken', async () => {
+    const manifest = answer(200, '["f(uint7 a)"]');
+    expect((await findings({ functions: MANIFEST }, { manifest })).found).toMatchObject([
+      { code: 'AGENT_MANIFEST', field: 'config.abi.functions[0]' },
+    ]);
+  });
+
   it('reports that it cannot be fetched, beside an agent that cannot be reached', async () => {
     const { found } = await findings(
       { functions: MANIFEST },

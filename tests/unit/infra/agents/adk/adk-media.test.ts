@@ -158,16 +158,6 @@ describe('an ADK route', () => {
     expect(await client.takesFile({ ...message, media }, url)).toBe(false);
   });
 
-  it('with media sends the file and returns those of the answer', async () => {
-    nock(url)
-      .post('/run', (body) => body.new_message.parts[1].inlineData.data === 'AQID')
-      .reply(200, answer);
-    const client = new HttpAgentClient({ adk: { appName: 'a', dialect: 'snake', media: true } });
-    const said = await client.sendMessage(url, { ...message, media }, { loadMedia });
-    expect(said).toMatchObject({ response: 'a chart', files: [{ kind: 'image', bytes }] });
-    expect(await client.takesFile({ ...message, media }, url)).toBe(true);
-  });
-
   it('with media off neither fetches nor sends files, and returns text only', async () => {
     nock(url)
       .post('/run', (body) => JSON.stringify(body.newMessage.parts) === '[{"text":"read this"}]')

@@ -57,20 +57,6 @@ describe('spelling and sessions', () => {
     expect((await aClient().sendMessage(url, aMessage())).response).toBe('Hi');
   });
 
-  it('uses the detected spelling from then on, also through another client', async () => {
-    const state = new AdkState();
-    nock(url)
-      .post('/run', isSnake)
-      .reply(404, { error: 'Session not found: undefined' })
-      .post(sessionPath)
-      .reply(200, {})
-      .post('/run', isCamel)
-      .times(2)
-      .reply(200, [anEvent('Hi')]);
-    await aClient({ state }).sendMessage(url, aMessage());
-    expect((await aClient({ state }).sendMessage(url, aMessage({ id: 'msg_001' }))).response).toBe('Hi');
-  });
-
   it('uses camelCase when the server refuses the fields of the contract', async () => {
     nock(url)
       .post('/run', isSnake)

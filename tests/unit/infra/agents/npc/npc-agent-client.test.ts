@@ -114,21 +114,6 @@ describe('NpcAgentClient', () => {
   });
 
   it.each([
-    [-32602, { field: 'wager', reason: 'Too high' }, 'wager: Too high.'],
-    [-32010, undefined, 'There are not enough funds for this.'],
-    [-32011, { reason: 'reverted' }, 'The contract did not accept this.'],
-  ])('says %s to the person', async (code, data, sentence) => {
-    const agent = await npcDouble({
-      misbehave: ({ rpc }, response) => {
-        if (rpc?.method !== 'task.open') return false;
-        response.end(JSON.stringify({ jsonrpc: '2.0', id: rpc.id, error: { code, message: 'no', data } }));
-        return true;
-      },
-    });
-    expect((await npcClient().sendMessage(agent.url, duel)).response).toBe(sentence);
-  });
-
-  it.each([
     ['a wrong key', 'AGENT_ACCESS_DENIED', { apiKey: 'right-key-1' }],
     ['something that is no JSON-RPC', 'AGENT_PROTOCOL', { body: '{"ok":true}' }],
     ['something that is no JSON', 'AGENT_PROTOCOL', { body: '<html>' }],

@@ -21,6 +21,20 @@ describe('the tools for NPC agents', () => {
     expect(await npcTools.detect(inputOf('http://127.0.0.1:1'))).toBe(false);
   });
 
+  it('inspect shows the card and a route', async () => {
+    const agent = await npcDouble();
+    const { report, text, isGood } = await npcTools.inspect.run(inputOf(agent.url, { key: 'secret-key' }));
+    expect(isGood).toBe(true);
+    expect(report).toMatchObject({
+      kind: 'npc',
+      version: '1.0.0',
+      route: { channelId: '*', agentEndpoint: agent.url, config: { npc: { apiKey: '<the API key>' } } },
+    });
+    expect(text).toContain('capabilities  duel, quest, trade, social, emotion, memory');
+    expect(text).toContain(`calls         ${agent.url}/rpc`);
+    expect(text).not.toContain('secret-key');
+  });
+
   it('test sends one message', async () => {
     const agent = await npcDouble();
     const { text } = await npcTools.test.run(inputOf(agent.url, { message: 'hello' }));

@@ -188,29 +188,6 @@ describe('ShellAgentClient', () => {
     expect(original.commands()).toHaveLength(1);
   });
 
-  it('makes a task of a command that takes longer than four seconds, whose follower gets the output', async () => {
-    let end: (reply: Reply) => void = () => undefined;
-    const ended = new Promise<Reply>((resolve) => {
-      end = resolve;
-    });
-    const { say, follow, clock, commands, tasks } = setup({}, { '/run_in_session': () => ended });
-    const asked = say('sleep 10');
-    await expect.poll(() => commands().length).toBe(1);
-    await settle();
-    await clock.advanceMs(4_000);
-    const { response, task } = await asked;
-    expect(response).toContain('/interrupt stops it');
-    expect(tasks).toEqual([commands()[0]?.id]);
-    expect(task).toEqual({ remoteId: tasks[0] });
-    const report = follow(tasks[0] ?? '');
-    end(observed('done', 2));
-    await expect(report).resolves.toEqual({
-      kind: 'end',
-      response: { success: true, response: '```done```\nexit code 2' },
-    });
-    expect(commands()[1]).toMatchObject({ id: tasks[0], only: true });
-  });
-
   it('waits for a command of a runtime that repeats no answers', async () => {
     let end: (reply: Reply) => void = () => undefined;
     const ended = new Promise<Reply>((resolve) => {

@@ -69,14 +69,6 @@ it('does not keep the process alive', async () => {
   expect(clock.sleeping).toBe(0);
 });
 
-it('is stored when it starts and deleted when it ends, in this order', async () => {
-  await restriction.begin(limit('lifted', 10_000));
-  expect(stored).toEqual(['begin lifted']);
-  restriction.end();
-  await restriction.saved();
-  expect(stored).toEqual(['begin lifted', 'end']);
-});
-
 it('of an earlier process applies until a newer one replaces it', async () => {
   restriction.restore([{ kind: 'new-contacts', reason: 'earlier', forMs: 5_000 }]);
   expect(restriction.current()).toEqual({ reason: 'earlier', leftMs: 5_000 });

@@ -1,11 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { WASocket } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import {
-  LeaseLostError,
-  NotConnectedError,
-  StorageUnavailableError,
-} from '../../../../../router/src/core/errors.ts';
+import { NotConnectedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import {
   AccountConnection,
   type AccountConnectionParts,
@@ -153,20 +149,6 @@ describe('the connection of an account', () => {
     const [first, ...later] = statuses.map(({ state }) => state);
     expect(first).toBe('pairing');
     expect(new Set(later)).toEqual(new Set(['waiting']));
-  });
-
-  it.each([
-    ['another node has the lease', () => new LeaseLostError('main')],
-    ['the lease cannot be verified', () => new StorageUnavailableError('no database')],
-  ])('does not log in when %s', async (_, error) => {
-    const { connection, lease, sockets, statuses } = setup();
-    lease.verify = async () => {
-      throw error();
-    };
-    await connection.start();
-    await settle();
-    expect(sockets).toEqual([]);
-    expect(statuses.at(-1)).toMatchObject({ state: 'waiting' });
   });
 
   it('does not log in when the lease expires while it is verified', async () => {

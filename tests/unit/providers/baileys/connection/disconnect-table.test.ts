@@ -31,10 +31,6 @@ describe('the action after a disconnect', () => {
     expect(actionFor(linked(code)).kind).toBe(kind);
   });
 
-  it('never logs a linked account out because of a bad session', () => {
-    expect(actionFor(linked(500)).kind).toBe('back-off');
-  });
-
   it('is never a logout while pairing', () => {
     expect(actionFor(unlinked(401)).kind).toBe('back-off');
   });

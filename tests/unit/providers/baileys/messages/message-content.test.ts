@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readReference } from '../../../../../router/src/providers/baileys/media/media.ts';
 import { readContent } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
-import { MAX_TEXT_CHARS, words } from '../../../../../router/src/providers/baileys/messages/proto-values.ts';
 
 describe('readContent', () => {
   it.each([
@@ -17,23 +16,6 @@ describe('readContent', () => {
     expect(readContent(message)).toMatchObject({ kind: 'text', text });
   });
 
-  it('removes nested envelopes', () => {
-    const inner = { viewOnceMessageV2: { message: { conversation: 'deep' } } };
-    const message = { deviceSentMessage: { message: { ephemeralMessage: { message: inner } } } };
-    expect(readContent(message)).toMatchObject({ kind: 'text', text: 'deep' });
-  });
-
-  it('stops at an envelope that contains itself', () => {
-    const message: Record<string, unknown> = {};
-    message.ephemeralMessage = { message };
-    expect(readContent(message)).toMatchObject({ kind: 'other' });
-  });
-
-  it('names the message that an edit replaces', () => {
-    const protocolMessage = { type: 14, key: { id: 'A' }, editedMessage: { conversation: 'better' } };
-    expect(readContent({ protocolMessage })).toMatchObject({ text: 'better', editOf: 'A' });
-  });
-
   it.each([
     ['text', 'extendedTextMessage', 'text'],
     ['caption', 'imageMessage', 'caption'],
@@ -42,33 +24,6 @@ describe('readContent', () => {
     const message = { ephemeralMessage: { message: { [key]: { [words]: '@34600000003', contextInfo } } } };
     const mentioned = ['34600000003@s.whatsapp.net', '49@lid'];
     expect(readContent(message)).toMatchObject({ text: '@34600000003', mentioned });
-  });
-
-  it('reads the quoted text', () => {
-    const contextInfo = { quotedMessage: { imageMessage: { caption: 'the picture' } } };
-    expect(readContent({ extendedTextMessage: { text: 'this?', contextInfo } })).toMatchObject({
-      text: 'this?',
-      quotedText: 'the picture',
-    });
-  });
-
-  it.each([
-    [{ reactionMessage: { text: '+' } }, 'reaction'],
-    [{ protocolMessage: { type: 0, key: { id: 'A' } } }, 'deleted'],
-    [{ extendedTextMessage: { text: ' ' } }, 'empty-text'],
-  ])('gives the reason why %j is never answered', (message, ignoredReason) => {
-    expect(readContent(message)).toMatchObject({ ignoredReason });
-  });
-
-  it.each([[{}], [{ messageContextInfo: {} }], [undefined], [{ protocolMessage: { type: 6 } }]])(
-    'skips a protocol message: %j',
-    (message) => {
-      expect(readContent(message)).toHaveProperty('skip');
-    },
-  );
-
-  it('stores an unknown kind as other', () => {
-    expect(readContent({ messageOfTheFuture: { text: 'hello' } })).toEqual({ kind: 'other', text: '' });
   });
 
   it('describes the file of a message', () => {
@@ -102,17 +57,6 @@ describe('readContent', () => {
         return 'skip' in content ? typeof content.skip === 'string' : typeof content.text === 'string';
       }),
     );
-  });
-});
-
-describe('the text', () => {
-  it('keeps the characters that PostgreSQL accepts', () => {
-    expect(words('a\u0000b')).toBe('ab');
-    expect(words('a\ud800b')).toBe('a\ufffdb');
-    expect(words('\u{1f600}')).toBe('\u{1f600}');
-    expect(words('x'.repeat(MAX_TEXT_CHARS + 5))).toHaveLength(MAX_TEXT_CHARS);
-    expect(words('abc', 2)).toBe('ab');
-    for (const value of [undefined, null, 5, {}, ['a']]) expect(words(value)).toBe('');
   });
 });
 
@@ -182,12 +126,6 @@ describe('the description of a file', () => {
     expect(sent({ imageMessage: { caption: 'x' } })).toMatchObject({
       media: { kind: 'image', reference: '' },
     });
-  });
-
-  it('is absent for text, locations and contacts', () => {
-    for (const message of [{ conversation: 'x' }, { locationMessage: {} }, { contactMessage: {} }]) {
-      expect(sent(message)).not.toHaveProperty('media');
-    }
   });
 
   it.each([-1, 1.5, 'many', {}, { low: 'x' }, Number.NaN, true])(

@@ -7,7 +7,7 @@ import {
 } from '../../../../../router/src/providers/baileys/signal/account-keys.ts';
 import { GroupCommit } from '../../../../../router/src/providers/baileys/signal/group-commit.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
-import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 
 const SCOPE = { accountId: 'main', generation: 1 };
 
@@ -52,58 +52,12 @@ async function setup(stored: Record<string, string> = {}) {
 }
 
 describe('AccountKeys', () => {
-  it('reads a key from the store once, also one that does not exist', async () => {
-    const { store, get } = await setup({ a: '"1"' });
-    expect(await get('a', 'b')).toEqual({ a: '1' });
-    expect(await get('a', 'b')).toEqual({ a: '1' });
-    expect(store.reads).toEqual([['a', 'b']]);
-  });
-
-  it('reads the keys that are requested at the same time in one query', async () => {
-    const { store, keys, get } = await setup({ a: '"1"', b: '"2"' });
-    const warm = keys.warm([{ category: 'lid-mapping', keyId: 'c' }]);
-    expect(await Promise.all([get('a'), get('b', 'a'), warm])).toMatchObject([
-      { a: '1' },
-      { a: '1', b: '2' },
-      undefined,
-    ]);
-    expect(store.reads).toEqual([['c', 'a', 'b']]);
-  });
-
-  it('shows a write at once, and stores it with the next commit', async () => {
-    const { store, commits, get, write } = await setup({ a: '"1"', b: '"2"' });
-    write('a', 'new');
-    write('b', null);
-    expect(await get('a', 'b')).toEqual({ a: 'new' });
-    await commits.flush();
-    expect(await get('a', 'b')).toEqual({ a: 'new' });
-    const name = (keyId: string) => ({ category: 'lid-mapping', keyId });
-    expect([store.stored(SCOPE, name('a')), store.stored(SCOPE, name('b'))]).toEqual(['"new"', undefined]);
-    expect(store.reads).toEqual([]);
-  });
-
   it('keeps a write that is newer than a read that started before it', async () => {
     const { get, write } = await setup({ a: '"1"' });
     const read = get('a');
     write('a', 'new');
     await read;
     expect(await get('a')).toEqual({ a: 'new' });
-  });
-
-  it('drops the writes of a failed commit and reads again what is stored', async () => {
-    const { store, clock, commits, get, write, failures } = await setup({ a: '"1"' });
-    store.isDown = true;
-    write('a', 'void');
-    for (const waitMs of [50, 250]) {
-      await settle();
-      await clock.advanceMs(waitMs);
-    }
-    await commits.settled();
-    expect(failures).toEqual([expect.any(StorageUnavailableError)]);
-    expect(() => write('a', 'void')).toThrow(StorageUnavailableError);
-    store.isDown = false;
-    await commits.recover();
-    expect(await get('a')).toEqual({ a: '1' });
   });
 
   it('reports a store that does not answer, and asks again at the next read', async () => {
@@ -113,12 +67,5 @@ describe('AccountKeys', () => {
     expect(failures).toHaveLength(1);
     store.isDown = false;
     expect(await get('a')).toEqual({ a: '1' });
-  });
-
-  it('reports an unreadable key once and treats it as absent', async () => {
-    const { get, unreadable } = await setup({ a: '{' });
-    expect(await get('a')).toEqual({});
-    expect(await get('a')).toEqual({});
-    expect(unreadable).toEqual(['lid-mapping']);
   });
 });

@@ -69,16 +69,6 @@ describe('GroupCommit', () => {
     expect(commits.durable).toBe(5);
   });
 
-  it('attempts a commit three times', async () => {
-    const { store, clock, commits, append, observed } = setup();
-    store.failures = 2;
-    append('a', '1');
-    await settle();
-    await clock.advanceMs(1_000);
-    await commits.flush();
-    expect(observed).toEqual([1]);
-  });
-
   it('voids all units appended before and after a failed commit until it recovers', async () => {
     const { store, clock, commits, append, observed, holdCommits } = setup();
     store.failures = 3;

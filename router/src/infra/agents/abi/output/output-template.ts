@@ -168,7 +168,7 @@ export function withOutputAt(
 }
 
 /** The text of a template without placeholders; undefined for one with placeholders. */
-export function literalText(template: OutputTemplate): string | undefined {
+function literalText(template: OutputTemplate): string | undefined {
   if (template.some(({ kind }) => kind !== 'text')) return undefined;
   return template.map((node) => (node.kind === 'text' ? node.text : '')).join('');
 }

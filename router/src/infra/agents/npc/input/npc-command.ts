@@ -271,7 +271,7 @@ export function commandList(capabilities: readonly Capability[]): string {
 }
 
 /** Reply to `/help duel`. */
-export function capabilityHelp(capability: Capability): string {
+function capabilityHelp(capability: Capability): string {
   const { type, summary, params } = capability;
   if (params.length === 0) {
     const name = commandOf(type);
@@ -284,7 +284,7 @@ export function capabilityHelp(capability: Capability): string {
 }
 
 /** An example of a command, with the arguments that it needs. */
-export function usage({ type, params }: Capability): string {
+function usage({ type, params }: Capability): string {
   const words = params.filter(({ isOptional }) => !isOptional).map(({ example }) => example);
   return [`/${commandOf(type)}`, ...words].join(' ');
 }

@@ -179,17 +179,17 @@ const errorSchema = z.object({
 });
 
 /** @throws {AgentProtocolError} */
-export function observation(answer: unknown): z.output<typeof observationSchema> {
+function observation(answer: unknown): z.output<typeof observationSchema> {
   return parsed(observationSchema, answer);
 }
 
 /** @throws {AgentProtocolError} */
-export function executed(answer: unknown): z.output<typeof executedSchema> {
+function executed(answer: unknown): z.output<typeof executedSchema> {
   return parsed(executedSchema, answer);
 }
 
 /** The error in an answer with the status 511; an empty one when the answer has another form. */
-export function errorAnswer(text: string): z.output<typeof errorSchema>['swerexception'] {
+function errorAnswer(text: string): z.output<typeof errorSchema>['swerexception'] {
   try {
     return errorSchema.parse(JSON.parse(text)).swerexception;
   } catch {

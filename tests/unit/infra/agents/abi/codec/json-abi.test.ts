@@ -3,28 +3,6 @@ import { functionOfJson } from '../../../../../../router/src/infra/agents/abi/co
 import { AbiDefinitionError } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 
 describe('functionOfJson', () => {
-  it('reads names and types, with the components of tuples', () => {
-    const components = [{ name: 'age', type: 'uint8' }];
-    const entry = { type: 'function', name: 'f', inputs: [{ name: 'who', type: 'tuple[]', components }] };
-    expect(functionOfJson(entry)).toEqual({
-      name: 'f',
-      inputs: [
-        {
-          name: 'who',
-          type: {
-            kind: 'array',
-            item: { kind: 'tuple', fields: [{ name: 'age', type: { kind: 'uint', bits: 8 } }] },
-          },
-        },
-      ],
-      outputs: [],
-    });
-  });
-
-  it.each(['event', 'error', 'constructor'])('returns undefined for an entry of type %s', (type) => {
-    expect(functionOfJson({ type, name: 'x' })).toBeUndefined();
-  });
-
   it.each<[string, object]>([
     ['a missing name', {}],
     ['an invalid name', { name: '1f' }],

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../../../../../router/src/core/models.ts';
-import { fillTemplate, sampleOf } from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
-import {
-  AbiInputError,
-  ANYTHING,
-  FileInput,
-} from '../../../../../../router/src/infra/agents/abi/input/abi-input.ts';
+import { fillTemplate } from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
+import { AbiInputError, FileInput } from '../../../../../../router/src/infra/agents/abi/input/abi-input.ts';
 
 const message: IncomingMessage = {
   id: '3EB0ABC',
@@ -115,19 +111,5 @@ describe('fillTemplate', () => {
     expect(() => fillTemplate(['{{media}}'], bareMessage)).toThrow(
       'Please send a picture, a voice message or another file with your message',
     );
-  });
-});
-
-describe('sampleOf', () => {
-  it('fits every type where a person writes, and has a typical value elsewhere', () => {
-    expect(
-      sampleOf(['{{text}}', '{{name}}', 're: {{quotedText}} {{from}}', '{{timestamp}}', '{{phone}}', 7]),
-    ).toEqual([ANYTHING, ANYTHING, ANYTHING, 1_700_000_000n, '34600000000', 7]);
-  });
-
-  it('has a file for {{media}}, and no number for the address of the chat', () => {
-    const [file, channel] = sampleOf(['{{media}}', '{{channelId}}']) as unknown[];
-    expect(file).toBeInstanceOf(FileInput);
-    expect(channel).toMatch(/@g\.us$/);
   });
 });

@@ -29,6 +29,13 @@ const entries = ['greet(string name)', 'add(uint a, uint b)'];
 const abi = { abi: await createAbi(entries), entries };
 
 describe('inspectAgent', () => {
+  it('marks the functions that /health does not list, and takes only texts for methods', async () => {
+    const { probe } = probeWith({ text: '{"status":"ok","methods":["greet", 5, null]}' });
+    const { methods, functions } = await inspectAgent(probe, abi);
+    expect(methods).toEqual(['greet']);
+    expect(functions.map(({ isListed }) => isListed)).toEqual([true, false]);
+  });
+
   it.each(['', 'OK', 'null', '7', '[]', '{"methods":"greet"}', '{"methods":{}}', '{"methods":[]}'])(
     'marks no function when /health lists none: %j',
     async (text) => {

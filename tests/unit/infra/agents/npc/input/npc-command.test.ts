@@ -47,6 +47,13 @@ describe('interpretNpc', () => {
       'quest',
       { questId: 'q', difficulty: 'easy', reward: '1', timeLimit: 60 },
     ],
+    [
+      '/quest {"questId":7,"difficulty":"Hard","reward":5,"timeLimit":"60"}',
+      'quest',
+      { questId: '7', difficulty: 'hard', reward: '5', timeLimit: 60 },
+    ],
+    [`/duel ${opponent} 0010`, 'duel', { opponent, wager: '10' }],
+    ['/emotion gift 80.5', 'emotion', { trigger: 'gift', intensity: 80.5 }],
     ['/trade sword 2 1000', 'trade', { item: 'sword', quantity: 2, price: '1000' }],
     ['/trade “magic sword” 2 1000', 'trade', { item: 'magic sword', quantity: 2, price: '1000' }],
     ['/social greet Hello there, friend', 'social', { action: 'greet', message: 'Hello there, friend' }],

@@ -121,6 +121,11 @@ describe('RemoteRuntime', () => {
     expect(JSON.stringify(error) + String(error)).not.toMatch(/Traceback|my-secret-file/);
   });
 
+  it('takes an error in another form for the fault other', async () => {
+    answer('/run_in_session', 511, '<html>');
+    await expect(setup().run('x', run)).rejects.toMatchObject({ fault: 'other' });
+  });
+
   it('shows what bash says of the syntax, and the output of a shell that ended', async () => {
     const runtime = setup();
     const said = async (body: object) => {
