@@ -17,6 +17,7 @@ import {
 } from '../support/abi.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { inbound, TestRouter } from '../support/router.ts';
+import { aNewRoute } from '../support/routes.ts';
 
 let mock: AbiStandIn;
 let ethers: AbiStandIn;
@@ -167,15 +168,13 @@ describe('an ABI route', () => {
   });
 
   async function abiRoute(person: string, url: string, abi: Partial<AbiSettings> = {}) {
-    return router.routes.create({
-      accountId: 'default',
-      channelId: person,
-      agentEndpoint: url,
-      environment: 'lab',
-      priority: 0,
-      enabled: true,
-      config: { agent: { kind: 'abi', settings: { functions: abiFunctions, ...abi } } },
-    });
+    return router.routes.create(
+      aNewRoute({
+        channelId: person,
+        agentEndpoint: url,
+        config: { agent: { kind: 'abi', settings: { functions: abiFunctions, ...abi } } },
+      }),
+    );
   }
 
   function lastOf(trace: unknown): unknown {

@@ -4,8 +4,7 @@ import { LeaseLostError, StorageUnavailableError } from '../../router/src/core/e
 import type { MemoryJournal } from '../doubles/memory-journal.ts';
 import { type AccountStores, memoryStores, WhatsAppAccount } from '../support/whatsapp-account.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';
-import { createGroup } from '../whatsapp-emulator/group.ts';
-import { createPeople, createPerson, type Person } from '../whatsapp-emulator/person.ts';
+import { createPerson, type Person } from '../whatsapp-emulator/person.ts';
 import { createPhone, type Phone } from '../whatsapp-emulator/phone.ts';
 
 let emulator: WhatsAppEmulator;
@@ -118,30 +117,6 @@ describe('messages', () => {
     await account.untilReceipt(reply.waMessageId, 'delivered');
   });
 
-  it('receives and sends text by LID', async () => {
-    const leo = createPerson(emulator, { phone: '34600000003', via: 'lid' });
-    const account = await pairedAccount();
-    await leo.say('hey', { to: phone });
-    await account.untilReceived(1);
-    expect(account.received[0]?.chat).toMatchObject({ phone: '34600000003', lid: leo.lid.split('@')[0] });
-    await account.send(leo.lid, 'hello');
-    expect(await leo.nextReply()).toMatchObject({ text: 'hello' });
-  });
-
-  it('receives and sends text in a group', async () => {
-    const people = createPeople(emulator, 2);
-    const account = await pairedAccount();
-    const group = createGroup(emulator, { subject: 'Team', members: [...people, phone] });
-    await people[0]?.say('hi all', { to: group });
-    await account.untilReceived(1);
-    expect(account.received[0]).toMatchObject({
-      text: 'hi all',
-      chat: { kind: 'group', groupId: group.jid.split('@')[0] },
-    });
-    await account.send(group.jid, 'hi back');
-    expect(await people[1]?.nextReply()).toMatchObject({ text: 'hi back' });
-  });
-
   it('receives the messages of an offline time in order', async () => {
     const stores = memoryStores();
     const first = await pairedAccount(stores);
@@ -154,13 +129,6 @@ describe('messages', () => {
     await emulator.waitUntilSettled(device());
   });
 
-  it('stores own messages with the reason why they are not answered', async () => {
-    const account = await pairedAccount();
-    await phone.say('from my phone', { to: ana.pn });
-    await account.untilReceived(1);
-    expect(account.received[0]).toMatchObject({ text: 'from my phone', ignoredReason: 'own-message' });
-  });
-
   it('delivers a repeated message with the same id', async () => {
     const account = await pairedAccount();
     emulator.faults.duplicates = 1;
@@ -169,15 +137,6 @@ describe('messages', () => {
     await emulator.waitUntilSettled(device());
     expect(new Set(account.received.map((m) => m.waMessageId))).toEqual(new Set([id]));
     expect(new Set(account.received.map((m) => m.stanzaOrder)).size).toBe(1);
-  });
-
-  it('delivers a corrupted message after its sender sent it again', async () => {
-    const account = await pairedAccount();
-    await ana.say('first', { to: phone });
-    await account.untilReceived(1);
-    await ana.say('clear again', { to: phone, isCorrupt: true });
-    await account.untilReceived(2);
-    expect(account.texts).toEqual(['first', 'clear again']);
   });
 
   it('delivers a message again that core could not store', async () => {
@@ -258,15 +217,6 @@ describe('messages', () => {
 });
 
 describe('disconnects', () => {
-  it.each([408, 428, 500, 503, 515] as const)('reconnects after %i', async (code) => {
-    const account = newAccount(undefined, { random: () => 0 });
-    await account.pairWith(phone);
-    const away = account.untilStatus((status) => status.state !== 'open');
-    emulator.endStream(code);
-    await away;
-    await account.untilState('open');
-  });
-
   it.each([
     [401, 'logged-out'],
     [403, 'logged-out'],
@@ -332,15 +282,5 @@ describe('disconnects', () => {
     expect(second.provider.status().state).toBe('logged-out');
     const status = await second.provider.pair({ method: 'qr' });
     expect(status.qr).toBeDefined();
-  });
-
-  it('reconnects after a rejected upgrade, which blocks Baileys', async () => {
-    const account = newAccount(undefined, { random: () => 0 });
-    await account.pairWith(phone);
-    emulator.faults.refusedUpgrades = 2;
-    const waited = account.untilState('waiting');
-    emulator.drop();
-    await waited;
-    await account.untilState('open');
   });
 });

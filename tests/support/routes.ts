@@ -1,6 +1,6 @@
 import type { Route } from '../../router/src/core/models.ts';
 import type { TextMatcher } from '../../router/src/core/ports/converters.ts';
-import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
+import type { NewRoute, RouteStore } from '../../router/src/core/ports/route-store.ts';
 import type { MatchResult } from '../../router/src/core/routing/route-table.ts';
 
 let made = 0;
@@ -20,6 +20,20 @@ export function aRoute(fields: Partial<Route> = {}): Route {
     config: { agent: { kind: 'adk', settings: { appName: 'test_agent' } } },
     createdAt: at,
     updatedAt: at,
+    ...fields,
+  };
+}
+
+/** The fields of a new route of account `default` for every chat. */
+export function aNewRoute(fields: Partial<NewRoute> = {}): NewRoute {
+  return {
+    accountId: 'default',
+    channelId: '*',
+    agentEndpoint: 'http://agent.test',
+    environment: 'lab',
+    priority: 0,
+    enabled: true,
+    config: {},
     ...fields,
   };
 }

@@ -26,6 +26,7 @@ import {
 } from '../../support/a2a-client.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { rawRequest } from '../../support/raw-request.ts';
+import { aNewRoute } from '../../support/routes.ts';
 import { serving } from '../../support/serving.ts';
 
 const PUBLIC_URL = 'https://wa2ai.example/bot';
@@ -116,16 +117,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     return text;
   };
   const share = (name: string) =>
-    all.routes.create({
-      accountId: 'default',
-      channelId: '*',
-      agentEndpoint: 'http://127.0.0.1:9',
-      environment: 'lab',
-      priority: 0,
-      enabled: true,
-      name,
-      config: { shared: true },
-    });
+    all.routes.create(aNewRoute({ agentEndpoint: 'http://127.0.0.1:9', name, config: { shared: true } }));
   return { ...all, url: server.url, keys, keyWatch, keyWith, share, events, settingsStore, stopping, pushed };
 }
 

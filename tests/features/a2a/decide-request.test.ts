@@ -2,22 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../router/src/core/access/caller.ts';
 import { decideRequest } from '../../../router/src/features/a2a/a2a-handler.ts';
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
+import { aNewRoute } from '../../support/routes.ts';
 
 const owner = { caller: { kind: 'admin-key' } as Caller, userName: 'admin' };
 
 async function setup(names: readonly string[] = []) {
   const routes = new MemoryRouteStore();
   for (const name of names) {
-    await routes.create({
-      accountId: 'default',
-      channelId: '*',
-      agentEndpoint: 'http://agent.test',
-      environment: 'lab',
-      priority: 0,
-      enabled: true,
-      name,
-      config: { shared: true },
-    });
+    await routes.create(aNewRoute({ name, config: { shared: true } }));
   }
   const deps = {
     routes,

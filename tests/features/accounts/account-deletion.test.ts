@@ -13,6 +13,7 @@ import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-out
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { aMessage, anAccount, aPerson, aReply } from '../../contracts/adapters.ts';
 import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { aNewRoute } from '../../support/routes.ts';
 
 let database: TestDatabase;
 let postgres: Postgres;
@@ -86,15 +87,7 @@ async function fill(account: string): Promise<void> {
     { accountId: account, generation: 1 },
     { puts: [{ category: 'creds', keyId: 'creds', value: 'secret' }], deletes: [], journal: [] },
   );
-  await new PostgresRouteStore(postgres).create({
-    accountId: account,
-    channelId: '*',
-    agentEndpoint: 'http://a',
-    environment: 'lab',
-    priority: 0,
-    enabled: true,
-    config: {},
-  });
+  await new PostgresRouteStore(postgres).create(aNewRoute({ accountId: account }));
 }
 
 async function deleteAll(account: string, limit: number): Promise<number> {

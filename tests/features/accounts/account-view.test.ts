@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../../../router/src/core/ports/chat-provider.ts';
-import {
-  accountView,
-  accountViewOf,
-  foundAccount,
-  refuseUnknownAccount,
-} from '../../../router/src/features/accounts/account-view.ts';
-import { FakeAccounts } from '../../doubles/fake-accounts.ts';
+import { accountView, accountViewOf } from '../../../router/src/features/accounts/account-view.ts';
 
 const status: AccountStatus = { accountId: 'sales', state: 'open', nextAction: 'Nothing to do.', sinceMs: 0 };
 
@@ -49,30 +43,5 @@ describe('accountViewOf', () => {
     };
     expect(Object.keys(accountViewOf(full)).sort()).toEqual(Object.keys(accountView.shape).sort());
     expect(accountView.parse(accountViewOf(full))).toEqual(accountViewOf(full));
-  });
-});
-
-describe('foundAccount', () => {
-  it('is 404 for no account', () => {
-    expect(foundAccount(status)).toBe(status);
-    expect(() => foundAccount(undefined)).toThrow(
-      expect.objectContaining({ status: 404, code: 'NOT_FOUND' }),
-    );
-  });
-});
-
-describe('refuseUnknownAccount', () => {
-  const accounts = new FakeAccounts();
-  accounts.set({ accountId: 'sales' });
-
-  it.each(['sales', 'default'])('accepts %s', (accountId) => {
-    expect(() => refuseUnknownAccount(accounts, accountId, 'default')).not.toThrow();
-  });
-
-  it.each(['other', '', 'Sales', '__proto__'])('refuses %j and names the field', (accountId) => {
-    const details = [{ field: 'accountId', message: 'is not a WhatsApp account of this service' }];
-    expect(() => refuseUnknownAccount(accounts, accountId, 'default')).toThrow(
-      expect.objectContaining({ status: 400, code: 'INVALID_BODY', details }),
-    );
   });
 });

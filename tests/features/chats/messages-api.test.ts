@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chatHash } from '../../../router/src/core/chat-id.ts';
-import type { ReceivedMessage } from '../../../router/src/core/ports/message-log.ts';
-import { aSentMessage } from '../../doubles/fake-message-log.ts';
+import { aReceivedMessage, aSentMessage } from '../../doubles/fake-message-log.ts';
 import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
 import { MP3, PNG } from '../../support/sounds.ts';
 
@@ -11,30 +10,15 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-function aReceivedMessage(id: string): ReceivedMessage {
-  const at = new Date('2026-01-02T03:04:05.000Z');
-  return {
-    direction: 'incoming',
+const received = (id: string) =>
+  aReceivedMessage({
     id,
-    accountId: 'default',
-    chatId: '7',
-    channelId: '5493777239922',
-    waMessageId: `WA${id}`,
-    from: '5493777239922@s.whatsapp.net',
-    kind: 'text',
-    text: 'hola',
-    state: 'answered',
-    attempts: 1,
-    sentAt: at,
-    receivedAt: at,
-    finishedAt: at,
-    replies: [aSentMessage({ state: 'read', readAt: at })],
-  };
-}
+    replies: [aSentMessage({ state: 'read', readAt: new Date('2026-01-02T03:04:05.000Z') })],
+  });
 
 describe('GET /api/messages', () => {
   it('shows received messages with their outcome and each reply', async () => {
-    api.messageLog.rows = [aReceivedMessage('2')];
+    api.messageLog.rows = [received('2')];
     const { status, body } = await api.call('GET', '/api/messages');
     expect(status).toBe(200);
     expect(body).toMatchObject({ success: true, count: 1 });
@@ -70,7 +54,7 @@ describe('GET /api/messages', () => {
   });
 
   it('returns 50 by default with a cursor', async () => {
-    api.messageLog.rows = Array.from({ length: 60 }, (_, i) => aReceivedMessage(String(100 - i)));
+    api.messageLog.rows = Array.from({ length: 60 }, (_, i) => received(String(100 - i)));
     const first = await api.call('GET', '/api/messages');
     expect(first.body.count).toBe(50);
     expect(first.body.next).toBe('51');
@@ -80,7 +64,7 @@ describe('GET /api/messages', () => {
   });
 
   it('shows messages sent, or both by id', async () => {
-    api.messageLog.rows = [aReceivedMessage('4'), aReceivedMessage('2')];
+    api.messageLog.rows = [received('4'), received('2')];
     api.messageLog.sentRows = [aSentMessage({ id: '5' }), aSentMessage({ id: '3' })];
     const ids = async (query: string) =>
       (await api.call('GET', `/api/messages?${query}`)).body.data.map(({ id }: { id: string }) => id);
@@ -96,7 +80,7 @@ describe('GET /api/messages', () => {
   });
 
   it('searches the text of all chats', async () => {
-    api.messageLog.rows = [aReceivedMessage('2')];
+    api.messageLog.rows = [received('2')];
     const { body } = await api.call('GET', '/api/messages?text=hola');
     expect(body.data).toMatchObject([{ id: '2' }]);
     expect(api.messageLog.queries.at(-1)).toMatchObject({ text: 'hola', before: '3' });
@@ -105,7 +89,7 @@ describe('GET /api/messages', () => {
 
 describe('GET /api/messages/:id', () => {
   it('shows one message', async () => {
-    api.messageLog.rows = [aReceivedMessage('2')];
+    api.messageLog.rows = [received('2')];
     expect((await api.call('GET', '/api/messages/2')).body).toMatchObject({
       success: true,
       data: { id: '2' },
@@ -113,7 +97,7 @@ describe('GET /api/messages/:id', () => {
   });
 
   it('shows what was exchanged with agents for a message received', async () => {
-    api.messageLog.rows = [aReceivedMessage('2')];
+    api.messageLog.rows = [received('2')];
     api.messageLog.sentRows = [aSentMessage({ id: '3' })];
     const request = {
       method: 'POST',

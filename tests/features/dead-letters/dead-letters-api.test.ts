@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../router/src/core/errors.ts';
+import { aReply } from '../../contracts/adapters.ts';
 import { aDeadLetter } from '../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
+import { MemoryOutbox } from '../../doubles/memory-outbox.ts';
 import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
 
 let api: HttpApi;
@@ -129,6 +131,18 @@ describe('POST /api/dead-letters/replay', () => {
     expect(first.body.next).toBe(ids[1]);
     const second = await api.call('POST', '/api/dead-letters/replay', { limit: 2, after: first.body.next });
     expect(second.body).toEqual({ success: true, replayed: 1, hasMore: false });
+  });
+
+  it('delivers replies, and counts each letter once when two calls replay them', async () => {
+    const outbox = new MemoryOutbox(api.state);
+    const reply = aReply('default', '5493777000001@s.whatsapp.net');
+    await outbox.markDead((await outbox.addDirect(reply)).row.id, 'It was refused.');
+    await deadLetter('5493777000002');
+    const replay = () => api.call('POST', '/api/dead-letters/replay');
+    const [one, other] = await Promise.all([replay(), replay()]);
+    expect(one.body.replayed + other.body.replayed).toBe(2);
+    expect(api.sent).toEqual([reply]);
+    expect(api.served).toHaveLength(1);
   });
 
   it.each([

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkWhatsApp, proxyFindings } from '../../../router/src/features/doctor/check-network.ts';
 import {
-  checkDataFolder,
   checkDisk,
   checkNode,
   checkPort,
@@ -134,24 +133,6 @@ describe('wa2ai doctor', () => {
     expect(await checkWhatsApp(() => NOW_MS, url)).toMatchObject([
       { level: 'error', message: /ECONNREFUSED/ },
     ]);
-  });
-
-  it('finds a data folder that this user cannot write or create', async () => {
-    const file = join(folder, 'file');
-    await writeFile(file, 'x');
-    const wrong = await checkDataFolder(join(file, 'data'));
-    expect(wrong).toMatchObject({ level: 'error', message: /file refuses this user \(ENOTDIR\)/ });
-    expect(await checkDataFolder(join(folder, 'not/yet'))).toMatchObject({ level: 'ok' });
-    expect(await checkDataFolder(folder)).toMatchObject({ level: 'ok' });
-  });
-
-  it('reports wrong settings, each as an error', async () => {
-    const env = { WA2AI_PORT: 'x', WA2AI_EGRESS: 'y' };
-    const findings = await examine({ env, service: undefined, log: quietLog, nowMs: () => NOW_MS });
-    const wrong = findings
-      .filter(({ level }) => level === 'error')
-      .map(({ message }) => message.split(' ')[0]);
-    expect(wrong).toEqual(['WA2AI_PORT', 'WA2AI_EGRESS']);
   });
 
   it('finds nothing wrong before the first start, and creates nothing', async () => {

@@ -6,6 +6,7 @@ import { MemoryNpcTasks } from '../../doubles/memory-npc-tasks.ts';
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
 import { appWith } from '../../support/app-with.ts';
 import { quietLog } from '../../support/quiet-log.ts';
+import { aNewRoute } from '../../support/routes.ts';
 
 const aKey = (change: Partial<ApiKey> = {}): Caller => ({
   kind: 'key',
@@ -21,15 +22,7 @@ const aKey = (change: Partial<ApiKey> = {}): Caller => ({
 
 async function setup() {
   const routes = new MemoryRouteStore();
-  const { id: routeId } = await routes.create({
-    accountId: 'default',
-    channelId: '*',
-    agentEndpoint: 'http://agent.test',
-    environment: 'lab',
-    priority: 0,
-    enabled: true,
-    config: {},
-  });
+  const { id: routeId } = await routes.create(aNewRoute());
   let ids = 0;
   const app = appWith({
     npcTasks: new MemoryNpcTasks(() => 1_000),

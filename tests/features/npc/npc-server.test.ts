@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
 import { runs } from '../../support/property-runs.ts';
+import { aNewRoute } from '../../support/routes.ts';
 import { anyRpcBody } from '../../support/rpc-arbitraries.ts';
 
 let api: HttpApi;
@@ -123,15 +124,7 @@ describe('the NPC server', () => {
   });
 
   it('asks the agent of its route, and says the answer in a chat', async () => {
-    const route = await api.routes.create({
-      accountId: 'default',
-      channelId: '*',
-      agentEndpoint: 'http://agent.test',
-      environment: 'lab',
-      priority: 0,
-      enabled: true,
-      config: {},
-    });
+    const route = await api.routes.create(aNewRoute());
     await api.app.settingsStore.put('npc', { enabled: true, name: 'Guard', routeId: route.id });
     const params = { type: 'social', params: { action: 'greet', message: 'Hi', to: '+54 9 3777 239922' } };
     await rpc(open(1, params), ADMIN_KEY);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { aNewRoute } from '../../support/routes.ts';
 
 let api: HttpApi;
 beforeEach(async () => {
@@ -17,15 +18,7 @@ describe('/api/settings/npc', () => {
       name: 'wa2ai',
       capabilities: ['trade', 'emotion', 'memory'],
     });
-    const route = await api.routes.create({
-      accountId: 'default',
-      channelId: '*',
-      agentEndpoint: 'http://agent.test',
-      environment: 'lab',
-      priority: 0,
-      enabled: true,
-      config: {},
-    });
+    const route = await api.routes.create(aNewRoute());
     const settings = {
       enabled: true,
       name: 'Old Guard',

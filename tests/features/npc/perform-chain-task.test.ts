@@ -74,21 +74,6 @@ const bodyOf = (work: Promise<unknown>) =>
   );
 
 describe('signForTask', () => {
-  it('signs once, and sends nothing', async () => {
-    const { chain, sign } = setup();
-    const first = await sign();
-    expect(first).toMatchObject({ taskId: task.taskId, nonce: 7, raw: '0xraw-7-1' });
-    expect(await sign()).toEqual(first);
-    expect(chain.prepared).toHaveLength(1);
-    expect(chain.sent).toEqual([]);
-  });
-
-  it('refuses a duel with the wallet itself', async () => {
-    const { chain, sign } = setup();
-    const self = { ...task, params: { ...task.params, opponent: chain.wallet } };
-    expect(await bodyOf(sign(self))).toMatchObject({ code: -32602, data: { field: 'opponent' } });
-  });
-
   it('spends for a caller at most the limits of a task times perDay in 24 hours', async () => {
     const { deps, sign, startOfDay } = setup();
     const another = (taskId: string, change = {}) => sign({ ...task, taskId, ...change });
@@ -150,22 +135,6 @@ describe('confirmForTask', () => {
     });
   });
 
-  it('fails with the reason of a revert', async () => {
-    const { sign, confirm } = setup({ ...executed, isSuccess: false, revertReason: 'closed' });
-    await sign();
-    expect(await bodyOf(confirm())).toEqual({
-      code: RPC.contractFailed,
-      message: 'Contract execution failed',
-      data: { reason: 'The transaction 0xh was reverted: closed.' },
-    });
-  });
-
-  it('fails when its nonce was used elsewhere', async () => {
-    const { sign, confirm } = setup({ state: 'superseded' });
-    await sign();
-    expect(await bodyOf(confirm())).toMatchObject({ code: RPC.contractFailed });
-  });
-
   it('waits without an end for a chain that does not answer or is another one, with longer pauses', async () => {
     const { chain, sign, confirm, sleeps, log } = setup({ state: 'waiting' }, executed);
     await sign();
@@ -175,16 +144,6 @@ describe('confirmForTask', () => {
     const warned = log.lines.filter(({ level }) => level === 'warn');
     expect(warned.length).toBeGreaterThan(0);
     expect(warned.length).toBeLessThan(50);
-  });
-
-  it('raises the fees of a transaction that waits for more than a minute', async () => {
-    const states: TransactionState[] = Array.from({ length: 40 }, () => ({ state: 'waiting' }));
-    const { chain, sign, confirm } = setup(...states, executed);
-    await sign();
-    chain.fee = 4;
-    await confirm();
-    expect(chain.sent[0]).toBe('0xraw-7-1');
-    expect(chain.sent.at(-1)).toBe('0xraw-7-4');
   });
 
   it('ends when the process stops', async () => {

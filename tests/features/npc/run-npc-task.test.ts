@@ -13,21 +13,14 @@ import { MemoryNpcTransactions } from '../../doubles/memory-npc-transactions.ts'
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
 import { ScriptedNpcChain } from '../../doubles/scripted-npc-chain.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
+import { aNewRoute } from '../../support/routes.ts';
 
 type Send = AgentClient['sendMessage'];
 
 async function setup(send: Send = async () => ({ success: true, response: 'hello' })) {
   const routes = new MemoryRouteStore();
-  const route = await routes.create({
-    accountId: 'default',
-    channelId: '*',
-    agentEndpoint: 'http://agent.test',
-    environment: 'lab',
-    priority: 0,
-    // It answers no chats, and the NPC all the same.
-    enabled: false,
-    config: {},
-  });
+  // It answers no chats, and the NPC all the same.
+  const route = await routes.create(aNewRoute({ enabled: false }));
   const asked: IncomingMessage[] = [];
   const repeats: Array<boolean | undefined> = [];
   const sent: unknown[] = [];

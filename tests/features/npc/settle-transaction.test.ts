@@ -28,42 +28,7 @@ async function setup(...states: TransactionState[]) {
   return { chain, transactions, settle, isOpen };
 }
 
-const executed: TransactionState = {
-  state: 'executed',
-  hash: '0x',
-  isSuccess: true,
-  gasUsed: 1n,
-  blockNumber: 1n,
-};
-
 describe('settleTransaction', () => {
-  it('sends the same bytes while no block has it, and stores its end', async () => {
-    const { chain, settle, isOpen } = await setup(
-      { state: 'waiting' },
-      { state: 'included', depth: 0 },
-      { state: 'waiting' },
-      executed,
-    );
-    expect([await settle(), await settle(), await settle()]).toEqual(['waiting', 'included', 'waiting']);
-    expect(chain.sent).toEqual(['0xraw-7-1', '0xraw-7-1']);
-    expect(await isOpen()).toBe(true);
-    expect(await settle()).toBe('executed');
-    expect(await isOpen()).toBe(false);
-  });
-
-  it('raises the fees only when it may, and sends the newest version', async () => {
-    const { chain, transactions, settle } = await setup({ state: 'waiting' });
-    chain.fee = 5;
-    await settle();
-    await settle(true);
-    await settle(true);
-    expect(chain.sent).toEqual(['0xraw-7-1', '0xraw-7-5', '0xraw-7-5']);
-    expect(await transactions.ofTask('t')).toMatchObject({
-      hash: '0xhash-7-5',
-      earlierHashes: ['0xhash-7-1'],
-    });
-  });
-
   it('believes that its nonce was used elsewhere after three looks', async () => {
     const { chain, settle, isOpen } = await setup({ state: 'superseded' });
     expect([await settle(), await settle()]).toEqual(['waiting', 'waiting']);

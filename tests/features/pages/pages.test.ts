@@ -79,12 +79,6 @@ describe('GET /qr', () => {
     api.accounts.set(status);
     return (await api.call('GET', '/qr')).text;
   };
-  const addRoute = () =>
-    api.call('POST', '/api/routes', {
-      channelId: '*',
-      agentEndpoint: 'http://localhost:8000',
-      config: { adk: { appName: 'a' } },
-    });
 
   it('shows the picture, and a new one when the code changes', async () => {
     const picture = /<img class="qr" src="([^"]+)"/;
@@ -99,18 +93,6 @@ describe('GET /qr', () => {
     expect((await api.call('GET', `/${first?.replace('&amp;', '&')}`)).status).toBe(200);
   });
 
-  it('shows the pairing code in two halves and no picture', async () => {
-    const text = await shown({ ...pairing, qr: undefined, pairingCode: 'ABCD1234' });
-    expect(text).toContain('>ABCD-1234</p>');
-    expect(text).toContain('aria-label="Pairing code A B C D 1 2 3 4"');
-    expect(text).not.toContain('<img');
-  });
-
-  it('shows the next action once while a code is shown', async () => {
-    expect(await shown(pairing)).not.toContain('Scan the code with WhatsApp.');
-    expect(await shown({ ...pairing, qr: undefined })).toContain('Scan the code with WhatsApp.');
-  });
-
   it('shows how to add the first route until one exists', async () => {
     const before = await shown({});
     expect(before).toContain('No route exists yet, so no message is answered.');
@@ -120,33 +102,6 @@ describe('GET /qr', () => {
     const [, body = ''] = /-d '(.*)'$/.exec(command ?? '') ?? [];
     expect((await api.call('POST', '/api/routes', JSON.parse(body))).status).toBe(201);
     expect(await shown({})).not.toContain('No route exists yet');
-  });
-
-  it('shows the time of the next attempt to connect', async () => {
-    const retryAtMs = api.clock.nowMs + 42_400;
-    expect(await shown({ state: 'waiting', retryAtMs })).toContain('Next attempt in 42 s.');
-  });
-
-  it.each([
-    'starting',
-    'pairing',
-    'passkey-required',
-    'connecting',
-    'open',
-    'waiting',
-    'proxy-failed',
-    'logged-out',
-    'replaced',
-    'outdated',
-    'restricted',
-    'stopped',
-  ] as const)('shows the state %s with its next action in words', async (state) => {
-    await addRoute();
-    const text = await shown({ state, nextAction: 'Do this & that.', reason: 'Because <b>.' });
-    expect(text).toContain(`>${state}</p>`);
-    expect(text).toContain('<p>Do this &amp; that.</p>');
-    expect(text).toContain('Because &lt;b&gt;.');
-    expect(text).toMatch(/<h1>[^<]+<\/h1>/);
   });
 
   it('loads nothing from other origins and allows only its own script and style', async () => {

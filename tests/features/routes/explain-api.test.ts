@@ -135,6 +135,8 @@ describe('POST /api/routes/explain', () => {
   it.each([
     [{ text: 'hi' }, 'channelId'],
     [{ channelId: '*', text: 'hi' }, 'channelId'],
+    [{ channelId: 'everyone', text: 'hi' }, 'channelId'],
+    [{ channelId: '15551234567', from: 'somebody', text: 'hi' }, 'from'],
     [{ from: '120363043211234567@g.us', text: 'hi' }, 'from'],
     [{ channelId: '15551234567' }, 'text'],
     [{ channelId: '15551234567', text: 'hi', media: { kind: 'fax' } }, 'media.kind'],

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../../router/src/core/models.ts';
+import { MAX_PATTERN_CHARS } from '../../../router/src/core/routing/regex-problem.ts';
 import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
 import { goodAgents, type HttpApi, startHttpApi } from '../../support/http-api.ts';
 
@@ -115,6 +116,22 @@ describe('POST /api/routes', () => {
         phrase: { code: 'field.hours' },
       },
     ]);
+  });
+
+  it.each([
+    [{ priority: -1_000_000, enabled: false, name: '' }, 201, undefined],
+    [{ priority: 1_000_001 }, 400, 'priority'],
+    [{ name: 'x'.repeat(200) }, 201, undefined],
+    [{ name: 'x'.repeat(201) }, 400, 'name'],
+    [{ colour: 'red' }, 400, 'colour'],
+    [{ config: {} }, 400, 'config'],
+    [{ regexFilter: '' }, 400, 'regexFilter'],
+    [{ regexFilter: 'x'.repeat(MAX_PATTERN_CHARS) }, 201, undefined],
+    [{ regexFilter: 'x'.repeat(MAX_PATTERN_CHARS + 1) }, 400, 'regexFilter'],
+  ])('answers %j with %i about %s', async (change, status, field) => {
+    const answer = await api.call('POST', '/api/routes', { ...contractRoute, ...change });
+    expect([answer.status, answer.body.details?.[0]?.field]).toEqual([status, field]);
+    if (status === 201) expect(answer.body.data).toMatchObject(change);
   });
 
   it('treats null as an absent regexFilter and name', async () => {
@@ -258,6 +275,15 @@ describe('/api/routes/:id', () => {
       config: { adk: { appName: 'b', timeoutMs: null } },
     });
     expect(answer.body.data.config).toEqual({ adk: { appName: 'b' }, failureNotice: 'Sorry.' });
+  });
+
+  it.each([
+    ['PATCH', { config: null }],
+    ['PATCH', { colour: 'red' }],
+    ['PUT', { agentEndpoint: 'http://localhost:8000' }],
+  ])('%s refuses %j', async (method, body) => {
+    await added();
+    expect((await api.call(method, '/api/routes/5493777239922', body)).status).toBe(400);
   });
 
   it('PATCH refuses a config that would be left without an agent', async () => {

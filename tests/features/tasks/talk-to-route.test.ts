@@ -2,17 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { AgentTimeoutError } from '../../../router/src/core/errors.ts';
 import type { NewRoute } from '../../../router/src/core/ports/route-store.ts';
 import { settle } from '../../support/fake-clock.ts';
+import { aNewRoute } from '../../support/routes.ts';
 import { type ServingOptions, serving } from '../../support/serving.ts';
 
-const shared: NewRoute = {
-  accountId: 'default',
-  channelId: '*',
-  agentEndpoint: 'http://127.0.0.1:9',
-  environment: 'lab',
-  priority: 0,
-  enabled: true,
-  config: { shared: true },
-};
+const shared: NewRoute = aNewRoute({ agentEndpoint: 'http://127.0.0.1:9', config: { shared: true } });
 
 async function setup(options: ServingOptions, route: Partial<NewRoute> = {}) {
   const all = serving(options);

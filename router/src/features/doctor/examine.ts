@@ -230,7 +230,7 @@ export async function checkDisk(dataDir: string): Promise<Finding> {
 }
 
 /** Whether this user may write the data folder, or create it. Writes nothing. */
-export async function checkDataFolder(dataDir: string): Promise<Finding> {
+async function checkDataFolder(dataDir: string): Promise<Finding> {
   const check = 'files';
   for (let folder = resolve(dataDir); ; folder = dirname(folder)) {
     const failure = await writeFailure(folder);

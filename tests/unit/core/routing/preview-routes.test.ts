@@ -43,29 +43,6 @@ function setup(change: Partial<PreviewDeps> = {}, defaults: ConversationSettings
 }
 
 describe('previewRoutes', () => {
-  it('groups messages by their route before and after, and lists those that differ', async () => {
-    const [help, all] = [aRoute({ regexFilter: '^help', priority: 1 }), aRoute({ channelId: '*' })];
-    const stricter = { ...help, regexFilter: '^help me' };
-    const messages = [aMessage('help me'), aMessage('help'), aMessage('hello')];
-    const preview = await previewRoutes(
-      setup().deps,
-      { before: [help, all], after: [stricter, all] },
-      messages,
-      5_000,
-    );
-    const [toHelp, toAll] = [{ routeId: help.id }, { routeId: all.id }];
-    expect(preview).toEqual({
-      checked: 3,
-      isComplete: true,
-      groups: [
-        { before: toHelp, after: toHelp, messages: 1 },
-        { before: toHelp, after: toAll, messages: 1 },
-        { before: toAll, after: toAll, messages: 1 },
-      ],
-      changed: [{ message: messages[1], before: toHelp, after: toAll }],
-    });
-  });
-
   it('names the reason when no route takes a message', async () => {
     const route = aRoute();
     const preview = await previewRoutes(

@@ -206,22 +206,3 @@ describe('the choice of a route, for any table', () => {
     );
   });
 });
-
-describe('routeMessage', () => {
-  it('limits the stored trace, with the chosen route in it', async () => {
-    const refusing = Array.from({ length: 80 }, (_, index) =>
-      aRoute({ id: `r${index}`, priority: 1, regexFilter: 'x' }),
-    );
-    const choice = await routeMessage(
-      {
-        ...NO_CONDITIONS,
-        routes: routesOf([...refusing, aRoute({ id: 'winner' })]),
-        matcher: new RecordingMatcher(() => 'no-match'),
-        environment: 'lab',
-      },
-      { accountId: 'main', channelIds: ['5493777239922'], message: { text: 'hola' }, receivedAtMs: 0 },
-    );
-    expect(choice.trace).toHaveLength(50);
-    expect(choice.trace.at(-1)).toMatchObject({ routeId: 'winner', outcome: 'chosen' });
-  });
-});
