@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
 import { because, say } from '../../router/src/core/phrases.ts';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
@@ -9,17 +9,15 @@ import {
 } from '../../router/src/features/accounts/postgres-account-store.ts';
 import type { Postgres } from '../../router/src/infra/db/postgres.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { anAccount } from './adapters.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
 });
-afterAll(() => database.drop());
 
 describe.each<[string, () => AccountStore]>([
   ['memory', () => new MemoryAccountStore()],

@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HeldLease } from '../../router/src/core/cluster/lease-manager.ts';
 import { LeaseLostError } from '../../router/src/core/errors.ts';
 import type { Lease } from '../../router/src/core/ports/cluster.ts';
@@ -10,16 +10,14 @@ import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.t
 import { PostgresJournal } from '../../router/src/infra/db/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../router/src/infra/db/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../../router/src/infra/db/stores/postgres-outbox.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { aMessage, anAccount, aPerson, aReply, NODE } from './adapters.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
 });
-afterAll(() => database.drop());
 
 let account: string;
 let lost: string[];

@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RateLimiter } from '../../router/src/core/ports/access.ts';
 import type { KeyLimits } from '../../router/src/core/ports/api-key-store.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/db/stores/postgres-rate-limiter.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 /** Limiters that count together, as those of two nodes. */
 const adapters: Array<[string, () => [RateLimiter, RateLimiter]]> = [

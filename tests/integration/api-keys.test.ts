@@ -1,14 +1,10 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { ADMIN_KEY, type ApiNode, startApiNode } from '../support/api-nodes.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { TcpProxy } from '../support/tcp-proxy.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 async function createKey(node: ApiNode): Promise<{ id: string; key: string }> {
   const body = { name: 'k', scopes: ['accounts:read'], limits: { perMinute: 1_000, perSecond: 1_000 } };

@@ -1,20 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { inbound, TestRouter } from '../support/router.ts';
 
 const loop = { turns: 4, replyMs: 1_500 };
-let database: TestDatabase;
+const database = testDatabase();
 let agent: MockAgent;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   agent = await MockAgent.start();
 });
 
 afterAll(async () => {
   await agent.stop();
-  await database.drop();
 });
 
 async function untilDropped(router: TestRouter, person: string): Promise<number> {

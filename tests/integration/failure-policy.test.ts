@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FailurePolicy } from '../../router/src/core/models.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { inbound, TestRouter } from '../support/router.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let router: TestRouter;
 let working: MockAgent;
 let failing: MockAgent;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   router = await TestRouter.start(database);
   working = await MockAgent.start({ switches: ['--reply', 'spare: {text}'] });
   failing = await MockAgent.start({ switches: ['--fail', '503', '--retry-after', '0'] });
@@ -19,7 +18,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await router.stop();
   await Promise.all([working.stop(), failing.stop()]);
-  await database.drop();
 });
 
 let people = 0;

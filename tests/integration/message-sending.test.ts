@@ -1,22 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReceivedMessage } from '../../router/src/core/ports/message-log.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { inbound, TestRouter } from '../support/router.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let router: TestRouter;
 const agents: MockAgent[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   router = await TestRouter.start(database, { agentTimeoutMs: 1_000 });
 });
 
 afterAll(async () => {
   await router.stop();
   await Promise.all(agents.map((agent) => agent.stop()));
-  await database.drop();
 });
 
 let people = 0;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type {
   NpcChain,
   NpcChainSettings,
@@ -19,19 +19,15 @@ import { ChainFollower } from '../../router/src/features/npc/short-tasks.ts';
 import { ViemNpcChain } from '../../router/src/features/npc/viem-npc-chain.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { MemoryNpcTasks } from '../doubles/memory-npc-tasks.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 import { type NpcChainBed, npcChainBed, TOKENS } from '../support/npc-chain.ts';
 import { anNpcTask, SPENDING } from '../support/npc-tasks.ts';
 import { recordingLog } from '../support/quiet-log.ts';
 
 const CONFIRMATIONS = 2;
 
-let database: TestDatabase;
+const database = testDatabase();
 let bed: NpcChainBed;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
 beforeEach(async () => {
   bed = await npcChainBed();
   onTestFinished(() => bed.chain.close());

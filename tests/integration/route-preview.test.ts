@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { aMessage, answered, aPerson } from '../contracts/adapters.ts';
 import { ADMIN_KEY, startApiNode } from '../support/api-nodes.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const ROUTE = { channelId: '*', agentEndpoint: 'http://localhost:8000', config: { adk: { appName: 'a' } } };
 

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ADMIN_KEY, type ApiNode, startApiNode } from '../support/api-nodes.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testDatabase } from '../support/database.ts';
 
 const PASSWORD = 'correct horse battery';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 /** Signs in at a node. @returns the cookie of the session */
 async function signIn(node: ApiNode, name: string): Promise<string> {

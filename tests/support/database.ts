@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import sql, { type Sql } from 'sql-template-tag';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { parseDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
 import { SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
 import { Postgres, type PostgresOptions } from '../../router/src/infra/db/postgres.ts';
@@ -32,6 +32,24 @@ export async function createTestDatabase(
   options: { template?: 'migrated' | 'empty' } = {},
 ): Promise<TestDatabase> {
   return await copyOf(options.template === 'empty' ? 'template0' : TEMPLATE_NAME);
+}
+
+/** The database of a test file, or of a `describe`: it exists while the tests of it run. */
+export function testDatabase(): TestDatabase {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.drop());
+  return {
+    get url() {
+      return database.url;
+    },
+    open: (options) => database.open(options),
+    copy: () => database.copy(),
+    disconnect: () => database.disconnect(),
+    drop: () => database.drop(),
+  };
 }
 
 async function copyOf(template: string): Promise<TestDatabase> {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { loadConfig } from '../../router/src/config/config.ts';
 import type { Role } from '../../router/src/core/access/caller.ts';
 import type { AgentClient } from '../../router/src/core/agent-client.ts';
@@ -594,6 +594,16 @@ export async function startHttpApi(
       return { status: response.status, headers: response.headers, text, body: answer };
     },
   };
+}
+
+/** The API of each test of a file: another one for every test. */
+export function httpApi(options: Parameters<typeof startHttpApi>[0] = {}): HttpApi {
+  let api: HttpApi;
+  beforeEach(async () => {
+    api = await startHttpApi(options);
+  });
+  afterEach(() => api.close());
+  return new Proxy({} as HttpApi, { get: (_, name) => Reflect.get(api, name) });
 }
 
 /** Whether a path is one of the template's: `/api/routes/{id}` matches `/api/routes/7`. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type NewTaskHook,
   PostgresTaskHooks,
@@ -9,13 +9,9 @@ import { PostgresServedTasks } from '../../../router/src/features/tasks/postgres
 import type { ServedTasks } from '../../../router/src/features/tasks/served-tasks.ts';
 import { MemoryServedTasks } from '../../doubles/memory-served-tasks.ts';
 import { MemoryTaskHooks } from '../../doubles/memory-task-hooks.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const adapters: Array<[string, () => { tasks: ServedTasks; hooks: TaskHooks }]> = [
   [

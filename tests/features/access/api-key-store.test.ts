@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { StorageRejectedError } from '../../../router/src/core/errors.ts';
 import type { ApiKeyStore, NewApiKey } from '../../../router/src/core/ports/api-key-store.ts';
 import { PostgresApiKeyStore } from '../../../router/src/features/access/key-store.ts';
 import { MemoryApiKeyStore } from '../../doubles/memory-api-key-store.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 function aKey(given: Partial<NewApiKey> = {}): NewApiKey {
   return {
@@ -24,11 +24,7 @@ interface Opened {
   age(ms: number): Promise<void>;
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const adapters: Array<[string, () => Opened]> = [
   [

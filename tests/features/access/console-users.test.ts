@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { delaysOf, NAME_DELAYS } from '../../../router/src/core/access/failed-attempts.ts';
 import {
   type ConsoleSessions,
@@ -13,7 +13,7 @@ import { type LoginAttempts, PostgresLoginAttempts } from '../../../router/src/f
 import { MemoryConsoleSessions } from '../../doubles/memory-console-sessions.ts';
 import { MemoryConsoleUsers } from '../../doubles/memory-console-users.ts';
 import { MemoryLoginAttempts } from '../../doubles/memory-login-attempts.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 interface Opened {
   users: ConsoleUsers;
@@ -23,11 +23,7 @@ interface Opened {
   age(ms: number): Promise<void>;
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const adapters: Array<[string, () => Promise<Opened>]> = [
   [

@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { describe, expect, it } from 'vitest';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 
 const admin = { 'x-api-key': ADMIN_KEY };
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: ADMIN_KEY });
 
 /** Each restriction of a key. */
 const RESTRICTED = {

@@ -1,5 +1,5 @@
 import sql, { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
 import type { AgentExchange } from '../../../router/src/core/agent-exchange.ts';
 import type { AccountLeases, Lease } from '../../../router/src/core/ports/cluster.ts';
 import { PostgresAccountDeletion } from '../../../router/src/features/accounts/feature.ts';
@@ -12,10 +12,10 @@ import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-k
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { aMessage, anAccount, aPerson, aReply } from '../../contracts/adapters.ts';
-import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { countRows, testDatabase } from '../../support/database.ts';
 import { aNewRoute } from '../../support/routes.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 let cluster: PostgresCluster;
 let leases: AccountLeases;
@@ -23,14 +23,12 @@ let deletion: PostgresAccountDeletion;
 let accountId: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
   const own = { nodeId: 'n1', lockKey: 1, host: 'h', version: '0', url: () => '' };
   cluster = new PostgresCluster(postgres, own, 60_000);
   leases = new PostgresAccountLeases(postgres, { owner: 'n1', ttlMs: 60_000 });
   deletion = new PostgresAccountDeletion(postgres);
 });
-afterAll(() => database.drop());
 beforeEach(async () => {
   accountId = anAccount();
   await cluster.addAccount(accountId);

@@ -1,15 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { describe, expect, it } from 'vitest';
+import { httpApi } from '../../support/http-api.ts';
 
 const DAY_MS = 86_400_000;
 
-let api: HttpApi;
-
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-
-afterEach(() => api.close());
+const api = httpApi();
 
 describe('GET /api/accounts/{id}/history', () => {
   it('lists the states of an account in pages, newest first', async () => {

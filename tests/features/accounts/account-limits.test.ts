@@ -1,23 +1,21 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../../router/src/core/ports/account-store.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { anAccount } from '../../contracts/adapters.ts';
 import { MemoryAccountStore } from '../../doubles/memory-account-store.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 const HOUR_MS = 3_600_000;
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 let account: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
 });
-afterAll(() => database.drop());
 beforeEach(() => {
   account = anAccount();
 });

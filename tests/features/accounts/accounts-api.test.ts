@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 it('lists accounts with their named state, next action and times', async () => {
   api.accounts.set({

@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 
 const admin = { 'x-api-key': ADMIN_KEY };
 
@@ -19,16 +19,14 @@ function event(number: number, given: Partial<AuditEvent> = {}): AuditEvent {
   };
 }
 
-let api: HttpApi;
+const api = httpApi({ apiKey: ADMIN_KEY });
 beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
   await api.auditLog.append([
     event(1),
     event(2, { caller: 'admin-key', keyId: undefined }),
     event(3, { outcome: 'SCOPE_MISSING', action: 'deleteRoute', address: '10.0.0.2' }),
   ]);
 });
-afterEach(() => api.close());
 
 const list = async (query = '') => (await api.call('GET', `/api/audit${query}`, undefined, admin)).body;
 const seqs = async (query: string) => (await list(query)).data.map(({ seq }: { seq: string }) => seq);

@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEvent, AuditLog } from '../../../router/src/core/ports/audit-log.ts';
 import { PostgresAuditLog } from '../../../router/src/infra/db/stores/log-conditions.ts';
 import { auditHash } from '../../../router/src/infra/operations/audit-recorder.ts';
 import { MemoryAuditLog } from '../../doubles/memory-audit-log.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { createTestDatabase, type TestDatabase, testDatabase } from '../../support/database.ts';
 
 const START_HASH = '0'.repeat(64);
 
@@ -123,11 +123,7 @@ describe.each(adapters)('audit log in %s', (_name, open) => {
 });
 
 describe('audit log in PostgreSQL', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  afterAll(() => database.drop());
+  const database = testDatabase();
 
   it('stores texts that PostgreSQL refuses without these characters, and the hash covers what it stored', async () => {
     const log = new PostgresAuditLog(database.open());

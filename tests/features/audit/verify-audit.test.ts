@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { AuditEntry, AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
 import { verifyAudit } from '../../../router/src/features/audit/verify-audit.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 
 function event(number: number): AuditEvent {
   return {
@@ -15,13 +15,11 @@ function event(number: number): AuditEvent {
   };
 }
 
-let api: HttpApi;
+const api = httpApi({ apiKey: ADMIN_KEY });
 beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
   // The reads of a check are entries too; here they would change the log during the test.
   await api.recorder.stop();
 });
-afterEach(() => api.close());
 
 const append = (count: number) =>
   api.auditLog.append(Array.from({ length: count }, (_, number) => event(number)));

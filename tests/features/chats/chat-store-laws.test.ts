@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { InboundMessage } from '../../../router/src/core/messages/inbound-message.ts';
 import type { ChatStore } from '../../../router/src/core/ports/chat-store.ts';
 import type { Inbox } from '../../../router/src/core/ports/inbox.ts';
@@ -10,7 +10,7 @@ import { aMessage, anAccount, aPerson, drain, NODE } from '../../contracts/adapt
 import { MemoryChatStore } from '../../doubles/memory-chat-store.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../doubles/memory-state.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { runs } from '../../support/property-runs.ts';
 
 const MINUTE = 60_000;
@@ -25,11 +25,7 @@ interface Opened {
   age(accountId: string, ms: number): Promise<void>;
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const adapters: Array<[string, () => Opened]> = [
   [

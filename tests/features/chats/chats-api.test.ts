@@ -1,15 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TurnResult } from '../../../router/src/core/turns/turn.ts';
 import { aMessage, aPerson } from '../../contracts/adapters.ts';
 import { aReceivedMessage, aSentMessage } from '../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: ADMIN_KEY });
 
 const asAdmin = { 'x-api-key': ADMIN_KEY };
 const call = (method: string, path: string, body?: unknown) => api.call(method, path, body, asAdmin);

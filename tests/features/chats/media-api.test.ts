@@ -1,14 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MediaError } from '../../../router/src/core/errors.ts';
 import { aReceivedMessage, aSentMessage } from '../../doubles/fake-message-log.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 import { PNG } from '../../support/sounds.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: 'x'.repeat(32) });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: 'x'.repeat(32) });
 
 const file = { accountId: 'default', reference: 'r', mimeType: 'image/png', fileName: "me'nú.png" };
 const get = (token: string) => fetch(`${api.url}/api/media/${token}`);

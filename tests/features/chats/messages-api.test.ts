@@ -1,14 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chatHash } from '../../../router/src/core/chat-id.ts';
 import { aReceivedMessage, aSentMessage } from '../../doubles/fake-message-log.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 import { MP3, PNG } from '../../support/sounds.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const received = (id: string) =>
   aReceivedMessage({

@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: ADMIN_KEY });
 
 /** A token of a message whose turn ended without an answer. */
 async function aToken(): Promise<string> {

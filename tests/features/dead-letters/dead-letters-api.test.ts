@@ -1,16 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../router/src/core/errors.ts';
 import { aReply } from '../../contracts/adapters.ts';
 import { aDeadLetter } from '../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../doubles/memory-outbox.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 /** Creates a dead letter of a message in a new chat; returns its id. */
 async function deadLetter(phone: string, reason: ErrorCode = 'AGENT_TIMEOUT'): Promise<string> {

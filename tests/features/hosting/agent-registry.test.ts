@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HostedAgent } from '../../../router/src/core/hosting/agent-life.ts';
 import type { AgentRegistry } from '../../../router/src/core/ports/agent-registry.ts';
 import { PostgresAgentRegistry } from '../../../router/src/features/hosting/postgres-agent-registry.ts';
 import { MemoryAgentRegistry } from '../../doubles/memory-agent-registry.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 function anAgent(agentId: string, idleMs = 1_000): HostedAgent {
   return {
@@ -15,11 +15,7 @@ function anAgent(agentId: string, idleMs = 1_000): HostedAgent {
   };
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 describe.each([
   { name: 'memory', open: (): AgentRegistry => new MemoryAgentRegistry() },

@@ -1,16 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { hostedAgentOf } from '../../../router/src/infra/agents/hosted/hosted-settings.ts';
 import { CHAT_IMAGE } from '../../support/hosted-agents.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 import { aRoute } from '../../support/routes.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const hosted = { image: CHAT_IMAGE, env: { MODEL_KEY: 'a secret' } };
 const add = (id = 'helper', settings: object = hosted) =>

@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { beforeEach, expect, it } from 'vitest';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
+const api = httpApi();
 beforeEach(async () => {
-  api = await startHttpApi();
   const node = { host: 'h', url: 'http://h:3000', version: '1.0.0', startedAtMs: 0, seenAtMs: 61_000 };
   api.view.nodes.push(
     { ...node, nodeId: 'n1', turns: 3, isAlive: true, isDraining: false },
@@ -17,7 +16,6 @@ beforeEach(async () => {
     { ...account, accountId: 'c', availability: 'free' },
   );
 });
-afterEach(() => api.close());
 
 it('lists nodes with their state and the accounts with a valid lease', async () => {
   const { status, body } = await api.call('GET', '/api/nodes');

@@ -1,14 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ChainSettingsError, ChainUnavailableError } from '../../../router/src/features/npc/npc-chain.ts';
 import { ScriptedNpcChain } from '../../doubles/scripted-npc-chain.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 import { SPENDING } from '../../support/npc-tasks.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: ADMIN_KEY });
 
 const get = (path: string, key = ADMIN_KEY) => api.call('GET', path, undefined, { 'x-api-key': key });
 

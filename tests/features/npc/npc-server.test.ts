@@ -1,15 +1,11 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { describe, expect, it } from 'vitest';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 import { runs } from '../../support/property-runs.ts';
 import { aNewRoute } from '../../support/routes.ts';
 import { anyRpcBody } from '../../support/rpc-arbitraries.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: ADMIN_KEY });
 
 const open = (id: unknown = 1, params: unknown = { type: 'memory', params: { action: 'recall' } }) => ({
   jsonrpc: '2.0',

@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { describe, expect, it } from 'vitest';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const offer = { peer: 'key:1', item: 'sword', quantity: 3, price: '1000000000000000000001' };
 

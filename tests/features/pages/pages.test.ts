@@ -1,15 +1,11 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AccountStatus } from '../../../router/src/core/ports/chat-provider.ts';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { ADMIN_KEY, httpApi, startHttpApi } from '../../support/http-api.ts';
 
 const PNG_SIGNATURE = '89504e470d0a1a0a';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const pairing: Partial<AccountStatus> = {
   state: 'pairing',

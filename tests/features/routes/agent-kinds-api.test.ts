@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 it('lists every agent kind with the schema of its settings', async () => {
   const { status, body } = await api.call('GET', '/api/agent-kinds');

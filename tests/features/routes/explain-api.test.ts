@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ExplainInput } from '../../../router/src/core/routing/explain-route.ts';
 import { explainApi } from '../../../router/src/features/routes/explain-api.ts';
 import { validate } from '../../../router/src/infra/operations/form.ts';
@@ -6,13 +6,9 @@ import type { Call } from '../../../router/src/infra/operations/response.ts';
 import { aMessage } from '../../contracts/adapters.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
 import { appWith } from '../../support/app-with.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const explain = (body: object) => api.call('POST', '/api/routes/explain', body);
 

@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { CHAT_IMAGE } from '../../support/hosted-agents.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { type HttpApi, httpApi, startHttpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const SUPPORT = {
   name: 'support',

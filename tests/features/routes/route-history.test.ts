@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../../router/src/core/models.ts';
 import type {
   NewRoute,
@@ -13,7 +13,7 @@ import { parseDataKeys } from '../../../router/src/infra/db/encryption/data-keys
 import { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 interface Opened {
   routes: RouteStore;
@@ -22,11 +22,7 @@ interface Opened {
   renumber(from: number, to: number): Promise<void>;
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const secrets = new SecretCipher(parseDataKeys(randomBytes(32).toString('hex'), 'the test keys'));
 

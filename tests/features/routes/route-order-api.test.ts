@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { inRouteOrder } from '../../../router/src/core/routing/route-table.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 import { aRoute } from '../../support/routes.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const order = (body: object) => api.call('PUT', '/api/routes/order', body);
 

@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { StoredMessageToRoute } from '../../../router/src/core/routing/when.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: 'admin-key-of-the-service' });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: 'admin-key-of-the-service' });
 
 const ADMIN = { 'x-api-key': 'admin-key-of-the-service' };
 const ROUTE = { channelId: '*', agentEndpoint: 'http://localhost:8000', config: { adk: { appName: 'a' } } };

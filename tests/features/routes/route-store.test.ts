@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Wa2aiError } from '../../../router/src/core/errors.ts';
 import type { NewRoute, RouteAction, RouteChangeBy } from '../../../router/src/core/ports/route-store.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { anAccount, describeStores } from '../../contracts/adapters.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 function aRoute(accountId: string, given: Partial<NewRoute> = {}): NewRoute {
   return {
@@ -162,11 +162,7 @@ const define: Parameters<typeof describeStores>[1] = (stores) => {
 describeStores('route store in $name', define);
 
 describe('route store in PostgreSQL with 20,000 routes', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  afterAll(() => database.drop());
+  const database = testDatabase();
 
   it('finds the routes of a chat without reading the others', async () => {
     const postgres = database.open({ poolSize: 1 });
@@ -197,11 +193,7 @@ describe('route store in PostgreSQL with 20,000 routes', () => {
 });
 
 describe('route store in PostgreSQL with a damaged config', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  });
-  afterAll(() => database.drop());
+  const database = testDatabase();
 
   it('returns that route as damaged when its encrypted config is not JSON, and the others as they are', async () => {
     const postgres = database.open();

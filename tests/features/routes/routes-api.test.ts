@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Route } from '../../../router/src/core/models.ts';
 import { MAX_PATTERN_CHARS } from '../../../router/src/core/routing/regex-problem.ts';
 import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
-import { goodAgents, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { goodAgents, httpApi, startHttpApi } from '../../support/http-api.ts';
 
 const UUID = /^[0-9a-f-]{36}$/;
 
@@ -14,11 +14,7 @@ const contractRoute = {
   config: { adk: { appName: 'my_sample_agent', baseUrl: 'http://localhost:8000' } },
 };
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 /** The headers in the settings of a stored route. */
 function headersOf(route: Route | undefined): unknown {

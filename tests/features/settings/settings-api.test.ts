@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { CHAT_IMAGE } from '../../support/hosted-agents.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 import { aRoute } from '../../support/routes.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 it.each([
   ['a2a', 'wa2ai as an A2A agent'],

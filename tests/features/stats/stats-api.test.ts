@@ -1,14 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bucketOf, TIME_BUCKETS } from '../../../router/src/features/stats/stats-recorder.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-
-afterEach(() => api.close());
+const api = httpApi();
 
 async function add(minutesAgo: number, answersMs: readonly number[], accountId = 'default') {
   const times = Array.from({ length: TIME_BUCKETS }, () => 0);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PostgresServedTasks } from '../../../router/src/features/tasks/postgres-served-tasks.ts';
 import type {
   NewServedTask,
@@ -7,7 +7,7 @@ import type {
   ServedTasks,
 } from '../../../router/src/features/tasks/served-tasks.ts';
 import { MemoryServedTasks } from '../../doubles/memory-served-tasks.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 const request: ServedRequest = {
   skill: 'message-person',
@@ -22,11 +22,7 @@ function aTask(given: Partial<NewServedTask> = {}): NewServedTask {
   return { id: randomUUID(), contextId: 'c1', owner: 'key-1', request, message, ...given };
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const adapters: Array<[string, () => ServedTasks]> = [
   ['memory', () => new MemoryServedTasks()],

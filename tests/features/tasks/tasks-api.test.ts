@@ -1,13 +1,12 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../router/src/core/errors.ts';
 import { aMessage, aPerson, NODE } from '../../contracts/adapters.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
-import { type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
+const api = httpApi();
 let routeId: string;
 beforeEach(async () => {
-  api = await startHttpApi();
   const { body } = await api.call('POST', '/api/routes', {
     channelId: '*',
     agentEndpoint: 'http://127.0.0.1:1',
@@ -15,7 +14,6 @@ beforeEach(async () => {
   });
   routeId = body.data.id;
 });
-afterEach(() => api.close());
 
 /** A task that the turn of its message left running. */
 async function aTask(remoteId: string, person = aPerson()): Promise<{ id: string; phone: string }> {

@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ADMIN_KEY, type HttpApi, startHttpApi } from '../../support/http-api.ts';
+import { describe, expect, it } from 'vitest';
+import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi({ apiKey: ADMIN_KEY });
-});
-afterEach(() => api.close());
+const api = httpApi({ apiKey: ADMIN_KEY });
 
 const call = (method: string, path = '', body?: unknown, key = ADMIN_KEY) =>
   api.call(method, `/api/webhooks${path}`, body, { 'x-api-key': key });

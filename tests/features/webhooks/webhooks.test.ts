@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { StorageRejectedError } from '../../../router/src/core/errors.ts';
 import {
   type DueDelivery,
@@ -15,7 +15,7 @@ import {
   type Webhooks,
 } from '../../../router/src/features/webhooks/webhooks.ts';
 import { MemoryWebhooks } from '../../doubles/memory-webhooks.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 interface Opened {
   webhooks: Webhooks;
@@ -26,11 +26,7 @@ interface Opened {
   pass(ms: number): Promise<void>;
 }
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 const adapters: Array<[string, () => Opened]> = [
   [

@@ -1,23 +1,21 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
 import { NodeConnection } from '../../../router/src/infra/db/connections/node-connection.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { anAccount } from '../../contracts/adapters.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { aRoute } from '../../support/routes.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
 });
-afterAll(() => database.drop());
 
 /** The route store of a node whose cache does not age, and the connection that brings its notifications. */
 async function aNode(nodeId: string, databaseUrl = database.url) {

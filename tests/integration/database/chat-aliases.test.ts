@@ -1,19 +1,17 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { aliasesOf } from '../../../router/src/infra/db/stores/chat-aliases.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
   await postgres.execute(sql`
     INSERT INTO lid_mapping (account_id, lid, phone) VALUES
       ('a', '111', '5493777000111'), ('a', '112', '5493777000111'), ('b', '999', '5493777000111')`);
 });
-afterAll(() => database.drop());
 
 describe('aliasesOf', () => {
   it('returns the LIDs of a number and the number of a LID, of this account only', async () => {

@@ -1,22 +1,20 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NodeConnection } from '../../../router/src/infra/db/connections/node-connection.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresCluster } from '../../../router/src/infra/db/stores/postgres-cluster.ts';
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { anAccount, aPerson, aReply } from '../../contracts/adapters.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
 const MINUTE_MS = 60_000;
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
 });
-afterAll(() => database.drop());
 
 /**
  * The clock of a shared server cannot be set. A stored time hours ahead has the effect of a clock set back,

@@ -1,29 +1,27 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { chatPage, messagePage } from '../../../router/src/features/chats/messages-api.ts';
 import { PostgresChatStore } from '../../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { seedChats } from '../../support/seed-chats.ts';
 
 const CHATS = 10_000;
 const MESSAGES = 100_000;
 const PAGE = 50;
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 let chats: PostgresChatStore;
 let log: PostgresMessageLog;
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open({ poolSize: 1 });
   chats = new PostgresChatStore(postgres);
   log = new PostgresMessageLog(postgres);
   await seedChats(database.url, { chats: CHATS, messages: MESSAGES });
   await list({});
 }, 120_000);
-afterAll(() => database.drop());
 
 const list = (query: Partial<Parameters<typeof chatPage>[1]>) =>
   chatPage(chats, { accountId: 'default', limit: PAGE, ...query });

@@ -1,23 +1,21 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { PostgresChatStore } from '../../../router/src/features/chats/postgres-chat-store.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresChatHistory } from '../../../router/src/infra/db/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { aMessage, answered, aPerson, aReply, NODE, newClaimOf } from '../../contracts/adapters.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 const ACCOUNT = 'shop';
 const CHATS = 100_000;
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open({ poolSize: 1 });
 });
-afterAll(() => database.drop());
 
 /** Chats with everything that policies store, each with an answered message and its reply. */
 async function insertChats(first: number, count: number): Promise<void> {

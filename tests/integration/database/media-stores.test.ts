@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sql from 'sql-template-tag';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { MediaStore, StoreName } from '../../../router/src/core/ports/media.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
 import { AgentTransport } from '../../../router/src/infra/agents/transport/agent-transport.ts';
@@ -17,23 +17,15 @@ import { DiskMediaStore, ReplyFileStores } from '../../../router/src/infra/media
 import { S3MediaStore } from '../../../router/src/infra/media/s3-media-store.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
 import { S3Server } from '../../doubles/s3-server.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 
 const DAY_MS = 86_400_000;
-let database: TestDatabase;
+const database = testDatabase();
 let folder: string;
 let server: S3Server;
 let stores: { disk: MediaStore; s3: MediaStore };
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-
-afterAll(async () => {
-  await database.drop();
-});
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wa2ai-media-'));

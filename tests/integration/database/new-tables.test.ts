@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import sql, { raw } from 'sql-template-tag';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
 import { PostgresJournal } from '../../../router/src/infra/db/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-key-store.ts';
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { aMessage, answered, aPerson, aReply, NODE, newClaimOf } from '../../contracts/adapters.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 
 const ACCOUNT = 'shop';
 const SCOPE = { accountId: ACCOUNT, generation: 1 };
@@ -17,13 +17,11 @@ const TABLES = ['auth_key', 'journal', 'message', 'outbox'];
 /** The server keeps the plans of a statement after so many runs. */
 const RUNS_BEFORE_A_KEPT_PLAN = 6;
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open({ poolSize: 1 });
 });
-afterAll(() => database.drop());
 
 async function insertRows(): Promise<void> {
   await postgres.execute(sql`

@@ -1,21 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { NodeBus, NodeCalls } from '../../../router/src/core/cluster/node-bus.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../../router/src/infra/db/connections/node-connection.ts';
 import { PostgresCluster } from '../../../router/src/infra/db/stores/postgres-cluster.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { withIntruder } from '../../support/foreign-lock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 function connection(nodeId: string, onMessage: (message: unknown) => void = () => undefined): NodeConnection {
   return new NodeConnection({ databaseUrl: database.url, nodeId, log: quietLog, onMessage });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   NodeBus,
   type NodeMessage,
@@ -8,14 +8,10 @@ import { PostgresConsoleSessions } from '../../../router/src/features/access/con
 import { PostgresApiKeyStore } from '../../../router/src/features/access/key-store.ts';
 import { PostgresQuestions } from '../../../router/src/infra/db/stores/postgres-questions.ts';
 import { PostgresSettings } from '../../../router/src/infra/db/stores/postgres-settings.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 /** What a store of a node needs, the statements that it makes, and PostgreSQL's notification, which only a test sends. */
 function aNode() {

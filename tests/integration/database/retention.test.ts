@@ -1,5 +1,5 @@
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RetentionDays } from '../../../router/src/config/config.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
@@ -25,7 +25,7 @@ import { PostgresReplyTokens } from '../../../router/src/infra/db/stores/postgre
 import { Retention } from '../../../router/src/infra/db/upkeep/retention.ts';
 import { DbosTasks } from '../../../router/src/infra/engine/dbos-tasks.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
-import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { countRows, createTestDatabase, testDatabase } from '../../support/database.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { SPENDING } from '../../support/npc-tasks.ts';
 import { quietLog } from '../../support/quiet-log.ts';
@@ -44,7 +44,7 @@ const limits: RetentionDays = {
   audit: 10,
 };
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 let inbox: PostgresInbox;
 let outbox: PostgresOutbox;
@@ -52,7 +52,6 @@ let log: PostgresMessageLog;
 let accountId: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
   inbox = new PostgresInbox(postgres);
   outbox = new PostgresOutbox(postgres);
@@ -68,10 +67,6 @@ beforeAll(async () => {
   });
   await tasks.start({ kind: 'delete-account', id: 'first', input: { accountId: 'none' } });
   await tasks.stop();
-});
-
-afterAll(async () => {
-  await database.drop();
 });
 
 beforeEach(() => {

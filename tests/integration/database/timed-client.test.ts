@@ -1,19 +1,14 @@
 import { once } from 'node:events';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, it, type TestContext } from 'vitest';
+import { describe, it, type TestContext } from 'vitest';
 import { startHeartbeat, TimedClient } from '../../../router/src/infra/db/connections/postgres-client.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 
 /** Longer than a slow machine takes for a `SELECT 1`. */
 const LIMIT_MS = 1_000;
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = testDatabase();
 
 async function connected(
   url: string,

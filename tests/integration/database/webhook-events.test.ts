@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { PostgresAccountDeletion } from '../../../router/src/features/accounts/feature.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/dead-letters.ts';
@@ -16,10 +16,10 @@ import { Postgres } from '../../../router/src/infra/db/postgres.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
 import { PostgresOutbox } from '../../../router/src/infra/db/stores/postgres-outbox.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, NODE } from '../../contracts/adapters.ts';
-import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { countRows, createTestDatabase, testDatabase } from '../../support/database.ts';
 import { createRole } from '../../support/database-role.ts';
 
-let database: TestDatabase;
+const database = testDatabase();
 let postgres: Postgres;
 let inbox: PostgresInbox;
 let outbox: PostgresOutbox;
@@ -28,14 +28,12 @@ let deliveries: PostgresWebhookDeliveries;
 let accountId: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
   postgres = database.open();
   inbox = new PostgresInbox(postgres);
   outbox = new PostgresOutbox(postgres);
   webhooks = new PostgresWebhooks(postgres);
   deliveries = new PostgresWebhookDeliveries(postgres);
 });
-afterAll(() => database.drop());
 beforeEach(() => {
   accountId = anAccount();
 });

@@ -1,17 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { SentMessageRow } from '../../../../router/src/core/ports/message-log.ts';
 import { aMessage, aPerson } from '../../../contracts/adapters.ts';
 import { aSentMessage } from '../../../doubles/fake-message-log.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { serverOf } from '../../../support/abi.ts';
 import { runWa2ai } from '../../../support/cli.ts';
-import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
+import { httpApi } from '../../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const wa2ai = (...args: string[]) => runWa2ai([...args, '--url', api.url], { nowMs: api.clock.nowMs });
 

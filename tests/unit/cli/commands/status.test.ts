@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runWa2ai } from '../../../support/cli.ts';
-import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
+import { httpApi } from '../../../support/http-api.ts';
 
-let api: HttpApi;
-beforeEach(async () => {
-  api = await startHttpApi();
-});
-afterEach(() => api.close());
+const api = httpApi();
 
 const status = (...args: string[]) => runWa2ai(['status', '--url', api.url, ...args]);
 
