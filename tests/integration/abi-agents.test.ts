@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../router/src/core/errors.ts';
-import type { AbiSettings } from '../../router/src/infra/agents/abi/abi-settings.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiEthersAgent } from '../fixtures/abi-ethers-agent.js';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
@@ -15,9 +14,6 @@ import {
   serverOf,
   vitalik,
 } from '../support/abi.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { inbound, TestRouter } from '../support/router.ts';
-import { aNewRoute } from '../support/routes.ts';
 
 let mock: AbiStandIn;
 let ethers: AbiStandIn;
@@ -150,88 +146,5 @@ describe('the URL of a call', () => {
     } finally {
       await agent.close();
     }
-  });
-});
-
-describe('an ABI route', () => {
-  let database: TestDatabase;
-  let router: TestRouter;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    router = await TestRouter.start(database);
-  });
-
-  afterAll(async () => {
-    await router.stop();
-    await database.drop();
-  });
-
-  async function abiRoute(person: string, url: string, abi: Partial<AbiSettings> = {}) {
-    return router.routes.create(
-      aNewRoute({
-        channelId: person,
-        agentEndpoint: url,
-        config: { agent: { kind: 'abi', settings: { functions: abiFunctions, ...abi } } },
-      }),
-    );
-  }
-
-  function lastOf(trace: unknown): unknown {
-    return Array.isArray(trace) ? trace.at(-1) : undefined;
-  }
-
-  async function rowOf(waMessageId: string) {
-    const rows = await router.log.messages({ limit: 50 });
-    return rows.find((row) => row.waMessageId === waMessageId);
-  }
-
-  it('answers in order, and the message log shows arguments and outputs', async () => {
-    const person = '5491100000101';
-    await abiRoute(person, mock.url);
-    const messages = ['/add 1 1', '/add 1 x', '/add 2 2'].map((text) => inbound({ person, text }));
-    for (const message of messages) await router.receive(message);
-    expect(router.textsTo(`${person}@s.whatsapp.net`)).toEqual([
-      '2',
-      "b must be a whole number from 0 to 2^256-1, got 'x'.",
-      '4',
-    ]);
-    const row = await rowOf(messages[2]?.waMessageId ?? '');
-    expect(row?.state).toBe('answered');
-    expect(lastOf(row?.trace)).toMatchObject({
-      outcome: 'called',
-      abi: { function: 'add(uint256,uint256)', arguments: { a: '2', b: '2' }, outputs: { sum: '4' } },
-    });
-  });
-
-  it('retries a 503 and not a 500, and sends no error to the chat', async () => {
-    const person = '5491100000102';
-    let status = 503;
-    let asks = 0;
-    const flaky = await serverOf((_request, response) => {
-      asks += 1;
-      response.writeHead(status).end('secret stack trace');
-    });
-    await abiRoute(person, flaky.url);
-    const first = inbound({ person, text: '/greet A' });
-    await router.receive(first);
-    expect(asks).toBe(2);
-    expect(await rowOf(first.waMessageId)).toMatchObject({
-      state: 'dead',
-      reason: 'AGENT_UNAVAILABLE',
-      attempts: 2,
-    });
-    status = 500;
-    const second = inbound({ person, text: '/greet B' });
-    await router.receive(second);
-    expect(asks).toBe(3);
-    const row = await rowOf(second.waMessageId);
-    expect(row).toMatchObject({
-      state: 'dead',
-      reason: 'AGENT_PROTOCOL',
-      error: expect.stringContaining('secret stack trace'),
-    });
-    expect(lastOf(row?.trace)).toMatchObject({ abi: { arguments: { name: 'B' } } });
-    expect(router.textsTo(`${person}@s.whatsapp.net`)).toEqual([]);
   });
 });

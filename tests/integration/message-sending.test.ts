@@ -79,12 +79,6 @@ describe('sending the answer of an agent', () => {
     expect((await rowOf(second.waMessageId)).attempts).toBe(1);
   });
 
-  it('sends one apology when the route has one, and never the error', async () => {
-    const { person, jid } = await chatWith(['--fail', '500'], { failureNotice: 'Sorry, please try later.' });
-    await router.receive(inbound({ person, text: 'x' }));
-    expect(router.textsTo(jid)).toEqual(['Sorry, please try later.']);
-  });
-
   it('delays no other chat when an agent hangs', async () => {
     const hanging = await chatWith(['--mode', 'hang']);
     const quick = await chatWith([]);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { SettingsStore } from '../../../router/src/core/ports/settings-store.ts';
 import type {
   NpcEmotions,
   NpcMemories,
@@ -25,14 +24,12 @@ import {
   PostgresNpcTrades,
 } from '../../../router/src/features/npc/postgres-npc-memories.ts';
 import { PostgresNpcTasks } from '../../../router/src/features/npc/postgres-npc-tasks.ts';
-import { PostgresSettings } from '../../../router/src/infra/db/stores/postgres-settings.ts';
 import { MemoryNpcChainEvents } from '../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../doubles/memory-npc-memories.ts';
 import { MemoryNpcTasks } from '../../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../../doubles/memory-npc-trades.ts';
 import { MemoryNpcTransactions } from '../../doubles/memory-npc-transactions.ts';
-import { MemorySettings } from '../../doubles/memory-settings.ts';
 import { createTestDatabase } from '../../support/database.ts';
 import { SPENDING } from '../../support/npc-tasks.ts';
 
@@ -43,7 +40,6 @@ interface NpcStores {
   emotions: NpcEmotions;
   memories: NpcMemories;
   trades: NpcTrades;
-  settings: SettingsStore;
   close(): Promise<void>;
 }
 
@@ -57,7 +53,6 @@ const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
       trades: new MemoryNpcTrades(),
       transactions: new MemoryNpcTransactions(),
       chainEvents: new MemoryNpcChainEvents(),
-      settings: new MemorySettings(),
       close: async () => undefined,
     }),
   },
@@ -73,7 +68,6 @@ const ADAPTERS: Array<{ name: string; open(): Promise<NpcStores> }> = [
         trades: new PostgresNpcTrades(postgres),
         transactions: new PostgresNpcTransactions(postgres),
         chainEvents: new PostgresNpcChainEvents(postgres),
-        settings: new PostgresSettings(postgres),
         close: () => database.drop(),
       };
     },
@@ -461,15 +455,6 @@ describe.each(ADAPTERS)('the stores of the NPC server in $name', ({ open }) => {
       const both = [1, 2].map(() => stores.chainEvents.store(owner, [event(0)], { from: 1n, to: 2n }));
       expect((await Promise.all(both)).sort()).toEqual([false, true]);
       expect(await stores.chainEvents.list({ source: owner, limit: 9 })).toHaveLength(1);
-    });
-  });
-
-  describe('settings', () => {
-    it('keeps the last ones of each face', async () => {
-      expect(await stores.settings.get('none')).toBeUndefined();
-      await stores.settings.put('npc', { enabled: true });
-      await stores.settings.put('npc', { enabled: false, custom: ['ñ'] });
-      expect(await stores.settings.get('npc')).toEqual({ enabled: false, custom: ['ñ'] });
     });
   });
 });

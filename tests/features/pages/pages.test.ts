@@ -78,7 +78,9 @@ describe('GET /qr', () => {
 
   it('shows the picture, and a new one when the code changes', async () => {
     const picture = /<img class="qr" src="([^"]+)"/;
-    const [, first] = picture.exec(await shown(pairing)) ?? [];
+    const page = await shown(pairing);
+    expect(page).not.toContain('2@abc');
+    const [, first] = picture.exec(page) ?? [];
     const [, same] = picture.exec(await shown(pairing)) ?? [];
     const [, second] = picture.exec(await shown({ ...pairing, qr: '2@other' })) ?? [];
     expect(first).toMatch(

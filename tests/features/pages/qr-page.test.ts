@@ -25,15 +25,6 @@ describe('qrPage', () => {
     expect(text).toContain('Because &lt;b&gt;.');
   });
 
-  it('changes the address of the picture with the code, and never contains the code', () => {
-    const pictureOf = (text: string) => /<img class="qr" src="([^"]+)"/.exec(text)?.[1];
-    const first = shown(pairing);
-    expect(pictureOf(first)).toMatch(/^qr\/image\?account=default&v=[0-9a-f]{12}$/);
-    expect(pictureOf(shown(pairing))).toBe(pictureOf(first));
-    expect(pictureOf(shown({ ...pairing, qr: '2@other' }))).not.toBe(pictureOf(first));
-    expect(first).not.toContain('2@abc');
-  });
-
   it('encodes the name of the account in each address', () => {
     const text = shown({ ...pairing, accountId: 'a&b' }, [aStatus({ accountId: 'c/d' })]);
     expect(text).toContain('src="qr/image?account=a%26b&v=');

@@ -50,10 +50,4 @@ describe('chooseSkill', () => {
     });
     expect(chooseSkill({ skill: 'talk-to-bank' }, two)).toEqual({ kind: 'unknown' });
   });
-
-  it('gives a text without a skill to the only shared route', () => {
-    expect(chooseSkill({}, one)).toMatchObject({ kind: 'route', route: { name: 'desk' } });
-    expect(chooseSkill({}, two)).toEqual({ kind: 'unclear' });
-    expect(chooseSkill({}, [])).toEqual({ kind: 'unclear' });
-  });
 });

@@ -30,12 +30,19 @@ describe('the setting of a fault point', () => {
     expect(load).toThrow(/WA2AI_FAULT_POINT must not be set|must be wss/);
   });
 
-  it.each(['after-lunch:1', 'after-journal:0', 'after-journal:x', 'after-journal:1:1', ':1'])(
-    'is refused when it is "%s"',
-    (value) => {
-      expect(() => loadConfig({ ...testServer, WA2AI_FAULT_POINT: value })).toThrow(/must be one of/);
-    },
-  );
+  it.each([
+    'after-lunch:1',
+    'after-journal:0',
+    'after-journal:-1',
+    'after-journal:x',
+    'after-journal:',
+    'after-journal:1:1',
+    'after-journal:1000000',
+    'toString',
+    ':1',
+  ])('is refused when it is "%s"', (value) => {
+    expect(() => loadConfig({ ...testServer, WA2AI_FAULT_POINT: value })).toThrow(/must be one of/);
+  });
 });
 
 describe('a fault point', () => {

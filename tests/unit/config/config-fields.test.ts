@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   databaseUrl,
-  faultPoint,
   group,
   isLoopbackHost,
   parsedUrl,
@@ -117,27 +116,6 @@ describe('databaseUrl', () => {
 
   it.each(['mysql://db/wa2ai', 'http://db:5432', 'localhost:5432', 'db', ''])('refuses %j', (url) => {
     expect(outcome(databaseUrl, url)).toMatch(/^must be a PostgreSQL URL/);
-  });
-});
-
-describe('faultPoint', () => {
-  it('is a fault point and its pass, by default the first', () => {
-    expect(outcome(faultPoint, 'after-journal')).toEqual({ point: 'after-journal', pass: 1 });
-    expect(outcome(faultPoint, 'after-journal:3')).toEqual({ point: 'after-journal', pass: 3 });
-  });
-
-  it.each([
-    'after-lunch',
-    'after-journal:0',
-    'after-journal:-1',
-    'after-journal:x',
-    'after-journal:',
-    'after-journal:1:2',
-    'after-journal:1000000',
-    'toString',
-    '',
-  ])('refuses %j and names the known points', (value) => {
-    expect(outcome(faultPoint, value)).toMatch(/^must be one of .*after-journal.*, a colon and the pass/);
   });
 });
 
