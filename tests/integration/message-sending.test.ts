@@ -1,20 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReceivedMessage } from '../../router/src/core/ports/message-log.ts';
-import { testDatabase } from '../support/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { inbound, TestRouter } from '../support/router.ts';
 
-const database = testDatabase();
+let database: TestDatabase;
 let router: TestRouter;
 const agents: MockAgent[] = [];
 
 beforeAll(async () => {
+  database = await createTestDatabase();
   router = await TestRouter.start(database, { agentTimeoutMs: 1_000 });
 });
 
 afterAll(async () => {
   await router.stop();
   await Promise.all(agents.map((agent) => agent.stop()));
+  await database.drop();
 });
 
 let people = 0;
@@ -36,6 +38,36 @@ async function rowOf(waMessageId: string): Promise<ReceivedMessage> {
 }
 
 describe('sending the answer of an agent', () => {
+  it('sends one reply with an id minted before, and stores its delivery state', async () => {
+    const { person, jid } = await chatWith(['--reply', 'Hi {user}, {text} in {session}']);
+    const message = inbound({ person, text: 'hello' });
+    await router.receive(message);
+    expect(router.textsTo(jid)).toEqual([`Hi ${person}, hello in ${person}_${person}`]);
+    const row = await rowOf(message.waMessageId);
+    expect(row).toMatchObject({ state: 'answered', attempts: 1, reason: undefined });
+    expect(row.replies).toHaveLength(1);
+    expect(row.replies[0]).toMatchObject({ state: 'sent', text: router.textsTo(jid)[0] });
+    expect(row.replies[0]?.waMessageId).toBe(router.sent.at(-1)?.waMessageId);
+  });
+
+  it('answers once when WhatsApp delivers a message twice', async () => {
+    const { person, jid } = await chatWith([]);
+    const message = inbound({ person, text: 'twice' });
+    await router.receive(message);
+    await router.receiveOnly({ ...message, stanzaOrder: message.stanzaOrder + 1n });
+    await router.receive(inbound({ person, text: 'after' }));
+    expect(router.textsTo(jid)).toEqual(['Echo: twice', 'Echo: after']);
+  });
+
+  it('answers five messages in order although the first takes longest', async () => {
+    const { person, jid } = await chatWith(['--delay-ms', '30']);
+    const texts = ['1', '2', '3', '4', '5'];
+    const before = router.sent.length;
+    for (const text of texts) await router.receiveOnly(inbound({ person, text }));
+    await router.untilSent(before + texts.length);
+    expect(router.textsTo(jid)).toEqual(texts.map((text) => `Echo: ${text}`));
+  });
+
   it('sends nothing for an empty answer, and records it', async () => {
     const { person, jid } = await chatWith(['--mode', 'empty']);
     const message = inbound({ person, text: 'hm' });
@@ -77,6 +109,23 @@ describe('sending the answer of an agent', () => {
     await router.receive(second);
     expect((await rowOf(first.waMessageId)).attempts).toBe(2);
     expect((await rowOf(second.waMessageId)).attempts).toBe(1);
+  });
+
+  it('sends one apology when the route has one, and never the error', async () => {
+    const { person, jid } = await chatWith(['--fail', '500'], { failureNotice: 'Sorry, please try later.' });
+    await router.receive(inbound({ person, text: 'x' }));
+    expect(router.textsTo(jid)).toEqual(['Sorry, please try later.']);
+  });
+
+  it('answers a kind without text with the notice of the route only', async () => {
+    const { person, jid } = await chatWith([], { unsupportedNotice: 'I can only read text.' });
+    const voice = inbound({ person, text: '', kind: 'audio' });
+    await router.receive(voice);
+    expect(router.textsTo(jid)).toEqual(['I can only read text.']);
+    expect(await rowOf(voice.waMessageId)).toMatchObject({
+      state: 'ignored',
+      reason: 'unsupported-kind:audio',
+    });
   });
 
   it('delays no other chat when an agent hangs', async () => {
