@@ -42,30 +42,46 @@ $$;
 
 -- Stores a message. A chat that has something to answer and no worker is claimed for p_node; `worker_node` and
 -- `worker_epoch` are the claim after the call, `is_new_worker` says that this call made it. `next_turn` has what
--- inbox_next_turn would read besides the given values if the new message is the chat's only unanswered one. `p_owner` is
--- what a message of the account's owner does to the chat (owner_wrote); a message that wa2ai itself sent does nothing.
--- `p_trace`: that of a message that is ignored.
-CREATE OR REPLACE FUNCTION inbox_add(
-  p_account text, p_wa_id text, p_phone text, p_lid text, p_group text, p_reply_to text,
-  p_sender_phone text, p_sender_lid text, p_push_name text,
-  p_kind text, p_text text, p_quoted text, p_edit_of text, p_ignored text,
-  p_sent_at_ms bigint, p_stanza_order bigint, p_media jsonb, p_media_ref text, p_node text, p_mentions jsonb DEFAULT NULL, p_to_us text DEFAULT NULL,
-  p_owner jsonb DEFAULT NULL, p_details jsonb DEFAULT NULL, p_timer integer DEFAULT NULL, p_view_once text DEFAULT NULL,
-  p_deletes text DEFAULT NULL, p_secret bytea DEFAULT NULL, p_trace jsonb DEFAULT NULL, p_username text DEFAULT NULL
-) RETURNS TABLE (
+-- inbox_next_turn would read besides the given values if the new message is the chat's only unanswered one. `p` has the
+-- values (postgres-inbox.ts): `owner` is what a message of the account's owner does to the chat (owner_wrote); a message that
+-- wa2ai itself sent does nothing. `trace` is that of a message that is ignored.
+CREATE OR REPLACE FUNCTION inbox_add(p jsonb, p_node text) RETURNS TABLE (
   outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean,
   next_turn jsonb, changed bigint
 )
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
+  p_account text := p ->> 'account';
+  p_wa_id text := p ->> 'waId';
+  p_phone text := p ->> 'phone';
+  p_lid text := p ->> 'lid';
+  p_group text := p ->> 'group';
+  p_username text := p ->> 'username';
+  p_reply_to text := p ->> 'replyTo';
+  p_push_name text := p ->> 'pushName';
+  p_kind text := p ->> 'kind';
+  p_quoted text := p ->> 'quoted';
+  p_edit_of text := p ->> 'editOf';
+  p_deletes text := p ->> 'deletes';
+  p_sent_at timestamptz := to_timestamp((p ->> 'sentAtMs')::bigint / 1000.0);
+  p_stanza_order bigint := (p ->> 'stanzaOrder')::bigint;
+  p_media jsonb := p -> 'media';
+  p_media_ref text := p ->> 'mediaRef';
+  p_mentions jsonb := p -> 'mentions';
+  p_to_us text := p ->> 'toUs';
+  p_details jsonb := p -> 'details';
+  p_timer integer := (p ->> 'timer')::integer;
+  p_view_once text := p ->> 'viewOnce';
+  p_secret bytea := decode(p ->> 'secret', 'base64');
+  p_trace jsonb := p -> 'trace';
   c chat;
   known message;
-  v_sender_phone text := p_sender_phone;
-  v_sender_lid text := p_sender_lid;
-  v_reason text := p_ignored;
-  v_text text := p_text;
-  v_owner jsonb := p_owner;
+  v_sender_phone text := p ->> 'senderPhone';
+  v_sender_lid text := p ->> 'senderLid';
+  v_reason text := p ->> 'ignored';
+  v_text text := p ->> 'text';
+  v_owner jsonb := p -> 'owner';
   v_is_known boolean;
   v_stored boolean := true;
   v_received_at timestamptz;
@@ -116,7 +132,7 @@ BEGIN
     -- An edit of an unanswered message replaces its text; the turn that runs with the former text cannot end (`edits`). An
     -- agent that may have the former text gets the message under the id of the edit, so that it is not taken for a repeat.
     -- A task that an agent opened for the message goes on, and the edit is answered as a separate message.
-    UPDATE message m SET text = p_text, mentions = named_mentions(p_account, c.id, p_mentions),
+    UPDATE message m SET text = v_text, mentions = named_mentions(p_account, c.id, p_mentions),
         details = CASE WHEN p_details ? 'card' THEN coalesce(m.details, '{}') || jsonb_build_object('card', p_details -> 'card')
           ELSE m.details END,
         to_us = coalesce(p_to_us, m.to_us), edits = m.edits + 1, cleared_attempts = m.attempts,
@@ -158,7 +174,7 @@ BEGIN
     ) VALUES (
       p_account, c.id, p_wa_id, v_sender_phone, v_sender_lid, p_push_name, p_kind, v_text, p_quoted, p_edit_of,
       CASE WHEN v_reason IS NULL THEN 'received' ELSE 'ignored' END, v_reason,
-      p_stanza_order, to_timestamp(p_sent_at_ms / 1000.0), CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
+      p_stanza_order, p_sent_at, CASE WHEN v_reason IS NULL THEN NULL ELSE now() END,
       CASE WHEN v_reason IS NULL THEN p_media END, CASE WHEN v_reason IS NULL THEN p_media_ref END,
       CASE WHEN v_reason IS NULL AND p_mentions IS NOT NULL THEN named_mentions(p_account, c.id, p_mentions) END, p_to_us, v_details, p_view_once,
       p_secret, p_trace
@@ -181,7 +197,7 @@ BEGIN
   END IF;
 
   IF v_owner IS NOT NULL AND v_stored THEN
-    PERFORM owner_wrote(c, v_owner, to_timestamp(p_sent_at_ms / 1000.0));
+    PERFORM owner_wrote(c, v_owner, p_sent_at);
   END IF;
   is_new_worker := c.worker_node IS NULL AND ((v_stored AND v_reason IS NULL) OR EXISTS (
     SELECT 1 FROM message m WHERE m.chat_id = c.id AND m.state = 'received'));

@@ -46,8 +46,7 @@ npm run bench -- --profile [--seconds 20]
 npm run bench -- --soak 30m
   Messages for that long, with retention on: memory, open files, size of the database and p99 must stay the same.
 npm run bench -- --nodes 1,2,3 [--messages 1500] [--seconds 20] [--rounds 10]
-  Messages a second and round trips by number of nodes, with one account and with three; how long a take-over takes; what
-  the journal costs a message.
+  Messages a second and round trips by number of nodes, with one account and with three; how long a take-over takes.
 npm run bench -- --policies [--rounds 5] [--messages 400]
   What the policies of a chat add to a message at their defaults: a service with them beside one without any, at the same time.
 npm run bench -- --abi

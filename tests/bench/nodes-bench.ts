@@ -1,13 +1,10 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { repositoryRoot } from '../support/repository.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 import { startBareBot } from './bots.ts';
-import { Cluster, UNBUNDLED } from './cluster.ts';
+import { Cluster } from './cluster.ts';
 import { type BenchGround, machine, withGround } from './ground.ts';
 import { describe, saturated, steady } from './load.ts';
 import { chatsWith, withCpu } from './round.ts';
-import { median, round } from './statistics.ts';
+import { round } from './statistics.ts';
 import { takeOvers } from './take-over.ts';
 
 export interface NodesBenchOptions {
@@ -26,9 +23,8 @@ const CHATS = 24;
 const MODEST_PER_SECOND = 20;
 const WARM_UP = 200;
 const ACCOUNTS = [1, 3];
-const JOURNAL_ROUNDS = 3;
 
-/** Prints messages a second by number of nodes, take-over times and the cost of the journal. */
+/** Prints messages a second by number of nodes and take-over times. */
 export async function benchNodes(options: NodesBenchOptions): Promise<void> {
   await withGround(async (ground) => {
     await benchBareBot(ground, options);
@@ -36,7 +32,6 @@ export async function benchNodes(options: NodesBenchOptions): Promise<void> {
     for (const accounts of ACCOUNTS) {
       for (const count of options.counts) await benchCount(ground, count, accounts, options);
     }
-    await benchJournal(ground, options);
     await benchTakeOvers(ground, options.rounds);
   });
 }
@@ -88,35 +83,6 @@ async function benchCount(
     [fast.lost + calm.lost, 13],
   ] as const;
   console.log(`${cells.map(([value, width]) => String(value).padStart(width)).join('')}   (${load()})`);
-}
-
-/** With and without turn by turn, each on a fresh database, so that what else the machine does meets both. */
-async function benchJournal(ground: BenchGround, { messages }: NodesBenchOptions): Promise<void> {
-  const preload = pathToFileURL(join(repositoryRoot, 'dist/tests/bench/without-journal.js')).href;
-  const kinds = {
-    with: { nodeArgs: [], perSecond: [] as number[], cpuMs: [] as number[] },
-    without: { nodeArgs: ['--import', preload], perSecond: [] as number[], cpuMs: [] as number[] },
-  };
-  for (let turn = 0; turn < JOURNAL_ROUNDS; turn++) {
-    for (const kind of Object.values(kinds)) {
-      const cluster = await Cluster.start(ground, { names: ['n1'], accounts: 1, main: UNBUNDLED, ...kind });
-      const chats = chatsWith(
-        ground,
-        CHATS,
-        cluster.phones.map(({ pn }) => pn),
-      );
-      await saturated(chats, WARM_UP);
-      const { load: fast, cpuMs } = await withCpu(cluster, () => saturated(chats, messages));
-      await cluster.stop();
-      kind.perSecond.push(fast.perSecond);
-      kind.cpuMs.push(cpuMs.node + cpuMs.postgres);
-    }
-  }
-  const [a, b] = [median(kinds.with.perSecond), median(kinds.without.perSecond)];
-  const [c, d] = [median(kinds.with.cpuMs), median(kinds.without.cpuMs)];
-  console.log(
-    `\njournal, median of ${JOURNAL_ROUNDS}: ${round(a)} messages/s with, ${round(b)} without (${round(a / b, 2)}x); CPU a message, node and PostgreSQL: ${round(c)} ms with, ${round(d)} ms without (${round(c / d, 2)}x)   (${load()})`,
-  );
 }
 
 async function benchTakeOvers(ground: BenchGround, rounds: number): Promise<void> {

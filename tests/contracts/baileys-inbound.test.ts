@@ -32,10 +32,10 @@ const SCOPE: KeyScope = { accountId: 'main', generation: 1 };
 class CopiedStore extends MemoryKeyStore {
   readonly names = new Map<string, { category: string; keyId: string }>();
 
-  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+  override commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     for (const { category, keyId } of change.puts)
       this.names.set(`${category} ${keyId}`, { category, keyId });
-    await super.commit(scope, change);
+    return super.commit(scope, change);
   }
 
   async copy(): Promise<CopiedStore> {
@@ -221,6 +221,8 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
     receive: async (message) => {
       messages.push(message);
     },
+    toStore: () => undefined,
+    stored: () => undefined,
     onTrouble: () => undefined,
     onStorageFailed: () => undefined,
     onRefused: () => undefined,

@@ -98,6 +98,14 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
       ),
   ],
   [
+    'keys with a message',
+    () =>
+      keyStore().commit(
+        { accountId: account, generation: 1 },
+        { ...creds('new'), messages: [{ message: aMessage(account, aPerson()), node: NODE }] },
+      ),
+  ],
+  [
     'a journal entry that is handled alone',
     () => new PostgresJournal(postgres, fence).setAlone(account, 'old', true),
   ],

@@ -1,18 +1,21 @@
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ChatClaim } from '../../router/src/core/ports/inbox.ts';
-import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
+import type { Postgres } from '../../router/src/infra/db/postgres.ts';
+import { messageDocument, PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { aMessage, answered, aPerson, drain, NODE, newClaimOf } from './adapters.ts';
 
 describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
   let database: TestDatabase;
+  let postgres: Postgres;
   let inbox: PostgresInbox;
   /** A connection whose transaction is not committed yet. */
   let other: pg.Client;
   beforeEach(async () => {
     database = await createTestDatabase();
-    inbox = new PostgresInbox(database.open());
+    postgres = database.open();
+    inbox = new PostgresInbox(postgres);
     other = new pg.Client({ connectionString: database.url });
     await other.connect();
   });
@@ -137,11 +140,9 @@ describe('concurrent calls for one chat, in the inbox in PostgreSQL', () => {
   }
 
   async function storeUncommitted(phone: string, lid: string, text: string): Promise<void> {
-    await other.query(
-      `SELECT * FROM inbox_add('a', $3, $1, $2, NULL, $1 || '@s.whatsapp.net', $1, $2, NULL, 'text', $3, NULL, NULL,
-        NULL, 1, 9000000, NULL, NULL, $4)`,
-      [phone, lid, text, NODE],
-    );
+    const message = aMessage('a', { phone, lid }, { text, waMessageId: text });
+    const { document } = messageDocument(postgres, message);
+    await other.query('SELECT * FROM inbox_add($1, $2)', [document, NODE]);
   }
 
   async function untilSomebodyWaits(): Promise<void> {

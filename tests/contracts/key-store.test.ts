@@ -41,7 +41,7 @@ const adapters: Array<{ name: string; open(): Promise<Stores> }> = [
       return {
         journal,
         inbox: new MemoryInbox(state),
-        keys: new MemoryKeyStore(journal),
+        keys: new MemoryKeyStore(journal, () => new MemoryInbox(state)),
         accounts: new MemoryAccountStore(),
         countEnd: async (accountId) => journal.countEnd(accountId),
         close: async () => undefined,
@@ -194,6 +194,46 @@ describe.each(adapters)('$name', ({ open }) => {
     });
   });
 
+  describe('messages', () => {
+    it('are stored with the keys as the inbox stores them, in their order', async () => {
+      const [ana, bo] = [aPerson(), aPerson()];
+      const messages = [aMessage(accountId, ana), aMessage(accountId, bo), aMessage(accountId, ana)].map(
+        (message) => ({ message, node: NODE }),
+      );
+      const stored = await stores.keys.commit(scope, change({ puts: [put('a', '1')], messages }));
+      expect(
+        stored.map(({ outcome, isNewWorker, turn }) => [outcome, isNewWorker, turn?.message.text]),
+      ).toEqual([
+        ['stored', true, messages[0]?.message.text],
+        ['stored', true, messages[1]?.message.text],
+        ['stored', false, undefined],
+      ]);
+      expect(stored[0]?.chatId).toBe(stored[2]?.chatId);
+      expect(BigInt(stored[0]?.messageId ?? '')).toBeLessThan(BigInt(stored[2]?.messageId ?? ''));
+      expect(await stores.keys.read(scope, [{ category: 'session', keyId: 'a' }])).toEqual([put('a', '1')]);
+    });
+
+    it('change nothing when they come again, with the same keys', async () => {
+      const messages = [{ message: aMessage(accountId, aPerson()), node: NODE }];
+      const first = await stores.keys.commit(scope, change({ puts: [put('a', '1')], messages }));
+      const second = await stores.keys.commit(scope, change({ puts: [put('a', '1')], messages }));
+      expect(second).toMatchObject([{ outcome: 'known', messageId: first[0]?.messageId }]);
+    });
+
+    it('are found by id and sender afterwards', async () => {
+      const [ana, bo] = [aMessage(accountId, aPerson()), aMessage(accountId, aPerson())];
+      await stores.keys.commit(scope, change({ messages: [{ message: ana, node: NODE }] }));
+      expect(await stores.inbox.original(ana, ana.waMessageId)).toMatchObject({ isOfSender: true });
+      expect(await stores.inbox.original(bo, ana.waMessageId)).toBeUndefined();
+    });
+
+    it('count for the highest order', async () => {
+      const message = aMessage(accountId, aPerson());
+      await stores.keys.commit(scope, change({ messages: [{ message, node: NODE }] }));
+      expect(await stores.journal.lastOrder(accountId)).toBe(message.stanzaOrder);
+    });
+  });
+
   describe('the journal', () => {
     it('is written with the keys, and returns the decrypted stanzas', async () => {
       const entered = entry(5n);
@@ -332,6 +372,10 @@ it('change nothing when a commit fails in PostgreSQL', async () => {
     await postgres.execute(sql`ALTER TABLE journal ADD CONSTRAINT nothing CHECK (false)`);
     const attempt = keys.commit(at, change({ puts: [put('a', '2')], journal: [entry(1n)] }));
     await expect(attempt).rejects.toMatchObject({ code: expect.stringMatching(/^STORAGE_/) });
+    await postgres.execute(sql`ALTER TABLE message ADD CONSTRAINT nothing CHECK (false)`);
+    const messages = [{ message: aMessage('main', aPerson()), node: NODE }];
+    const other = keys.commit(at, change({ puts: [put('a', '3')], messages }));
+    await expect(other).rejects.toMatchObject({ code: expect.stringMatching(/^STORAGE_/) });
     expect(await keys.read(at, [{ category: 'session', keyId: 'a' }])).toEqual([put('a', '1')]);
   } finally {
     await database.drop();

@@ -34,7 +34,7 @@ describeStores('secrets of messages in $name', (stores) => {
       await add(message);
       const edit = aMessage(accountId, addresses[then] ?? {});
       const { sender, ...found } = (await original(edit, message)) ?? {};
-      expect(found).toEqual({ isOfSender: true, secret });
+      expect(found).toEqual({ isOfSender: true, isDecrypted: true, secret });
       expect(Object.values(sender ?? {}).length).toBeGreaterThan(0);
     });
 
@@ -46,14 +46,15 @@ describeStores('secrets of messages in $name', (stores) => {
       await add(message);
       expect(await original(aMessage(accountId, bo, { chat }), message)).toMatchObject({
         isOfSender: false,
+        isDecrypted: true,
         sender: ana,
       });
       const same = { ...aMessage(accountId, bo, { chat }), waMessageId, secret: Buffer.alloc(32, 9) };
       await add(same);
       for (const [person, expected] of [
-        [ana, { isOfSender: true, secret }],
-        [bo, { isOfSender: true, secret: same.secret }],
-        [cleo, { isOfSender: false }],
+        [ana, { isOfSender: true, isDecrypted: true, secret }],
+        [bo, { isOfSender: true, isDecrypted: true, secret: same.secret }],
+        [cleo, { isOfSender: false, isDecrypted: true }],
       ] as const) {
         expect(await original(aMessage(accountId, person, { chat }), message)).toMatchObject(expected);
       }
@@ -74,7 +75,7 @@ describeStores('secrets of messages in $name', (stores) => {
       const [plain, message] = [aMessage(accountId, ana), aMessage(accountId, ana, { secret })];
       await add(plain);
       await add(message);
-      expect(await original(message, plain)).toEqual({ isOfSender: true, sender: ana });
+      expect(await original(message, plain)).toEqual({ isOfSender: true, isDecrypted: true, sender: ana });
       await add(
         aMessage(accountId, ana, { text: '', deletes: message.waMessageId, ignoredReason: 'deleted' }),
       );

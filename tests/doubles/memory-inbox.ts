@@ -194,6 +194,7 @@ export class MemoryInbox implements Inbox {
     return {
       sender: { ...(phone && { phone }), ...(lid && { lid }) },
       isOfSender: found.isOfSender,
+      isDecrypted: found.message.kind !== 'undecryptable',
       ...(secret && { secret }),
     };
   }

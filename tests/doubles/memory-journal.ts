@@ -66,7 +66,9 @@ export class MemoryJournal implements Journal {
   }
 
   async lastOrder(accountId: string): Promise<bigint> {
-    return this.#lastOrders.get(accountId) ?? 0n;
+    const own = [...(this.#state?.().messages.values() ?? [])].filter((each) => each.accountId === accountId);
+    const orders = [this.#lastOrders.get(accountId) ?? 0n, ...own.map(({ stanzaOrder }) => stanzaOrder)];
+    return orders.reduce((last, order) => (order > last ? order : last));
   }
 
   #isDone(accountId: string, { waMessageId, stanzaOrder }: JournalEntry): boolean {

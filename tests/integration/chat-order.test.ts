@@ -91,12 +91,12 @@ function dyingStore(
       mustLive();
       const isFirst = journalled.length === 0 && change.journal.length > 0;
       if (isFirst) for (let turn = 0; turn < 300; turn++) await new Promise((go) => setImmediate(go));
-      await inner.commit(scope, change);
+      const stored = await inner.commit(scope, change);
       journalled.push(...change.journal);
-      if (!isEnough(journalled)) return;
+      if (!isEnough(journalled)) return stored;
       isDead = true;
       die();
-      mustLive();
+      throw new StorageUnavailableError('the process has ended');
     },
   };
   return { store, died };

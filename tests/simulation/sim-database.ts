@@ -84,7 +84,7 @@ export class SimDatabase {
   readonly leases = new MemoryLeaseState();
   readonly cluster = new MemoryClusterState(this.leases);
   readonly routes: MemoryRouteStore;
-  readonly keys = new MemoryKeyStore(this.journal);
+  readonly keys = new MemoryKeyStore(this.journal, () => new MemoryInbox(this.state));
   readonly accounts: MemoryAccountStore;
   readonly #sessions = new Set<DatabaseSession>();
   #clockOffsetMs = 0;
@@ -243,8 +243,10 @@ export class DatabaseSession {
     const { state, keys, journal, deps } = this.#database;
     const withoutJournal = {
       read: keys.read.bind(keys),
-      commit: (...[scope, change]: Parameters<MemoryKeyStore['commit']>) =>
-        keys.commit(scope, { ...change, journal: [] }),
+      commit: async (...[scope, change]: Parameters<MemoryKeyStore['commit']>) => {
+        if (change.messages) throw new StorageUnavailableError('Messages come after their keys.');
+        return keys.commit(scope, { ...change, journal: [] });
+      },
     };
     return {
       inbox: this.port('inbox', new MemoryInbox(state), fence),
@@ -306,6 +308,7 @@ export class DatabaseSession {
         let result = this.#database.transaction(execute);
         if (plan.fate === 'repeated') result = result.then(() => this.#database.transaction(execute));
         if (plan.fate === 'answer-lost') {
+          result.catch(() => undefined);
           fail('executed, answer lost', plan.errorMs);
           return;
         }
@@ -382,7 +385,7 @@ function wordOf(value: unknown): string {
     known[name] === undefined ? [] : `${name}=${String(known[name])}`,
   );
   if (typeof known.chatId === 'string') words.push(`chat#${known.chatId}`);
-  for (const name of ['replies', 'journal', 'puts']) {
+  for (const name of ['replies', 'journal', 'messages', 'puts']) {
     if (Array.isArray(known[name])) words.push(`${name}=${wordOf(known[name])}`);
   }
   if (typeof known.category === 'string')

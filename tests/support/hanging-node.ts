@@ -129,6 +129,8 @@ async function replay(): Promise<void> {
       if (message.text === 'unstorable') hang();
       await receive(message);
     },
+    toStore: () => undefined,
+    stored: () => undefined,
     onTrouble: () => undefined,
     onStorageFailed: () => undefined,
     onRefused: () => undefined,

@@ -43,9 +43,9 @@ class UnevenKeyStore extends MemoryKeyStore {
     return super.read(...args);
   }
 
-  override async commit(...args: Parameters<MemoryKeyStore['commit']>): Promise<void> {
+  override async commit(...args: Parameters<MemoryKeyStore['commit']>): ReturnType<MemoryKeyStore['commit']> {
     await this.#delay();
-    await super.commit(...args);
+    return super.commit(...args);
   }
 
   async #delay(): Promise<void> {
@@ -100,6 +100,8 @@ export class WhatsAppAccount {
           this.received.push(message);
           this.#events.emit('received', message);
         },
+        toStore: () => undefined,
+        stored: () => undefined,
         receipts: async (receipts) => {
           this.receipts.push(...receipts);
           this.#events.emit('receipts');

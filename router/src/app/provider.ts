@@ -7,7 +7,7 @@ import { playgroundFileId } from '../core/playground/playground-account.ts';
 import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
 import type { Fence } from '../core/ports/cluster.ts';
 import type { Inbox } from '../core/ports/inbox.ts';
-import type { KeyStore } from '../core/ports/key-store.ts';
+import type { KeyStore, MessageIntake } from '../core/ports/key-store.ts';
 import type { Outbox } from '../core/ports/outbox.ts';
 import type { Playground } from '../core/ports/playground.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
@@ -40,7 +40,7 @@ interface ProviderDeps {
   fence: Fence;
   inbox: Pick<Inbox, 'original'>;
   outbox: Pick<Outbox, 'findByWaId'>;
-  events: ProviderEvents;
+  events: ProviderEvents & MessageIntake;
   metrics: Pick<Metrics, 'observeResendRefused'>;
   versions: ClientVersions;
   proxies: AccountProxies;
@@ -229,10 +229,13 @@ export class FaultPoints {
   keyStore(inner: KeyStore): KeyStore {
     return this.#wrapped(inner, {
       commit: async (scope, change) => {
-        const hasPlaintext = change.journal.length > 0;
+        const { journal, messages = [] } = change;
+        const hasPlaintext = journal.length + messages.length > 0;
         if (hasPlaintext) this.pass('after-decrypt');
-        await inner.commit(scope, change);
+        const stored = await inner.commit(scope, change);
         if (hasPlaintext) this.pass('after-journal');
+        for (const _ of stored) this.pass('after-inbox-commit');
+        return stored;
       },
     });
   }
@@ -265,7 +268,7 @@ export class FaultPoints {
     });
   }
 
-  events(inner: ProviderEvents): ProviderEvents {
+  events(inner: ProviderEvents & MessageIntake): ProviderEvents & MessageIntake {
     return this.#wrapped(inner, {
       receipts: async (receipts) => {
         if (receipts.some((receipt) => receipt.state === 'acked')) this.pass('before-ack-recorded');

@@ -7,6 +7,7 @@ import {
   applyEditRule,
   applyOwnerRule,
   applySelfChatRule,
+  beginTurn,
   type OwnerCommandDeps,
   type ReceiveDeps,
   receiveMessage,
@@ -16,6 +17,8 @@ import {
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
 import type { Fence } from '../ports/cluster.ts';
+import type { NewMessage, Stored } from '../ports/inbox.ts';
+import type { MessageIntake } from '../ports/key-store.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { RouteDeps } from '../routing/route-message.ts';
 import type { AccountRegistry, ClusterAccounts } from './cluster-view.ts';
@@ -42,7 +45,7 @@ interface AccountEventsDeps
 const LOG_RETRY_EVERY_MS = 60_000;
 
 /** What happens when the connection of an account of this node reports something. */
-export class AccountEvents implements ProviderEvents {
+export class AccountEvents implements ProviderEvents, MessageIntake {
   readonly #deps: AccountEventsDeps;
   #wasConnected = false;
   #wasLimited = false;
@@ -62,6 +65,17 @@ export class AccountEvents implements ProviderEvents {
     const ruled = given.ignoredReason === undefined ? await applySelfChatRule(this.#deps, given) : given;
     const ours = await applyOwnerRule(this.#deps, ruled);
     await receiveMessage(this.#deps, await applyEditRule(this.#deps, ours));
+  }
+
+  /** Messages that none of the rules of `receive` is about. */
+  toStore(message: InboundMessage): NewMessage | undefined {
+    const { isFromOwner, isSelfChat, editOf, deletes } = message;
+    const hasRule = isFromOwner || isSelfChat || editOf !== undefined || deletes !== undefined;
+    return hasRule ? undefined : { message, node: this.#deps.workers.nodeForNextChat() };
+  }
+
+  stored(message: InboundMessage, result: Stored): void {
+    beginTurn(this.#deps, message, result);
   }
 
   receipts(receipts: MessageReceipt[]): Promise<void> {

@@ -5,7 +5,7 @@ import { ownerEffectOf } from '../policies/access.ts';
 import { commandIn } from '../policies/session.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
 import type { ChatRow, ChatStore } from '../ports/chat-store.ts';
-import type { Inbox } from '../ports/inbox.ts';
+import type { Inbox, Stored } from '../ports/inbox.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { Drafts } from '../ports/pending-answers.ts';
 import type { RouteStore } from '../ports/route-store.ts';
@@ -27,16 +27,19 @@ export interface ReceiveDeps {
 
 /**
  * Provider → inbox → chat worker: stores a message and, in the same transaction, claims its chat when no worker has it;
- * then starts the chat's worker unless it runs, which is not awaited. Idempotent: a message that is stored already changes
- * nothing.
+ * then starts its turn. Idempotent: a message that is stored already changes nothing.
  * @throws {StorageUnavailableError} nothing was stored; call again
  */
-export async function receiveMessage(
-  { inbox, workers, observeReceived, log }: ReceiveDeps,
+export async function receiveMessage(deps: ReceiveDeps, message: InboundMessage): Promise<void> {
+  beginTurn(deps, message, await deps.inbox.add(message, deps.workers.nodeForNextChat()));
+}
+
+/** Starts the worker of the chat of a stored message unless it runs, which is not awaited. */
+export function beginTurn(
+  { workers, observeReceived, log }: Omit<ReceiveDeps, 'inbox'>,
   message: InboundMessage,
-): Promise<void> {
-  const stored = await inbox.add(message, workers.nodeForNextChat());
-  const { messageId, chatId, outcome, worker, isNewWorker, turn, changed } = stored;
+  { messageId, chatId, outcome, worker, isNewWorker, turn, changed }: Stored,
+): void {
   const { accountId, waMessageId, ignoredReason } = message;
   const hashes = { chat: chatHash(chatId), jidHash: jidHash(accountId, replyToOf(message)) };
   log.info({ messageId, waMessageId, ...hashes, outcome, ignoredReason }, 'message received');

@@ -46,11 +46,19 @@ export interface Stored {
   changed?: string;
 }
 
+/** The arguments of `Inbox.add`. */
+export interface NewMessage {
+  message: InboundMessage;
+  node: NodeId;
+}
+
 /** A message that an encrypted edit names. */
 export interface OriginalMessage {
   sender: Pick<InboundMessage['sender'], 'phone' | 'lid'>;
   /** The sender of the edit wrote it. */
   isOfSender: boolean;
+  /** False: only that it arrived is known. */
+  isDecrypted: boolean;
   secret?: Uint8Array;
 }
 

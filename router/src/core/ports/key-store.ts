@@ -1,4 +1,5 @@
-import type { JournalEntry } from './inbox.ts';
+import type { InboundMessage } from '../messages/inbound-message.ts';
+import type { JournalEntry, NewMessage, Stored } from './inbox.ts';
 
 /** The owner of keys. Keys of a generation that a logout ended are never read again, and are kept for the operator. */
 export interface KeyScope {
@@ -20,12 +21,22 @@ export interface StoredKey extends KeyName {
   value: string;
 }
 
+/** Core's side of messages that are stored together with keys. */
+export interface MessageIntake {
+  /** What `commit` stores of a message that needs nothing else before its turn; undefined: `ProviderEvents.receive` it. */
+  toStore(message: InboundMessage): NewMessage | undefined;
+  /** A message of `toStore` is stored: its turn begins. */
+  stored(message: InboundMessage, result: Stored): void;
+}
+
 /** One step of the key state. No key is in both `puts` and `deletes`, and none is there twice. */
 export interface KeyChange {
   puts: StoredKey[];
   deletes: KeyName[];
   /** Plaintexts of this step: a ratchet that has advanced cannot decrypt them again. */
   journal: JournalEntry[];
+  /** Messages of this step that need no journal entry: they are stored as `Inbox.add` does, in their order. Absent: none. */
+  messages?: NewMessage[];
 }
 
 /**
@@ -39,9 +50,10 @@ export interface KeyStore {
    */
   read(scope: KeyScope, names: readonly KeyName[]): Promise<StoredKey[]>;
   /**
-   * Stores keys and journal entries together: both are durable when it resolves, or neither is. A journal entry that is
-   * stored already is not changed.
+   * Stores keys, journal entries and messages together: all of them are durable when it resolves, or none is. A journal entry
+   * that is stored already is not changed.
+   * @returns what became of each message
    * @throws {StorageRejectedError} a value can never be stored
    */
-  commit(scope: KeyScope, change: KeyChange): Promise<void>;
+  commit(scope: KeyScope, change: KeyChange): Promise<Stored[]>;
 }

@@ -75,6 +75,8 @@ class BaileysProvider implements ChatProvider {
       ...options,
       random: options.random ?? Math.random,
       receive: (message) => events.receive(message),
+      toStore: (message) => events.toStore(message),
+      stored: (message, result) => events.stored(message, result),
       onTrouble: (error) => this.#connection.storageFailed(error),
       onStorageFailed: (error) => this.#connection.storageFailed(error),
       onRefused: (waMessageId, sentence) => this.#problems.messageRefused(waMessageId, sentence),

@@ -5,7 +5,7 @@ import type { AccountStore } from '../../core/ports/account-store.ts';
 import type { ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Fence } from '../../core/ports/cluster.ts';
 import type { Journal, OriginalMessage } from '../../core/ports/inbox.ts';
-import type { KeyStore } from '../../core/ports/key-store.ts';
+import type { KeyStore, MessageIntake } from '../../core/ports/key-store.ts';
 import type { SentMessage } from '../../core/ports/outbox.ts';
 import type { StorageHealth } from '../../core/ports/storage-health.ts';
 import type { CurrentWork } from '../../core/suspects.ts';
@@ -15,7 +15,7 @@ import type { openSocket } from './connection/open-socket.ts';
 
 export interface BaileysProviderOptions {
   accountId: string;
-  events: ProviderEvents;
+  events: ProviderEvents & MessageIntake;
   keyStore: KeyStore;
   accountStore: AccountStore;
   journal: Journal;

@@ -32,7 +32,7 @@ import type {
   TurnResult,
 } from '../../../core/turns/turn.ts';
 import { MEDIA_REF_CONTEXT, MESSAGE_SECRET_CONTEXT } from '../encryption/secret-columns.ts';
-import type { Postgres } from '../postgres.ts';
+import type { Postgres, Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
 import { filesJson, mediaColumns, quotesJson, specialsJson } from './postgres-message-files.ts';
 import { reportReplies } from './postgres-outbox.ts';
@@ -47,7 +47,8 @@ import {
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 import { packExchanges } from './stored-exchanges.ts';
 
-interface StoredRow extends HeldRow {
+/** A row of `inbox_add`, as `STORED` selects it. */
+export interface StoredRow extends HeldRow {
   outcome: 'stored' | 'known';
   message_id: string;
   chat_id: string;
@@ -77,6 +78,10 @@ type EndRow = { is_claimed: boolean } & (
   | (Omit<ReplyRow, 'message_id'> & { is_sending: boolean })
   | { outbox_id: null }
 );
+
+/** The columns of a StoredRow but `held`, of `inbox_add`. */
+export const STORED = sql`outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker, next_turn,
+  changed::text`;
 
 /** A turn, except for when the chat had its last reply; `m` and `c` are rows of message and chat. */
 const TURN = sql`
@@ -109,97 +114,17 @@ export class PostgresInbox implements Inbox {
     this.#fence = fence;
   }
 
-  /**
-   * The text of a message that is stored and never answered is not kept, except what the owner writes by hand, reactions and
-   * events of a group.
-   * @throws {LeaseLostError} nothing was stored
-   */
+  /** @throws {LeaseLostError} nothing was stored */
   async add(message: InboundMessage, node: string): Promise<Stored> {
-    const { accountId } = message;
     const { owner, epoch } = fenceOf(this.#fence);
-    const { phone, lid, groupId } = addressColumns(message.chat);
-    const username = message.chat.kind === 'person' ? (message.chat.username ?? null) : null;
-    const { sender, ignoredReason, ignoredStep, ownerEffect, secret } = message;
-    const isKept =
-      ignoredReason === undefined ||
-      ignoredReason === GROUP_EVENT ||
-      ignoredReason === 'reaction' ||
-      ownerEffect?.kind === 'takeover';
-    const of = message.deletes ?? message.reactsTo;
-    const details = ignoredReason === undefined ? message.details : of && { of: storableId(of) };
-    const text = isKept ? cleanText(message.text) : '';
-    const quotedText = ignoredReason === undefined ? storableOrNull(message.quotedText) : null;
-    const media = ignoredReason === undefined ? mediaColumns(message.media) : undefined;
-    const mediaRef = media ? this.#postgres.secrets.sealText(media.reference, MEDIA_REF_CONTEXT) : null;
-    const editOf = message.editOf === undefined ? null : storableId(message.editOf);
-    const pushName = storableOrNull(sender.pushName);
-    const waMessageId = storableId(message.waMessageId);
-    const replyTo = replyToOf(message);
-    const sentAtMs = Math.trunc(message.sentAtMs);
+    const { document, storedOf } = messageDocument(this.#postgres, message);
     const row = await underFence(this.#fence, 'storing a message', () =>
       this.#postgres.query<StoredRow>(sql`
-        SELECT 1 AS held, outcome, message_id::text, chat_id::text, worker_node, worker_epoch, is_new_worker, next_turn,
-          changed::text
-        FROM lease_held(${accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held), LATERAL inbox_add(
-          CASE WHEN is_held THEN ${accountId} END, ${waMessageId}, ${phone}, ${lid}, ${groupId},
-          ${replyTo}, ${sender.phone ?? null}, ${sender.lid ?? null}, ${pushName}, ${message.kind}, ${text}, ${quotedText}, ${editOf},
-          ${storableOrNull(ignoredReason)}, ${sentAtMs}::bigint,
-          ${String(message.stanzaOrder)}::bigint, ${storableJson(media?.info)}::jsonb,
-          ${mediaRef}, ${node}, ${storableJson(ignoredReason === undefined ? message.mentions : undefined)}::jsonb,
-          ${message.toUs ?? null}, ${storableJson(ownerEffect)}::jsonb,
-          ${storableJson(details || undefined)}::jsonb,
-          ${message.timerSeconds ?? null}::integer, ${ignoredReason === undefined ? (message.viewOnce ?? null) : null},
-          ${message.deletes === undefined ? null : storableId(message.deletes)},
-          ${secret ? this.#postgres.secrets.sealBytes(secret, MESSAGE_SECRET_CONTEXT) : null}::bytea,
-          ${storableJson(ignoredStep && [ignoredStep])}::jsonb, ${username})`),
+        SELECT 1 AS held, ${STORED}
+        FROM lease_held(${message.accountId}, ${owner}, ${epoch}::bigint) AS lease (is_held),
+          LATERAL inbox_add(CASE WHEN is_held THEN ${document}::jsonb END, ${node})`),
     );
-    this.#reportMessage(message, row);
-    return {
-      outcome: row.outcome,
-      messageId: row.message_id,
-      chatId: row.chat_id,
-      ...(row.worker_node !== null && {
-        worker: { chatId: row.chat_id, node: row.worker_node, epoch: row.worker_epoch },
-      }),
-      isNewWorker: row.is_new_worker,
-      ...(row.changed !== null && { changed: row.changed }),
-      // A file and names of mentioned people are read back from the row alone.
-      ...(row.next_turn &&
-        !media &&
-        !message.mentions && {
-          turn: pendingTurn({
-            messageId: row.message_id,
-            chatId: row.chat_id,
-            accountId,
-            waMessageId,
-            senderPhone: row.next_turn.sender_phone,
-            senderLid: row.next_turn.sender_lid,
-            pushName,
-            kind: message.kind,
-            text,
-            quotedText,
-            editOf,
-            toUs: message.toUs,
-            viewOnce: message.viewOnce,
-            details: row.next_turn.details,
-            chatState: row.next_turn.policy_state,
-            sentAtMs,
-            chat: {
-              phone: row.next_turn.chat_phone,
-              lid: row.next_turn.chat_lid,
-              groupId,
-              username: row.next_turn.chat_username,
-            },
-            replyTo,
-            receivedAtMs: row.next_turn.received_at_ms,
-            repliedAtMs: row.next_turn.replied_at_ms ?? undefined,
-            isPaused: row.next_turn.is_paused ?? false,
-            isApproving: row.next_turn.is_approving ?? false,
-            isInLoop: row.next_turn.is_in_loop ?? false,
-            access: row.next_turn.access,
-          }),
-        }),
-    };
+    return storedOf(row);
   }
 
   async original(
@@ -213,8 +138,10 @@ export class PostgresInbox implements Inbox {
         lid: string | null;
         secret: Uint8Array | null;
         is_of_sender: boolean;
+        is_decrypted: boolean;
       }>(sql`
-        SELECT (m).sender_phone AS phone, (m).sender_lid AS lid, (m).secret, is_of_sender
+        SELECT (m).sender_phone AS phone, (m).sender_lid AS lid, (m).secret, is_of_sender,
+          (m).kind <> 'undecryptable' AS is_decrypted
         FROM inbox_original(${accountId}, ${storableId(waMessageId)}, ${phone}, ${lid}, ${groupId},
           ${sender.phone ?? null}, ${sender.lid ?? null})`),
     );
@@ -226,6 +153,7 @@ export class PostgresInbox implements Inbox {
         ...(row.lid !== null && { lid: row.lid }),
       },
       isOfSender: row.is_of_sender,
+      isDecrypted: row.is_decrypted,
       ...(secret && { secret }),
     };
   }
@@ -450,19 +378,6 @@ export class PostgresInbox implements Inbox {
     );
   }
 
-  #reportMessage({ accountId, kind, ownerEffect }: InboundMessage, row: StoredRow): void {
-    const { changes } = this.#postgres;
-    if (!changes.isWanted) return;
-    const chat = { accountId, chatId: row.chat_id };
-    if (row.outcome === 'stored') changes.report({ type: 'message', ...chat, id: row.message_id, kind });
-    if (row.changed !== null) {
-      changes.report({ type: 'message', ...chat, id: row.changed, change: 'edited-or-deleted' });
-    }
-    if (row.outcome === 'stored' && ownerEffect) {
-      changes.report({ type: 'chat', ...chat, id: row.chat_id, change: ownerEffect.kind });
-    }
-  }
-
   #reportTurn(
     messageId: string,
     { state, reason, routeId, agentMs, isDraft, loop }: Omit<TurnResult, 'replies'>,
@@ -479,6 +394,129 @@ export class PostgresInbox implements Inbox {
 
   #reportReplies(replies: readonly QueuedReply[]): void {
     reportReplies(this.#postgres.changes, replies);
+  }
+}
+
+/**
+ * A message as `inbox_add` takes it, JSON, and what its row means, which is reported to the streams. The text of a message
+ * that is stored and never answered is not kept, except what the owner writes by hand, reactions and events of a group.
+ */
+export function messageDocument(
+  { secrets, changes }: Pick<Statements, 'secrets' | 'changes'>,
+  message: InboundMessage,
+): { document: string; storedOf(row: StoredRow): Stored } {
+  const { accountId, sender, ignoredReason, ignoredStep, ownerEffect, secret, mentions } = message;
+  const { phone, lid, groupId } = addressColumns(message.chat);
+  const isAnswered = ignoredReason === undefined;
+  const isKept =
+    isAnswered ||
+    ignoredReason === GROUP_EVENT ||
+    ignoredReason === 'reaction' ||
+    ownerEffect?.kind === 'takeover';
+  const of = message.deletes ?? message.reactsTo;
+  const text = isKept ? cleanText(message.text) : '';
+  const quotedText = isAnswered ? storableOrNull(message.quotedText) : null;
+  const media = isAnswered ? mediaColumns(message.media) : undefined;
+  const editOf = message.editOf === undefined ? null : storableId(message.editOf);
+  const pushName = storableOrNull(sender.pushName);
+  const waMessageId = storableId(message.waMessageId);
+  const replyTo = replyToOf(message);
+  const sentAtMs = Math.trunc(message.sentAtMs);
+  const document = storableJson({
+    account: accountId,
+    waId: waMessageId,
+    phone,
+    lid,
+    group: groupId,
+    username: message.chat.kind === 'person' ? message.chat.username : undefined,
+    replyTo,
+    senderPhone: sender.phone,
+    senderLid: sender.lid,
+    pushName,
+    kind: message.kind,
+    text,
+    quoted: quotedText,
+    editOf,
+    deletes: message.deletes === undefined ? undefined : storableId(message.deletes),
+    ignored: ignoredReason,
+    sentAtMs,
+    stanzaOrder: String(message.stanzaOrder),
+    media: media?.info,
+    mediaRef: media && secrets.sealText(media.reference, MEDIA_REF_CONTEXT),
+    mentions: isAnswered ? mentions : undefined,
+    toUs: message.toUs,
+    owner: ownerEffect,
+    details: isAnswered ? message.details : of ? { of: storableId(of) } : undefined,
+    timer: message.timerSeconds,
+    viewOnce: isAnswered ? message.viewOnce : undefined,
+    secret: secret && Buffer.from(secrets.sealBytes(secret, MESSAGE_SECRET_CONTEXT)).toString('base64'),
+    trace: ignoredStep && [ignoredStep],
+  });
+  const storedOf = (row: StoredRow): Stored => {
+    reportMessage(changes, message, row);
+    return {
+      outcome: row.outcome,
+      messageId: row.message_id,
+      chatId: row.chat_id,
+      ...(row.worker_node !== null && {
+        worker: { chatId: row.chat_id, node: row.worker_node, epoch: row.worker_epoch },
+      }),
+      isNewWorker: row.is_new_worker,
+      ...(row.changed !== null && { changed: row.changed }),
+      // A file and names of mentioned people are read back from the row alone.
+      ...(row.next_turn &&
+        !media &&
+        !mentions && {
+          turn: pendingTurn({
+            messageId: row.message_id,
+            chatId: row.chat_id,
+            accountId,
+            waMessageId,
+            senderPhone: row.next_turn.sender_phone,
+            senderLid: row.next_turn.sender_lid,
+            pushName,
+            kind: message.kind,
+            text,
+            quotedText,
+            editOf,
+            toUs: message.toUs,
+            viewOnce: message.viewOnce,
+            details: row.next_turn.details,
+            chatState: row.next_turn.policy_state,
+            sentAtMs,
+            chat: {
+              phone: row.next_turn.chat_phone,
+              lid: row.next_turn.chat_lid,
+              groupId,
+              username: row.next_turn.chat_username,
+            },
+            replyTo,
+            receivedAtMs: row.next_turn.received_at_ms,
+            repliedAtMs: row.next_turn.replied_at_ms ?? undefined,
+            isPaused: row.next_turn.is_paused ?? false,
+            isApproving: row.next_turn.is_approving ?? false,
+            isInLoop: row.next_turn.is_in_loop ?? false,
+            access: row.next_turn.access,
+          }),
+        }),
+    };
+  };
+  return { document, storedOf };
+}
+
+function reportMessage(
+  changes: Statements['changes'],
+  { accountId, kind, ownerEffect }: InboundMessage,
+  row: StoredRow,
+): void {
+  if (!changes.isWanted) return;
+  const chat = { accountId, chatId: row.chat_id };
+  if (row.outcome === 'stored') changes.report({ type: 'message', ...chat, id: row.message_id, kind });
+  if (row.changed !== null) {
+    changes.report({ type: 'message', ...chat, id: row.changed, change: 'edited-or-deleted' });
+  }
+  if (row.outcome === 'stored' && ownerEffect) {
+    changes.report({ type: 'chat', ...chat, id: row.chat_id, change: ownerEffect.kind });
   }
 }
 

@@ -1,7 +1,7 @@
-import sql from 'sql-template-tag';
+import sql, { type Sql } from 'sql-template-tag';
 import { StorageRejectedError } from '../../../core/errors.ts';
 import type { Fence } from '../../../core/ports/cluster.ts';
-import type { JournalEntry } from '../../../core/ports/inbox.ts';
+import type { JournalEntry, Stored } from '../../../core/ports/inbox.ts';
 import {
   DAMAGED_VALUE,
   type KeyChange,
@@ -13,6 +13,7 @@ import {
 import { authKeyContext, journalContext } from '../encryption/secret-columns.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
+import { messageDocument, STORED, type StoredRow } from './postgres-inbox.ts';
 import { storableId } from './rows.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
@@ -67,21 +68,42 @@ export class PostgresKeyStore implements KeyStore {
     }
   }
 
-  async commit(scope: KeyScope, { puts, deletes, journal }: KeyChange): Promise<void> {
-    if (puts.length + deletes.length + journal.length === 0) return;
+  async commit(scope: KeyScope, change: KeyChange): Promise<Stored[]> {
+    const { puts, deletes, journal, messages = [] } = change;
+    if (puts.length + deletes.length + journal.length + messages.length === 0) return [];
+    const keys = this.#commitKeys(scope, change);
+    if (messages.length === 0) {
+      await underFence(this.#fence, 'storing WhatsApp keys', () =>
+        this.#postgres.query<HeldRow>(sql`SELECT ${keys} AS held`),
+      );
+      return [];
+    }
+    const given = messages.map(({ message }) => messageDocument(this.#postgres, message));
+    let rows: StoredRow[] = [];
+    await underFence(this.#fence, 'storing WhatsApp keys and messages', async () => {
+      // Without the lease commit_keys is 0, so that there is no row and nothing is added.
+      rows = await this.#postgres.query<StoredRow>(sql`
+        SELECT held, ${STORED}
+        FROM generate_series(1, ${keys}) AS keys (held),
+          unnest(${given.map(({ document }) => document)}::jsonb[], ${messages.map(({ node }) => node)}::text[])
+            WITH ORDINALITY AS given (document, node, place),
+          LATERAL inbox_add(CASE WHEN held = 1 THEN document END, node)
+        ORDER BY place`);
+      return rows;
+    });
+    return given.map(({ storedOf }, index) => storedOf(rows[index] as StoredRow));
+  }
+
+  #commitKeys({ accountId, generation }: KeyScope, { puts, deletes, journal }: KeyChange): Sql {
     const { owner, epoch } = fenceOf(this.#fence);
-    const { accountId, generation } = scope;
-    await underFence(this.#fence, 'storing WhatsApp keys', () =>
-      this.#postgres.query<HeldRow>(sql`
-        SELECT commit_keys(${accountId}, ${owner}, ${epoch}::bigint, ${generation}::integer,
-          ${deletes.map((d) => d.category)}::text[], ${deletes.map((d) => d.keyId)}::text[],
-          ${journal.map((e) => e.ciphertextHash)}::text[], ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
-          ${journal.map((e) => storableId(e.waMessageId))}::text[],
-          ${journal.map((e) => base64(this.#sealPlaintext(accountId, e)))}::text[],
-          ${journal.map((e) => base64(e.stanza))}::text[],
-          ${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
-          ${puts.map((p) => this.#seal(p.value, scope, p))}::text[]) AS held`),
-    );
+    return sql`commit_keys(${accountId}, ${owner}, ${epoch}::bigint, ${generation}::integer,
+      ${deletes.map((d) => d.category)}::text[], ${deletes.map((d) => d.keyId)}::text[],
+      ${journal.map((e) => e.ciphertextHash)}::text[], ${journal.map((e) => e.stanzaOrder.toString())}::bigint[],
+      ${journal.map((e) => storableId(e.waMessageId))}::text[],
+      ${journal.map((e) => base64(this.#sealPlaintext(accountId, e)))}::text[],
+      ${journal.map((e) => base64(e.stanza))}::text[],
+      ${puts.map((p) => p.category)}::text[], ${puts.map((p) => p.keyId)}::text[],
+      ${puts.map((p) => this.#seal(p.value, { accountId, generation }, p))}::text[])`;
   }
 
   #seal(value: string, scope: KeyScope, name: KeyName): string {

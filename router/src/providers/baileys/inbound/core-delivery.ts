@@ -4,7 +4,8 @@ import { backoffMs, type Clock } from '../../../core/clock.ts';
 import { StorageTroubleError, Wa2aiError } from '../../../core/errors.ts';
 import { isLoggedOccurrence, type Logger } from '../../../core/logger.ts';
 import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
-import type { OriginalMessage } from '../../../core/ports/inbox.ts';
+import type { NewMessage, OriginalMessage, Stored } from '../../../core/ports/inbox.ts';
+import type { MessageIntake } from '../../../core/ports/key-store.ts';
 import type { SentMessage } from '../../../core/ports/outbox.ts';
 import type { CurrentWork } from '../../../core/suspects.ts';
 import { encryptedEditOf, openEdit } from '../messages/encrypted-edit.ts';
@@ -20,7 +21,7 @@ import { chatJidOf, messageKeyOf, type OwnJids } from './read-stanza.ts';
 /** Attempts to deliver a message when core fails with an unknown error. */
 const MAX_ATTEMPTS = 5;
 
-export interface CoreDeliveryOptions {
+export interface CoreDeliveryOptions extends MessageIntake {
   accountId: string;
   receive(message: InboundMessage): Promise<void>;
   /** Core cannot store messages until an operator repairs the database. */
@@ -80,13 +81,41 @@ export class CoreDelivery {
         const inbound = await this.#translate(message, order, type);
         if (!inbound) return 'skipped';
         await this.#options.receive(inbound);
-        if (inbound.chat.kind === 'group') this.#options.groupStored?.(groupJid(inbound.chat.groupId));
+        this.#noteGroup(inbound);
         return 'received';
       } catch (error) {
         const failure = await this.#failed(message, error, attempt);
         if (failure !== 'retry') return failure;
       }
     }
+  }
+
+  /** What the inbox can store together with the keys that decrypted a message; undefined: `deliver` it. Never rejects. */
+  async toStore({ message, order, type }: Decrypted): Promise<NewMessage | undefined> {
+    this.#options.current?.workingOn(`stanza ${message.key.id}`);
+    try {
+      const inbound = await this.#translate(message, order, type);
+      return inbound && this.#options.toStore(inbound);
+    } catch {
+      return undefined; // the delivery meets the error too, and handles it
+    }
+  }
+
+  /** The message of `toStore` is stored. */
+  stored(message: InboundMessage, result: Stored): void {
+    this.#noteGroup(message);
+    this.#options.stored(message, result);
+  }
+
+  /** Whether the inbox has what a message of the sender of `message` with this id says. @throws {StorageUnavailableError} */
+  async isStored(message: WAMessage, waMessageId: string): Promise<boolean> {
+    const inbound = await this.#translate(message, 0n, 'notify');
+    const known = inbound && (await this.#options.findOriginal?.(inbound, waMessageId));
+    return known ? known.isOfSender && known.isDecrypted : false;
+  }
+
+  #noteGroup({ chat }: InboundMessage): void {
+    if (chat.kind === 'group') this.#options.groupStored?.(groupJid(chat.groupId));
   }
 
   /** Ends the waits between attempts. */

@@ -46,8 +46,8 @@ export type InboundEvent<S extends InboundStanza, C> =
       /** Of `not-attempted`: the stanza may be the cause, because the database works. */
       isSuspect?: boolean;
     }
-  /** Everything up to this unit is durable. */
-  | { type: 'committed'; unit: number }
+  /** Everything up to this unit is durable; core has the messages of `stored`. */
+  | { type: 'committed'; unit: number; stored?: ReadonlyMap<number, unknown> }
   /** Every unit that is not durable is void. `isSuspect`: a stanza of them may be the cause, because the database works. */
   | { type: 'commit-failed'; isSuspect?: boolean }
   /** The database rejects the unit of a stanza, which is void; the units after it are not. */
@@ -77,9 +77,11 @@ export type InboundEvent<S extends InboundStanza, C> =
 export type InboundEffect<S extends InboundStanza, C> =
   /**
    * One at a time; ends with `read` or `not-read`. Without `isContent` the journal or core has the message: the stanza
-   * is decrypted only to advance the ratchet, and its text is not written to the journal.
+   * is decrypted only to advance the ratchet, and its text is not written to the journal. `isNext`: no earlier message of its
+   * chat is on its way to core, so its unit may give it to core. Not after a break, when WhatsApp delivers again what may have
+   * ended the process.
    */
-  | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean }
+  | { type: 'decrypt'; stanza: S; order: bigint; behind: Earlier[]; isContent: boolean; isNext: boolean }
   /** Delivery receipts. */
   | { type: 'receipts'; stanzas: S[] }
   /** Send a retry request to the sender, and refuse this stanza. */

@@ -92,11 +92,16 @@ export class InboundRunner {
   /** LIDs by number: a person's number and LID are one chat after a stanza named both. */
   readonly #lidOf = new LRUCache<string, string>(atMost(MAX_PEOPLE));
   readonly #work = new Set<Promise<unknown>>();
+  /**
+   * A commit may end in the async context of other work, in which its effects must not run. Workaround:
+   * refs/baileys-workarounds.md.
+   */
   readonly #context = new AsyncResource('wa2ai-inbound');
   #state = new InboundState<Stanza, Content>(0n);
   #events: Array<InboundEvent<Stanza, Content>> = [];
   #isHandling = false;
   #connection: InboundConnection | undefined;
+  #commits: AuthState['commits'] | undefined;
   #unlisten: (() => void) | undefined;
   #isActive = false;
   #warming = 0;
@@ -167,9 +172,15 @@ export class InboundRunner {
   /** Handles the stanzas of a connection from now on. @returns stops that; call it when the connection has ended */
   attach(connection: InboundConnection): () => void {
     const { socket, auth, baileysListener } = connection;
+    this.#commits = auth.commits;
     this.#unlisten?.();
     this.#unlisten = auth.commits.listen({
-      durable: (unit) => this.#event({ type: 'committed', unit }),
+      durable: (unit, stored) => {
+        this.#context.runInAsyncScope(() => {
+          for (const { message, stored: result } of stored.values()) this.#delivery.stored(message, result);
+        });
+        this.#event({ type: 'committed', unit, stored });
+      },
       failed: (error) => this.#event({ type: 'commit-failed', isSuspect: isAnswer(error) }),
       rejected: (unit, error) => {
         this.#options.log.error(
@@ -254,6 +265,9 @@ export class InboundRunner {
     this.#event({ type: 'stopping' });
     clearInterval(this.#ticker);
     while (this.#work.size > 0) await Promise.all(this.#work);
+    // A commit may store messages, whose turns must begin then.
+    await this.#commits?.settled();
+    while (this.#work.size > 0) await Promise.all(this.#work);
     this.#unlisten?.();
   }
 
@@ -304,8 +318,6 @@ export class InboundRunner {
   /** Handles one event at a time: an effect may cause the next event synchronously. */
   #event(event: InboundEvent<Stanza, Content>): void {
     this.#events.push(event);
-    // A commit may end in the async context of other work: its effects must not run in that context. Workaround:
-    // refs/baileys-workarounds.md.
     if (!this.#isHandling) this.#context.runInAsyncScope(() => this.#handleEvents());
   }
 
@@ -357,7 +369,8 @@ export class InboundRunner {
     void work.finally(() => this.#work.delete(work));
   }
 
-  async #decrypt({ stanza, order, behind, isContent }: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
+  async #decrypt(effect: Extract<Effect, { type: 'decrypt' }>): Promise<void> {
+    const { stanza, order, behind, isContent, isNext } = effect;
     const connection = this.#connection;
     if (!connection || !isOrdinary(stanza)) {
       this.#event({ type: 'not-read', stanza, why: 'not-attempted' });
@@ -382,6 +395,8 @@ export class InboundRunner {
         if (plaintexts.length === 0) decryptor.discard();
         if (reading.kind === 'message' && isContent) {
           unit.journal = journalEntryOf(stanza, order, plaintexts, behind);
+          const decrypted = { message: reading.message, order, type: typeOf(stanza) };
+          if (isNext) unit.message = await this.#delivery.toStore(decrypted);
         }
         return { reading, bytes: messageBytes(plaintexts), isIdentityNew: decryptor.isIdentityNew };
       });
@@ -409,7 +424,10 @@ export class InboundRunner {
     }
   }
 
-  /** The journal may have the message: of an earlier delivery whose commit succeeded but was reported as failed. */
+  /**
+   * The inbox or the journal may have the message: of an earlier delivery whose receipt was lost, or whose commit succeeded but
+   * was reported as failed.
+   */
   async #notRead(stanza: OrdinaryStanza, kind: 'spent' | 'failed'): Promise<void> {
     const { journal, accountId, own } = this.#options;
     const entry = await journal.find(accountId, stanza.hash);
@@ -423,6 +441,11 @@ export class InboundRunner {
         bytes,
         content: this.#contentOf(stanza, read.message),
       });
+      return;
+    }
+    const record = undecryptableRecord(stanza.attrs, own());
+    if (record && (await this.#delivery.isStored(record, stanza.id))) {
+      this.#event({ type: 'decrypted', stanza, unit: 0, bytes: 0, content: undefined });
       return;
     }
     if (kind === 'failed') this.#logFailure(stanza);
@@ -444,12 +467,12 @@ export class InboundRunner {
   }
 
   #contentOf(stanza: Stanza, message: WAMessage | undefined): Content | undefined {
-    return message && { message, type: stanza.isOffline ? 'append' : 'notify' };
+    return message && { message, type: typeOf(stanza) };
   }
 
   /** Baileys reads settings and keys from the messages of the account's own devices. */
   #passToBaileys({ socket }: InboundConnection, message: WAMessage, stanza: OrdinaryStanza): void {
-    socket.upsertMessage(message, stanza.isOffline ? 'append' : 'notify').catch((error: unknown) => {
+    socket.upsertMessage(message, typeOf(stanza)).catch((error: unknown) => {
       this.#options.log.debug({ err: error, ...this.#about(stanza) }, 'own message not processed by Baileys');
     });
   }
@@ -578,6 +601,10 @@ export class InboundRunner {
 
 function isAnswer(error: unknown): boolean {
   return error instanceof StorageUnavailableError && error.isAnswer;
+}
+
+function typeOf({ isOffline }: Stanza): 'notify' | 'append' {
+  return isOffline ? 'append' : 'notify';
 }
 
 function isOrdinary(stanza: Stanza): stanza is OrdinaryStanza {

@@ -11,6 +11,7 @@
  * | waiting | not read or closed, connection ended | missing | – |
  * | waiting | impossible, or open at the end of two connections | done | refuse; record as undecryptable |
  * | committing | committed | ready | receipt |
+ * | committing | committed with its message | done | receipt |
  * | committing | commit failed | missing | – |
  * | committing | its unit is rejected | done | refuse; record as undecryptable |
  * | ready | first in its chat | delivering | deliver to core |
@@ -197,7 +198,7 @@ export class InboundState<S extends InboundStanza, C> {
         this.#notRead(event);
         break;
       case 'committed':
-        this.#committed(event.unit);
+        this.#committed(event.unit, event.stored);
         break;
       case 'commit-failed':
         this.#commitFailed(event.isSuspect ?? false);
@@ -377,6 +378,7 @@ export class InboundState<S extends InboundStanza, C> {
         order: message.order,
         behind,
         isContent: !isDecrypted(message) || isInMemoryOnly(message),
+        isNext: !stanza.isOffline && !isDecrypted(message) && chat.slots[0] === message,
       });
     }
   }
@@ -471,15 +473,15 @@ export class InboundState<S extends InboundStanza, C> {
 
   // Commit
 
-  #committed(unit: number): void {
+  #committed(unit: number, stored?: ReadonlyMap<number, unknown>): void {
     this.#durable = Math.max(this.#durable, unit);
     const firstOpen = this.#committing.findIndex((arrival) => arrival.unit > this.#durable);
     const done = this.#committing.splice(0, firstOpen < 0 ? this.#committing.length : firstOpen);
-    for (const { message, stanza } of done) {
+    for (const { message, stanza, unit: own } of done) {
       this.#suspects.delete(stanza.hash);
       if (isInMemoryOnly(message)) message.hash = stanza.hash;
       if (message.state !== 'committing' || message.hash !== stanza.hash) continue;
-      if (message.content === undefined) {
+      if (message.content === undefined || stored?.has(own)) {
         this.#leave(message, 'done');
         continue;
       }

@@ -9,7 +9,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 import { CredentialsDamagedError } from '../../../core/errors.ts';
-import type { JournalEntry } from '../../../core/ports/inbox.ts';
+import type { JournalEntry, NewMessage } from '../../../core/ports/inbox.ts';
 import { DAMAGED_VALUE, type KeyName, type KeyScope, type KeyStore } from '../../../core/ports/key-store.ts';
 import { cleanText } from '../../../core/text.ts';
 import { field } from '../messages/proto-values.ts';
@@ -291,6 +291,8 @@ interface KeyWrite {
 export class KeyTransaction {
   /** The plaintexts of the step: an advanced ratchet cannot decrypt them again. */
   journal: JournalEntry | undefined;
+  /** What the inbox stores instead of `journal`, unless it cannot. */
+  message: NewMessage | undefined;
   /** Set when a key could not be read: the unit is void, because the step may depend on that key. */
   storageError: unknown;
   /** The step encrypts: what it changes in a session is the position of the sending chain. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/clock.ts';
 import { StorageRejectedError } from '../../../core/errors.ts';
-import type { JournalEntry } from '../../../core/ports/inbox.ts';
+import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
+import type { JournalEntry, NewMessage, Stored } from '../../../core/ports/inbox.ts';
 import type { KeyChange, KeyName, KeyScope, KeyStore } from '../../../core/ports/key-store.ts';
 
 /** One key in its stored form; an undefined `value` deletes it. */
@@ -8,20 +9,28 @@ export interface StoredWrite extends KeyName {
   value: string | undefined;
 }
 
+/** Messages that the inbox has, by the unit that stored them. */
+export type StoredUnits = ReadonlyMap<number, { message: InboundMessage; stored: Stored }>;
+
 interface GroupCommitListener {
   /** Everything up to this unit is durable. */
-  durable(unit: number): void;
+  durable(unit: number, stored: StoredUnits): void;
   /** Every unit that is not durable is void. Called once for each failure. */
   failed(error: unknown): void;
   /** The database rejects the values of this unit of a stanza. It is void; the others are stored. Before `durable`. */
   rejected?(unit: number, error: StorageRejectedError): void;
 }
 
-interface AppendedUnit {
+interface UnitOptions {
+  journal?: JournalEntry | undefined;
+  /** Stored instead of `journal` if the inbox takes it. */
+  message?: NewMessage | undefined;
+  isStanza?: boolean;
+}
+
+interface AppendedUnit extends UnitOptions {
   unit: number;
   writes: readonly StoredWrite[];
-  journal: JournalEntry | undefined;
-  isStanza: boolean;
 }
 
 /** Waits before the second and third attempt of a commit: enough for a database that restarts its connections. */
@@ -64,13 +73,10 @@ export class GroupCommit {
    * @returns the unit's number, from 1
    * @throws {StorageUnavailableError} an earlier unit could not be stored, so this one is not
    */
-  append(
-    writes: readonly StoredWrite[],
-    { journal, isStanza = false }: { journal?: JournalEntry | undefined; isStanza?: boolean } = {},
-  ): number {
+  append(writes: readonly StoredWrite[], { journal, message, isStanza = false }: UnitOptions = {}): number {
     if (this.#failure) throw this.#failure.error;
     this.#appended += 1;
-    this.#next.push({ unit: this.#appended, writes, journal, isStanza });
+    this.#next.push({ unit: this.#appended, writes, journal, message, isStanza });
     this.#running ??= this.#run();
     return this.#appended;
   }
@@ -109,8 +115,9 @@ export class GroupCommit {
       const batch = this.#next;
       const last = this.#appended;
       this.#next = [];
+      let stored: StoredUnits;
       try {
-        await this.#commitBatch(batch);
+        stored = await this.#commitBatch(batch);
       } catch (error) {
         this.#failure = { error };
         this.#next = [];
@@ -119,14 +126,28 @@ export class GroupCommit {
         return;
       }
       this.#durable = last;
-      for (const listener of [...this.#listeners]) listener.durable(last);
+      for (const listener of [...this.#listeners]) listener.durable(last, stored);
     }
     this.#running = undefined;
   }
 
-  async #commitBatch(batch: readonly AppendedUnit[]): Promise<void> {
+  async #commitBatch(batch: readonly AppendedUnit[]): Promise<StoredUnits> {
+    if (batch.some(({ message }) => message)) {
+      try {
+        const results = (await this.#store.commit(this.#scope, changeOf(batch, true))).values();
+        return new Map(
+          batch.flatMap(({ unit, message: given }) =>
+            given ? [[unit, { message: given.message, stored: results.next().value as Stored }]] : [],
+          ),
+        );
+      } catch {
+        // Whatever keeps the inbox from taking a message must not keep a key from being stored: the journal takes it, and the
+        // delivery to the inbox handles the error.
+      }
+    }
     try {
-      return await this.#commit(changeOf(batch));
+      await this.#commit(changeOf(batch));
+      return new Map();
     } catch (error) {
       if (!(error instanceof StorageRejectedError)) throw error;
     }
@@ -138,27 +159,34 @@ export class GroupCommit {
         for (const listener of [...this.#listeners]) listener.rejected?.(one.unit, error);
       }
     }
+    return new Map();
   }
 
   async #commit(change: KeyChange): Promise<void> {
     for (const waitMs of RETRY_AFTER_MS) {
       try {
-        return await this.#store.commit(this.#scope, change);
+        await this.#store.commit(this.#scope, change);
+        return;
       } catch (error) {
         if (error instanceof StorageRejectedError) throw error;
         await this.#clock.sleep(waitMs);
       }
     }
-    return this.#store.commit(this.#scope, change);
+    await this.#store.commit(this.#scope, change);
   }
 }
 
-function changeOf(units: readonly AppendedUnit[]): KeyChange {
+function changeOf(units: readonly AppendedUnit[], withMessages = false): KeyChange {
   const writes = new Map<string, StoredWrite>();
   for (const unit of units) {
     for (const write of unit.writes) writes.set(`${write.category} ${write.keyId}`, write);
   }
-  const change: KeyChange = { puts: [], deletes: [], journal: units.flatMap(({ journal }) => journal ?? []) };
+  const change: KeyChange = {
+    puts: [],
+    deletes: [],
+    journal: units.flatMap(({ journal, message }) => (journal && !(withMessages && message) ? journal : [])),
+    ...(withMessages && { messages: units.flatMap(({ message }) => message ?? []) }),
+  };
   for (const { category, keyId, value } of writes.values()) {
     if (value === undefined) change.deletes.push({ category, keyId });
     else change.puts.push({ category, keyId, value });

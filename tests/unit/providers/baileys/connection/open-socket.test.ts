@@ -21,9 +21,9 @@ class WaitingStore extends MemoryKeyStore {
     this.commitNow = resolve;
   });
 
-  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+  override async commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     await this.#mayCommit;
-    await super.commit(scope, change);
+    return super.commit(scope, change);
   }
 }
 

@@ -21,9 +21,12 @@ afterEach(() => {
 class HeldStore extends MemoryKeyStore {
   readonly running: Array<{ end(): void; fail(): void }> = [];
 
-  override commit(): Promise<void> {
-    return new Promise((end, reject) => {
-      this.running.push({ end, fail: () => reject(new StorageUnavailableError('no database')) });
+  override commit(): Promise<never[]> {
+    return new Promise((resolve, reject) => {
+      this.running.push({
+        end: () => resolve([]),
+        fail: () => reject(new StorageUnavailableError('no database')),
+      });
     });
   }
 }

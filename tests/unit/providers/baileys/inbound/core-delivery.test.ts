@@ -33,6 +33,8 @@ beforeEach(() => {
       await inbox.add(message, 'node');
     },
     findOriginal: (edit, id) => inbox.original(edit, id),
+    toStore: (message) => ({ message, node: 'node' }),
+    stored: () => undefined,
     onTrouble: () => undefined,
     onRefused: (waMessageId) => refused.push(waMessageId),
     phoneOfLid: async (lid) => phones.get(lid),

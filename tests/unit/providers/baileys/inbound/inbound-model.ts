@@ -17,7 +17,10 @@ interface Stanza extends InboundStanza {
 }
 
 interface Unit {
+  unit: number;
   hash: string;
+  /** Its message goes to core with the unit, not to the journal. */
+  isDirect: boolean;
   row: { stanza: Stanza; order: bigint; behind: Array<{ key: string; order: bigint }> } | undefined;
 }
 
@@ -238,11 +241,13 @@ export class InboundModel {
       return;
     }
     this.#decrypting = undefined;
-    const { stanza, order, behind, isContent } = effect;
+    const { stanza, order, behind, isContent, isNext } = effect;
     const { hash, kind } = stanza;
     const row = this.#journal.get(hash);
     if (this.#read.has(hash) && row) {
       this.#give({ type: 'decrypted', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
+    } else if (this.#read.has(hash) && this.inbox.includes(stanza.key)) {
+      this.#give({ type: 'decrypted', stanza, unit: 0, content: undefined, bytes: 0 });
     } else if (this.#read.has(hash)) {
       this.#give({ type: 'not-read', stanza, why: 'spent' });
     } else if (kind === 'corrupt' || kind === 'lost') {
@@ -252,7 +257,10 @@ export class InboundModel {
       this.#read.add(hash);
       const isMessage = kind === 'plain';
       this.#lastUnit += 1;
-      this.#units.push({ hash, row: isMessage && isContent ? { stanza, order, behind } : undefined });
+      const row = isMessage && isContent ? { stanza, order, behind } : undefined;
+      // Not every message can go to core directly.
+      const isDirect = isNext && stanza.serial % 3 > 0;
+      this.#units.push({ unit: this.#lastUnit, hash, row, isDirect });
       const content = isMessage ? stanza.key : undefined;
       this.#give({ type: 'decrypted', stanza, unit: this.#lastUnit, content, bytes: stanza.bytes });
     }
@@ -267,25 +275,34 @@ export class InboundModel {
     this.#give({ type: 'not-read', stanza: effect.stanza, why: 'not-attempted' });
   }
 
-  commit(): void {
-    for (const { hash, row } of this.#units.splice(0)) {
+  /** @param isTaken core takes messages; otherwise they are stored in the journal */
+  commit(isTaken = true): void {
+    const stored = new Map<number, true>();
+    for (const { unit, hash, row, isDirect } of this.#units.splice(0)) {
       this.#durable.add(hash);
       if (!row) continue;
-      this.#journal.set(hash, row);
+      if (this.#keep(hash, row, isDirect && isTaken)) stored.set(unit, true);
       if (row.order > this.#lastOrder) this.#lastOrder = row.order;
     }
     this.#durableUnit = this.#lastUnit;
     for (const stanza of this.#refusals.splice(0)) this.#drop(stanza);
-    this.#give({ type: 'committed', unit: this.#durableUnit });
+    this.#give({ type: 'committed', unit: this.#durableUnit, stored });
+  }
+
+  /** @returns whether core has the message of the row */
+  #keep(hash: string, row: NonNullable<Unit['row']>, isDirect: boolean): boolean {
+    if (!isDirect) this.#journal.set(hash, row);
+    else if (!this.inbox.includes(row.stanza.key)) this.inbox.push(row.stanza.key);
+    return isDirect;
   }
 
   /** @param isStored the database stored the units although the commit failed */
   failCommit(isStored: boolean): void {
     if (this.#units.length === 0) return;
-    for (const { hash, row } of this.#units.splice(0)) {
+    for (const { hash, row, isDirect } of this.#units.splice(0)) {
       if (!isStored) continue;
       this.#durable.add(hash);
-      if (row) this.#journal.set(hash, row);
+      if (row) this.#keep(hash, row, isDirect);
     }
     this.#read = new Set(this.#durable);
     this.#durableUnit = this.#lastUnit;

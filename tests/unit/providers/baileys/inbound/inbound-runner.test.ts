@@ -13,14 +13,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { jidHash } from '../../../../../router/src/core/chat-id.ts';
 import { StorageRejectedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { InboundMessage } from '../../../../../router/src/core/messages/inbound-message.ts';
+import type { NewMessage } from '../../../../../router/src/core/ports/inbox.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { systemClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { guardConsole } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { InboundRunner } from '../../../../../router/src/providers/baileys/inbound/inbound-runner.ts';
 import { openAuthState } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
 import { createAccountSignal } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
+import { MemoryInbox } from '../../../../doubles/memory-inbox.ts';
 import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
+import { MemoryState } from '../../../../doubles/memory-state.ts';
 import { anyText } from '../../../../support/any-text.ts';
 import { runs } from '../../../../support/property-runs.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
@@ -33,16 +36,20 @@ const ME = '34600000001:1@s.whatsapp.net';
 /** A store whose commits can fail, and wait. */
 class WatchedStore extends MemoryKeyStore {
   isDown = false;
+  isInboxDown = false;
+  commits = 0;
   gate: Promise<void> = Promise.resolve();
   /** WhatsApp id whose commit fails with this error. */
   failing: { waMessageId: string; error: Error } | undefined;
 
-  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+  override async commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     await this.gate;
     const isFailing = change.journal.some(({ waMessageId }) => waMessageId === this.failing?.waMessageId);
     if (this.failing && isFailing) throw this.failing.error;
     if (this.isDown) throw new StorageUnavailableError('no database');
-    await super.commit(scope, change);
+    if (this.isInboxDown && change.messages) throw new StorageUnavailableError('no inbox');
+    this.commits += 1;
+    return super.commit(scope, change);
   }
 }
 
@@ -53,12 +60,13 @@ beforeEach(() => {
 afterEach(() => release());
 
 /** Events that tests wait for. */
-type Observed = 'received' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
+type Observed = 'received' | 'stored' | 'receipt' | 'refused' | 'asked' | 'baileys' | 'failed';
 
 async function setup(
   given: {
     journal?: MemoryJournal;
     store?: WatchedStore;
+    inbox?: MemoryInbox;
     receive?: (message: InboundMessage) => Promise<void>;
   } = {},
 ) {
@@ -70,6 +78,8 @@ async function setup(
   const said: string[] = [];
   const state = {
     receive: given.receive ?? (async (_: InboundMessage): Promise<void> => undefined),
+    toStore: (_: InboundMessage): NewMessage | undefined => undefined,
+    onStored: (): void => {},
     unreadable: [] as string[],
   };
   const auth = await openAuthState({
@@ -80,7 +90,7 @@ async function setup(
     onStorageFailed: () => observed.emit('failed'),
     onKeyUnreadable: () => undefined,
   });
-  const runner = new InboundRunner({
+  const options: ConstructorParameters<typeof InboundRunner>[0] = {
     accountId: 'main',
     journal,
     receive: async (message) => {
@@ -88,6 +98,12 @@ async function setup(
       received.push(message);
       observed.emit('received');
     },
+    toStore: (message) => state.toStore(message),
+    stored: (message) => {
+      state.onStored();
+      tell('stored', `stored ${message.waMessageId}`);
+    },
+    ...(given.inbox && { findOriginal: given.inbox.original.bind(given.inbox) }),
     onTrouble: () => undefined,
     onStorageFailed: () => undefined,
     onRefused: () => undefined,
@@ -101,7 +117,8 @@ async function setup(
     log,
     maxMessageAgeMs: 86_400_000,
     random: () => 0,
-  });
+  };
+  const runner = new InboundRunner(options);
   const tell = (event: Observed, what: string) => {
     said.push(what);
     observed.emit(event);
@@ -125,13 +142,21 @@ async function setup(
     new Set<string>(),
   );
   await runner.replay();
-  const connect = () =>
-    runner.attach({
+  const connect = (to = runner) =>
+    to.attach({
       socket,
       signal,
       auth,
       baileysListener: ({ attrs }) => tell('baileys', `baileys ${attrs.id}`),
     });
+  /** The next process, connected. */
+  const restart = async () => {
+    const another = new InboundRunner(options);
+    await another.replay();
+    socket.ws.removeAllListeners();
+    connect(another);
+    return another;
+  };
   const arrive = (node: BinaryNode) => socket.ws.emit('CB:message', node);
   const next = (event: Observed) => new Promise<void>((resolve) => observed.once(event, () => resolve()));
   const peers = new Map<string, SignalPeer>();
@@ -164,6 +189,7 @@ async function setup(
     auth,
     socket,
     connect,
+    restart,
     arrive,
     next,
     stanza,
@@ -172,6 +198,13 @@ async function setup(
     state,
     log,
   };
+}
+
+/** No key decrypts it any more. */
+function damage({ content }: BinaryNode): void {
+  const [part] = content as BinaryNode[];
+  if (part)
+    part.content = Buffer.from((part.content as Buffer).map((byte, at) => (at > 60 ? byte ^ 1 : byte)));
 }
 
 const texts = (received: readonly InboundMessage[]) => received.map(({ text }) => text);
@@ -236,9 +269,7 @@ describe('a message that reaches the socket', () => {
     const { connect, arrive, next, stanza, said, runner, log } = await setup();
     connect();
     const node = await stanza('A');
-    const [part] = node.content as BinaryNode[];
-    if (part)
-      part.content = Buffer.from((part.content as Buffer).map((byte, at) => (at > 60 ? byte ^ 1 : byte)));
+    damage(node);
     const refused = next('refused');
     arrive(node);
     await refused;
@@ -389,6 +420,112 @@ describe('a message that reaches the socket', () => {
     // A send of another chat, inside a workflow's step, starts the commit.
     await context.run('a step', () => auth.keys.set({ 'lid-mapping': { a: '1' } }));
     const done = next('received');
+    arrive(node);
+    open();
+    await done;
+    expect(seen).toBeUndefined();
+    await runner.stop();
+  });
+});
+
+describe('a message that core only stores before its turn', () => {
+  const direct = async () => {
+    const memory = new MemoryState();
+    const inbox = new MemoryInbox(memory);
+    const journal = new MemoryJournal(() => memory);
+    const store = new WatchedStore(journal, () => inbox);
+    const context = await setup({ journal, store, inbox });
+    context.state.toStore = (message) => ({ message, node: 'n1' });
+    context.connect();
+    return { ...context, memory };
+  };
+  const texts = (memory: MemoryState) => [...memory.messages.values()].map(({ text }) => text);
+
+  it('is stored with its keys, and has no journal row', async () => {
+    const { arrive, next, stanza, received, said, memory, journal, store, runner } = await direct();
+    const both = Promise.all([next('stored'), next('receipt')]);
+    arrive(await stanza('A'));
+    await both;
+    await runner.stop();
+    expect(texts(memory)).toEqual(['A']);
+    expect(received).toEqual([]);
+    expect(await pending(journal)).toEqual([]);
+    expect(store.commits).toBe(1);
+    expect(said.toSorted()).toEqual([`receipt ${ANA} A inactive`, 'stored A']);
+  });
+
+  it.each([
+    ['', false],
+    [', also when its session was replaced meanwhile', true],
+  ])(
+    'is acknowledged when it comes again to a process that did not acknowledge it%s',
+    async (_, isReplaced) => {
+      const { arrive, next, stanza, memory, said, runner, restart } = await direct();
+      const stored = next('stored');
+      const node = await stanza('A');
+      arrive(node);
+      await stored;
+      await runner.stop();
+      said.splice(0);
+      const again = await restart();
+      const receipt = next('receipt');
+      if (isReplaced) damage(node);
+      arrive({ ...node, attrs: { ...node.attrs, offline: '1' } });
+      await receipt;
+      await again.stop();
+      expect(said).toEqual([`receipt ${ANA} A inactive`]);
+      expect(texts(memory)).toEqual(['A']);
+    },
+  );
+
+  it('goes through the journal when the inbox does not take it, and no key is lost', async () => {
+    const { arrive, next, stanza, received, store, runner } = await direct();
+    store.isInboxDown = true;
+    const delivered = next('received');
+    arrive(await stanza('A'));
+    await delivered;
+    await runner.stop();
+    expect(received.map(({ text }) => text)).toEqual(['A']);
+  });
+
+  it('goes through the journal when WhatsApp had queued it, so that a process it ends leaves a trace', async () => {
+    const { arrive, next, stanza, received, memory, runner } = await direct();
+    const node = await stanza('A');
+    const delivered = next('received');
+    arrive({ ...node, attrs: { ...node.attrs, offline: '1' } });
+    await delivered;
+    await runner.stop();
+    expect(received.map(({ text }) => text)).toEqual(['A']);
+    expect(texts(memory)).toEqual([]);
+  });
+
+  it('waits behind an earlier one of its chat, and those of other chats do not', async () => {
+    const { arrive, next, stanza, received, said, runner } = await direct();
+    const [lost, behind, other] = [await stanza('A'), await stanza('B'), await stanza('C', undefined, BO)];
+    damage(lost);
+    const stored = next('stored');
+    for (const node of [lost, behind, other]) arrive(node);
+    await stored;
+    expect(said).toContain('stored C');
+    expect(said).not.toContain('stored B');
+    expect(received).toEqual([]);
+    await runner.stop();
+  });
+
+  it('begins its turn outside the asynchronous context of the commit', async () => {
+    const { arrive, stanza, store, auth, state, next, runner } = await direct();
+    const context = new AsyncLocalStorage<string>();
+    let seen: string | undefined = 'never asked';
+    state.onStored = () => {
+      seen = context.getStore();
+    };
+    const node = await stanza('A');
+    let open: () => void = () => undefined;
+    store.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    await context.run('a step', () => auth.keys.set({ 'lid-mapping': { a: '1' } }));
+    const done = next('stored');
     arrive(node);
     open();
     await done;

@@ -50,7 +50,7 @@ function run(model: InboundModel, [name, n, isSo]: Step, maxBytes: number): void
     model.write(n % CHATS, kind, 1 + ((n * 7_919) % maxBytes));
   } else if (name === 'store' || name === 'repeat' || name === 'reject' || name === 'stop') model[name](n);
   else if (name === 'phone') model.phone(n, isSo);
-  else if (name === 'close' || name === 'failCommit') model[name](isSo);
+  else if (name === 'close' || name === 'commit' || name === 'failCommit') model[name](isSo);
   else model[name]();
 }
 

@@ -12,7 +12,7 @@ import { encryptedChange, encryptedEdit } from '../../../../whatsapp-emulator/me
 const ana = { phone: '34600000001', lid: '71000000000001' };
 const jids = { phone: `${ana.phone}@s.whatsapp.net`, lid: `${ana.lid}@lid` };
 const secret = Buffer.alloc(32, 7);
-const original: OriginalMessage = { sender: ana, isOfSender: true, secret };
+const original: OriginalMessage = { sender: ana, isOfSender: true, isDecrypted: true, secret };
 const byLid = { id: '3EB0ORIGINAL', secret, author: jids.lid };
 
 /** As WhatsApp brings it. */
@@ -41,9 +41,9 @@ describe('openEdit', () => {
           const edit = encryptedEdit({ ...byLid, author: jids[author] }, jids[editor], text);
           const names = { ...stanza, ...stored };
           const isOpened = author in names && editor in names;
-          expect(opened(edit, { sender: stored, isOfSender: true, secret }, stanza)).toEqual(
-            isOpened ? expect.objectContaining({ conversation: text }) : 'not-decrypted',
-          );
+          expect(
+            opened(edit, { sender: stored, isOfSender: true, isDecrypted: true, secret }, stanza),
+          ).toEqual(isOpened ? expect.objectContaining({ conversation: text }) : 'not-decrypted');
         },
       ),
       runs(300),
@@ -63,7 +63,7 @@ describe('openEdit', () => {
     const edit = encryptedEdit(byLid, jids.lid, 'new');
     expect(openEdit(received(edit), undefined, ana)).toMatchObject({ step: { outcome: 'no-original' } });
     expect(opened(edit, { ...original, isOfSender: false })).toBe('other-author');
-    expect(opened(edit, { sender: ana, isOfSender: true })).toBe('no-secret');
+    expect(opened(edit, { sender: ana, isOfSender: true, isDecrypted: true })).toBe('no-secret');
     expect(opened(edit, { ...original, secret: Buffer.alloc(32, 8) })).toBe('not-decrypted');
     for (const secretEncType of [0, 3, 5, 99]) {
       expect(opened({ secretEncryptedMessage: { ...edit.secretEncryptedMessage, secretEncType } })).toBe(

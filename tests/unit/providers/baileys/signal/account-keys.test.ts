@@ -21,9 +21,9 @@ class WatchedStore extends MemoryKeyStore {
     return super.read(scope, names);
   }
 
-  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+  override async commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     if (this.isDown) throw new StorageUnavailableError('no database');
-    await super.commit(scope, change);
+    return super.commit(scope, change);
   }
 }
 

@@ -24,14 +24,14 @@ class WatchedStore extends MemoryKeyStore {
   failures = 0;
   gate: Promise<void> = Promise.resolve();
 
-  override async commit(at: KeyScope, change: KeyChange): Promise<void> {
+  override async commit(at: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     this.commits.push(structuredClone(change));
     await this.gate;
     if (this.failures > 0) {
       this.failures -= 1;
       throw new StorageUnavailableError('no database');
     }
-    await super.commit(at, change);
+    return super.commit(at, change);
   }
 
   override async read(...args: Parameters<MemoryKeyStore['read']>): ReturnType<MemoryKeyStore['read']> {

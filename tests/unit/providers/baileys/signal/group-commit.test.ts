@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { StorageRejectedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
 import type { KeyChange, KeyScope } from '../../../../../router/src/core/ports/key-store.ts';
 import { GroupCommit } from '../../../../../router/src/providers/baileys/signal/group-commit.ts';
+import { aMessage, aPerson } from '../../../../contracts/adapters.ts';
+import { MemoryInbox } from '../../../../doubles/memory-inbox.ts';
+import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
+import { MemoryState } from '../../../../doubles/memory-state.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 
 class WatchedStore extends MemoryKeyStore {
@@ -12,7 +16,7 @@ class WatchedStore extends MemoryKeyStore {
   /** Value that is rejected. */
   rejected: string | undefined;
 
-  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+  override async commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     this.commits.push(change);
     await this.gate;
     if (change.puts.some(({ value }) => value === this.rejected)) throw new StorageRejectedError('rejected');
@@ -20,17 +24,22 @@ class WatchedStore extends MemoryKeyStore {
       this.failures -= 1;
       throw new StorageUnavailableError('no database');
     }
-    await super.commit(scope, change);
+    return super.commit(scope, change);
   }
 }
 
-function setup() {
-  const store = new WatchedStore();
+function setup(hasInbox = false) {
+  const inbox = hasInbox ? new MemoryInbox(new MemoryState()) : undefined;
+  const store = new WatchedStore(new MemoryJournal(), inbox && (() => inbox));
+  const stored = new Map<number, unknown>();
   const clock = new FakeClock();
   const commits = new GroupCommit(store, { accountId: 'main', generation: 1 }, clock);
   const observed: Array<number | string> = [];
   commits.listen({
-    durable: (unit) => observed.push(unit),
+    durable: (unit, added) => {
+      observed.push(unit);
+      for (const [name, value] of added) stored.set(name, value);
+    },
     failed: () => observed.push('failed'),
     rejected: (unit) => observed.push(`rejected ${unit}`),
   });
@@ -43,9 +52,20 @@ function setup() {
     });
     return open;
   };
-  return { store, clock, commits, observed, append, holdCommits };
+  return { store, clock, commits, observed, stored, append, holdCommits };
 }
 
+const entryOf = (waMessageId: string) => ({
+  ciphertextHash: `hash of ${waMessageId}`,
+  stanzaOrder: 1n,
+  waMessageId,
+  plaintext: new Uint8Array(),
+  stanza: new Uint8Array(),
+});
+const messageOf = (waMessageId: string) => ({
+  message: { ...aMessage('main', aPerson()), waMessageId },
+  node: 'n1',
+});
 const put = (keyId: string, value: string) => ({ category: 'session', keyId, value });
 
 describe('GroupCommit', () => {
@@ -101,6 +121,34 @@ describe('GroupCommit', () => {
     const names = ['a', 'b'].map((keyId) => ({ category: 'session', keyId }));
     expect(await store.read({ accountId: 'main', generation: 1 }, names)).toEqual([put('a', '2')]);
     expect(store.commits).toHaveLength(4);
+  });
+
+  it('stores messages with the keys, and says which units have one', async () => {
+    const { store, commits, stored } = setup(true);
+    for (const name of ['A', 'B']) commits.append([], { journal: entryOf(name), message: messageOf(name) });
+    commits.append([{ category: 'session', keyId: 'a', value: '1' }]);
+    await commits.flush();
+    expect(store.commits.map(({ journal, messages }) => [journal.length, messages?.length])).toEqual([
+      [0, 2],
+    ]);
+    expect([...stored]).toMatchObject([
+      [1, { message: { waMessageId: 'A' }, stored: { outcome: 'stored' } }],
+      [2, { message: { waMessageId: 'B' }, stored: { outcome: 'stored' } }],
+    ]);
+  });
+
+  it('stores the keys of a message that the inbox does not take, and its journal entry', async () => {
+    const { store, commits, stored } = setup();
+    commits.append([{ category: 'session', keyId: 'a', value: '1' }], {
+      journal: entryOf('A'),
+      message: messageOf('A'),
+    });
+    await commits.flush();
+    expect(store.commits.map(({ journal, messages }) => [journal.length, messages?.length])).toEqual([
+      [0, 1],
+      [1, undefined],
+    ]);
+    expect([...stored]).toEqual([]);
   });
 
   it('fails when the database rejects a unit of something that was sent', async () => {

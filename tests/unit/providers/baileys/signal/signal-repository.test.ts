@@ -39,10 +39,10 @@ const ENTRY: Omit<JournalEntry, 'plaintext'> = {
 class SlowStore extends MemoryKeyStore {
   #commits = 0;
 
-  override async commit(scope: KeyScope, change: KeyChange): Promise<void> {
+  override async commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     this.#commits += 7;
     for (let turn = 0; turn <= this.#commits % 5; turn++) await turnOfTheLoop();
-    await super.commit(scope, change);
+    return super.commit(scope, change);
   }
 }
 
@@ -202,7 +202,7 @@ describe('a Signal step', () => {
     const commit = store.commit.bind(store);
     store.commit = async (at, change) => {
       commits.push(change);
-      await commit(at, change);
+      return commit(at, change);
     };
     const account = await openAccount(true);
     await accountReads(account, await anaWrites(new SignalPeer('34600000002'), account, 'hello'));

@@ -1,0 +1,1 @@
+-- inbox_add takes a message as one JSON document: nodes of earlier versions stop here. No table changes.
