@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { EventEmitter, once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
@@ -144,17 +145,17 @@ describe.each(ALL)('the official client of version %s over %s', (version, bindin
     const { url, state } = await setup();
     const client = await a2aClient(url, { version, binding, key: ADMIN_KEY });
     const data = { skill: 'message-person', to: '5493777239922', text: 'Hello' };
-    let opened: (id: string) => void = () => undefined;
-    const id = new Promise<string>((resolve) => {
-      opened = resolve;
-    });
-    const first = statesOf(client.sendMessageStream(a2aRequest({ data })), opened);
-    const second = statesOf(client.resubscribeTask({ tenant: '', id: await id }));
+    const [opened, followed] = [new EventEmitter(), new EventEmitter()];
+    const first = statesOf(client.sendMessageStream(a2aRequest({ data })), (id) => opened.emit('task', id));
+    const [id] = (await once(opened, 'task')) as [string];
+    const isFollowed = once(followed, 'task');
+    const second = statesOf(client.resubscribeTask({ tenant: '', id }), () => followed.emit('task'));
+    await isFollowed;
     await expect.poll(() => state.outbox.size).toBe(1);
     for (const row of state.outbox.values()) row.state = 'delivered';
     expect((await first).slice(-2)).toEqual(['artifact delivery', 'completed']);
     expect((await second).slice(-2)).toEqual(['artifact delivery', 'completed']);
-    await expect(statesOf(client.resubscribeTask({ tenant: '', id: await id }))).rejects.toThrow();
+    await expect(statesOf(client.resubscribeTask({ tenant: '', id }))).rejects.toThrow();
   });
 
   it('cancels a task once, and finds no task of another caller', async () => {
