@@ -46,8 +46,8 @@ export type InboundEvent<S extends InboundStanza, C> =
       /** Of `not-attempted`: the stanza may be the cause, because the database works. */
       isSuspect?: boolean;
     }
-  /** Everything up to this unit is durable; core has the messages of `stored`. */
-  | { type: 'committed'; unit: number; stored?: ReadonlyMap<number, unknown> }
+  /** Everything up to this unit is durable; core has the messages of the units in `stored`. */
+  | { type: 'committed'; unit: number; stored?: ReadonlySet<number> }
   /** Every unit that is not durable is void. `isSuspect`: a stanza of them may be the cause, because the database works. */
   | { type: 'commit-failed'; isSuspect?: boolean }
   /** The database rejects the unit of a stanza, which is void; the units after it are not. */

@@ -15,6 +15,7 @@ import type { Journal } from '../../../core/ports/inbox.ts';
 import { atMost } from '../bounded-cache.ts';
 import { isGroupEvent } from '../messages/from-baileys.ts';
 import type { AuthState } from '../signal/auth-state.ts';
+import type { StoredUnits } from '../signal/group-commit.ts';
 import type { AccountSignal } from '../signal/signal-repository.ts';
 import { CoreDelivery, type CoreDeliveryOptions } from './core-delivery.ts';
 import { InboundState } from './inbound.ts';
@@ -175,12 +176,7 @@ export class InboundRunner {
     this.#commits = auth.commits;
     this.#unlisten?.();
     this.#unlisten = auth.commits.listen({
-      durable: (unit, stored) => {
-        this.#context.runInAsyncScope(() => {
-          for (const { message, stored: result } of stored.values()) this.#delivery.stored(message, result);
-        });
-        this.#event({ type: 'committed', unit, stored });
-      },
+      durable: (unit, stored) => this.#event({ type: 'committed', unit, stored: this.#begin(stored) }),
       failed: (error) => this.#event({ type: 'commit-failed', isSuspect: isAnswer(error) }),
       rejected: (unit, error) => {
         this.#options.log.error(
@@ -315,6 +311,26 @@ export class InboundRunner {
     return lid ?? (phone && this.#lidOf.get(phone)) ?? phone ?? jid;
   }
 
+  /** Starts the turns of messages that were stored with their keys. @returns the units of those that core has */
+  #begin(stored: StoredUnits): ReadonlySet<number> {
+    const units = new Set<number>();
+    this.#context.runInAsyncScope(() => {
+      for (const [unit, { message, stored: result }] of stored) {
+        try {
+          this.#delivery.stored(message, result);
+          units.add(unit);
+        } catch (error) {
+          // It is delivered like others then, with attempts; that it is stored changes nothing.
+          this.#options.log.error(
+            { err: error, waMessageId: message.waMessageId },
+            'turn not started, trying again',
+          );
+        }
+      }
+    });
+    return units;
+  }
+
   /** Handles one event at a time: an effect may cause the next event synchronously. */
   #event(event: InboundEvent<Stanza, Content>): void {
     this.#events.push(event);
@@ -445,7 +461,9 @@ export class InboundRunner {
     }
     const record = undecryptableRecord(stanza.attrs, own());
     if (record && (await this.#delivery.isStored(record, stanza.id))) {
-      this.#event({ type: 'decrypted', stanza, unit: 0, bytes: 0, content: undefined });
+      // Delivered, it changes nothing, but the worker of its chat runs afterwards: it may never have been started.
+      const known = { ...record, key: { ...record.key, id: stanza.id } };
+      this.#event({ type: 'decrypted', stanza, unit: 0, bytes: 0, content: this.#contentOf(stanza, known) });
       return;
     }
     if (kind === 'failed') this.#logFailure(stanza);

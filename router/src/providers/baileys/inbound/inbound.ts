@@ -473,7 +473,7 @@ export class InboundState<S extends InboundStanza, C> {
 
   // Commit
 
-  #committed(unit: number, stored?: ReadonlyMap<number, unknown>): void {
+  #committed(unit: number, stored?: ReadonlySet<number>): void {
     this.#durable = Math.max(this.#durable, unit);
     const firstOpen = this.#committing.findIndex((arrival) => arrival.unit > this.#durable);
     const done = this.#committing.splice(0, firstOpen < 0 ? this.#committing.length : firstOpen);

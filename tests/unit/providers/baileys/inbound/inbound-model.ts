@@ -247,7 +247,7 @@ export class InboundModel {
     if (this.#read.has(hash) && row) {
       this.#give({ type: 'decrypted', stanza, unit: 0, content: stanza.key, bytes: stanza.bytes });
     } else if (this.#read.has(hash) && this.inbox.includes(stanza.key)) {
-      this.#give({ type: 'decrypted', stanza, unit: 0, content: undefined, bytes: 0 });
+      this.#give({ type: 'decrypted', stanza, unit: 0, content: stanza.key, bytes: 0 });
     } else if (this.#read.has(hash)) {
       this.#give({ type: 'not-read', stanza, why: 'spent' });
     } else if (kind === 'corrupt' || kind === 'lost') {
@@ -277,11 +277,11 @@ export class InboundModel {
 
   /** @param isTaken core takes messages; otherwise they are stored in the journal */
   commit(isTaken = true): void {
-    const stored = new Map<number, true>();
+    const stored = new Set<number>();
     for (const { unit, hash, row, isDirect } of this.#units.splice(0)) {
       this.#durable.add(hash);
       if (!row) continue;
-      if (this.#keep(hash, row, isDirect && isTaken)) stored.set(unit, true);
+      if (this.#keep(hash, row, isDirect && isTaken)) stored.add(unit);
       if (row.order > this.#lastOrder) this.#lastOrder = row.order;
     }
     this.#durableUnit = this.#lastUnit;
@@ -505,7 +505,8 @@ export class InboundModel {
     const chatOf = (key: string) => this.#sent.find((stanza) => stanza.key === key)?.chat;
     const isBusy = this.#delivering.some((other) => chatOf(other.key) === chatOf(effect.key));
     if (isBusy) throw new BrokenPromise(`two messages of ${chatOf(effect.key)} at a time`);
-    if (!this.#isJournalled(effect.key) && !this.#inMemory.has(effect.key))
+    const isDurable = this.#isJournalled(effect.key) || this.inbox.includes(effect.key);
+    if (!isDurable && !this.#inMemory.has(effect.key))
       throw new BrokenPromise(`${effect.key} is delivered before its commit`);
     this.#delivering.push(effect);
   }

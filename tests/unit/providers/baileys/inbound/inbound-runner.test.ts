@@ -436,8 +436,8 @@ describe('a message that core only stores before its turn', () => {
     const store = new WatchedStore(journal, () => inbox);
     const context = await setup({ journal, store, inbox });
     context.state.toStore = (message) => ({ message, node: 'n1' });
-    context.connect();
-    return { ...context, memory };
+    const detach = context.connect();
+    return { ...context, memory, detach };
   };
   const texts = (memory: MemoryState) => [...memory.messages.values()].map(({ text }) => text);
 
@@ -460,7 +460,7 @@ describe('a message that core only stores before its turn', () => {
   ])(
     'is acknowledged when it comes again to a process that did not acknowledge it%s',
     async (_, isReplaced) => {
-      const { arrive, next, stanza, memory, said, runner, restart } = await direct();
+      const { arrive, next, stanza, memory, received, said, runner, restart } = await direct();
       const stored = next('stored');
       const node = await stanza('A');
       arrive(node);
@@ -475,8 +475,50 @@ describe('a message that core only stores before its turn', () => {
       await again.stop();
       expect(said).toEqual([`receipt ${ANA} A inactive`]);
       expect(texts(memory)).toEqual(['A']);
+      // The worker of its chat may never have been started.
+      expect(received).toMatchObject([{ waMessageId: 'A', ignoredReason: 'undecryptable' }]);
     },
   );
+
+  it('is answered when the answer to its commit was lost, and the database was away afterwards', async () => {
+    const { arrive, next, stanza, memory, received, said, store, auth, connect, detach, runner } =
+      await direct();
+    const node = await stanza('A');
+    const commit = store.commit.bind(store);
+    store.commit = async (...change) => {
+      await commit(...change);
+      store.isDown = true;
+      throw new StorageUnavailableError('no answer');
+    };
+    const failed = next('failed');
+    arrive(node);
+    await failed;
+    detach();
+    store.commit = commit;
+    store.isDown = false;
+    await auth.prepare();
+    connect();
+    const both = Promise.all([next('received'), next('receipt')]);
+    arrive({ ...node, attrs: { ...node.attrs, offline: '1' } });
+    await both;
+    await runner.stop();
+    expect(texts(memory)).toEqual(['A']);
+    expect(received).toMatchObject([{ waMessageId: 'A' }]);
+    expect(said).toEqual([`receipt ${ANA} A inactive`]);
+  });
+
+  it('is delivered when its turn could not be started', async () => {
+    const { arrive, next, stanza, memory, received, state, runner } = await direct();
+    state.onStored = () => {
+      throw new Error('a fault');
+    };
+    const delivered = next('received');
+    arrive(await stanza('A'));
+    await delivered;
+    await runner.stop();
+    expect(texts(memory)).toEqual(['A']);
+    expect(received).toMatchObject([{ waMessageId: 'A' }]);
+  });
 
   it('goes through the journal when the inbox does not take it, and no key is lost', async () => {
     const { arrive, next, stanza, received, store, runner } = await direct();
