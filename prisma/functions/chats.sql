@@ -1,7 +1,9 @@
 -- Chats: one person or one group each. Called by the functions of inbox.sql and outbox.sql.
 --
 -- All functions are written for READ COMMITTED: each statement sees what others committed before it started.
--- Lock order: the account's advisory lock for joins, then chats by id, then messages, then the outbox.
+-- Lock order: the account's advisory lock for joins, then chats by id, then messages, then the outbox. A commit of keys stores
+-- messages of several chats in the order of their stanzas: it waits for no lock longer than LOCK_TIMEOUT
+-- (postgres-key-store.ts), so that no deadlock lasts.
 
 -- Serializes joins of chats within an account. Take it before any row is locked.
 CREATE OR REPLACE FUNCTION lock_joins(p_account text) RETURNS void LANGUAGE sql AS $$

@@ -48,7 +48,7 @@ $$;
 CREATE OR REPLACE FUNCTION inbox_add(p jsonb, p_node text) RETURNS TABLE (
   outcome text, message_id bigint, chat_id bigint, worker_node text, worker_epoch integer, is_new_worker boolean,
   next_turn jsonb, changed bigint
-)
+) ROWS 1
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE

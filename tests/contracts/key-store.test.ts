@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
+import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AccountStore } from '../../router/src/core/ports/account-store.ts';
@@ -360,6 +361,29 @@ describe.each(adapters)('$name', ({ open }) => {
       expect((await stores.accounts.load(accountId)).generation).toBe(3);
     });
   });
+});
+
+it('does not wait for a chat that another transaction has locked, in PostgreSQL', async () => {
+  const database = await createTestDatabase();
+  const other = new pg.Client({ connectionString: database.url });
+  try {
+    const postgres = database.open();
+    const keys = new PostgresKeyStore(postgres);
+    const at = { accountId: 'main', generation: 1 };
+    const person = aPerson();
+    await new PostgresInbox(postgres).add(aMessage('main', person), NODE);
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT FROM chat FOR UPDATE');
+    const messages = [{ message: aMessage('main', person), node: NODE }];
+    const attempt = keys.commit(at, change({ puts: [put('a', '1')], messages }));
+    await expect(attempt).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' });
+    await keys.commit(at, change({ puts: [put('a', '2')] }));
+    expect(await keys.read(at, [{ category: 'session', keyId: 'a' }])).toEqual([put('a', '2')]);
+  } finally {
+    await other.end();
+    await database.drop();
+  }
 });
 
 it('change nothing when a commit fails in PostgreSQL', async () => {

@@ -37,11 +37,11 @@ export class MemoryKeyStore implements KeyStore {
     const { messages = [] } = change;
     const inbox = this.#inbox?.();
     if (messages.length > 0 && !inbox) throw new StorageRejectedError('This store has no inbox.');
+    const stored: Stored[] = [];
+    for (const { message, node } of messages) stored.push(await (inbox as MemoryInbox).add(message, node));
     for (const key of change.deletes) this.#values.delete(nameOf(scope, key));
     for (const put of change.puts) this.#values.set(nameOf(scope, put), put.value);
     this.#journal.add(scope.accountId, change.journal);
-    const stored: Stored[] = [];
-    for (const { message, node } of messages) stored.push(await (inbox as MemoryInbox).add(message, node));
     return stored;
   }
 }

@@ -6,7 +6,7 @@ import { simulate } from './simulate.ts';
 /** Simulations within which a missing safeguard must be found. */
 const MAX_RUNS = 60;
 /** Tried first, because they show the symptoms today. When a change of the code moves these, the search goes on. */
-const LIKELY_SEEDS = [36, 5];
+const LIKELY_SEEDS = [36, 4];
 const SEEDS = new Set([...LIKELY_SEEDS, ...Array.from({ length: MAX_RUNS }, (_, run) => run + 1)]);
 /** What people see without the safeguard. */
 const SYMPTOMS: Record<Safeguard, ViolationKind> = {

@@ -42,8 +42,12 @@ export function beginTurn(
 ): void {
   const { accountId, waMessageId, ignoredReason } = message;
   const hashes = { chat: chatHash(chatId), jidHash: jidHash(accountId, replyToOf(message)) };
-  log.info({ messageId, waMessageId, ...hashes, outcome, ignoredReason }, 'message received');
-  if (outcome === 'stored') observeReceived?.(accountId);
+  const isNew = outcome === 'stored';
+  log.info(
+    { messageId, waMessageId, ...hashes, outcome, ...(isNew && { ignoredReason }) },
+    'message received',
+  );
+  if (isNew) observeReceived?.(accountId);
   if (!worker) return;
   const isStop = ignoredReason === undefined && commandIn(message.text) === 'stop';
   if (isStop && !isNewWorker && (message.chat.kind === 'person' || message.toUs)) workers.stopTurn(worker);

@@ -17,6 +17,12 @@ import { messageDocument, STORED, type StoredRow } from './postgres-inbox.ts';
 import { storableId } from './rows.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';
 
+/**
+ * How long a commit with messages waits for the lock of a chat: all chats of the account wait for it meanwhile. Shorter than
+ * PostgreSQL's deadlock_timeout.
+ */
+const LOCK_TIMEOUT = '300ms';
+
 /** Keys in PostgreSQL, one row a key. Every commit is one statement, so one transaction and one round trip. */
 export class PostgresKeyStore implements KeyStore {
   readonly #postgres: Statements;
@@ -81,14 +87,15 @@ export class PostgresKeyStore implements KeyStore {
     const given = messages.map(({ message }) => messageDocument(this.#postgres, message));
     let rows: StoredRow[] = [];
     await underFence(this.#fence, 'storing WhatsApp keys and messages', async () => {
-      // Without the lease commit_keys is 0, so that there is no row and nothing is added.
+      // Without the lease commit_keys is 0, and nothing is added.
       rows = await this.#postgres.query<StoredRow>(sql`
         SELECT held, ${STORED}
-        FROM generate_series(1, ${keys}) AS keys (held),
+        FROM (SELECT ${keys} AS held
+              FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)) AS limited OFFSET 0) AS keys,
           unnest(${given.map(({ document }) => document)}::jsonb[], ${messages.map(({ node }) => node)}::text[])
             WITH ORDINALITY AS given (document, node, place),
           LATERAL inbox_add(CASE WHEN held = 1 THEN document END, node)
-        ORDER BY place`);
+        WHERE held = 1 ORDER BY place`);
       return rows;
     });
     return given.map(({ storedOf }, index) => storedOf(rows[index] as StoredRow));

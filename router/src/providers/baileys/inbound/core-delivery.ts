@@ -107,10 +107,10 @@ export class CoreDelivery {
     this.#options.stored(message, result);
   }
 
-  /** Whether the inbox has what a message of the sender of `message` with this id says. @throws {StorageUnavailableError} */
-  async isStored(message: WAMessage, waMessageId: string): Promise<boolean> {
+  /** Whether the inbox has what the message with this id and sender says. @throws {StorageUnavailableError} */
+  async isStored(message: WAMessage): Promise<boolean> {
     const inbound = await this.#translate(message, 0n, 'notify');
-    const known = inbound && (await this.#options.findOriginal?.(inbound, waMessageId));
+    const known = inbound && (await this.#options.findOriginal?.(inbound, inbound.waMessageId));
     return known ? known.isOfSender && known.isDecrypted : false;
   }
 

@@ -9,7 +9,7 @@ import {
 } from '@whiskeysockets/baileys';
 import { LRUCache } from 'lru-cache';
 import { jidHash } from '../../../core/chat-id.ts';
-import { StorageUnavailableError } from '../../../core/errors.ts';
+import { LeaseLostError, StorageUnavailableError } from '../../../core/errors.ts';
 import { isLoggedOccurrence } from '../../../core/logger.ts';
 import type { Journal } from '../../../core/ports/inbox.ts';
 import { atMost } from '../bounded-cache.ts';
@@ -107,6 +107,7 @@ export class InboundRunner {
   #isActive = false;
   #warming = 0;
   #failures = 0;
+  #untaken = 0;
   #retriesWaiting = 0;
   #retries: Promise<unknown> = Promise.resolve();
   #suspectDelivery: Promise<unknown> = Promise.resolve();
@@ -184,6 +185,13 @@ export class InboundRunner {
           'message rejected by the database, recorded as undecryptable',
         );
         this.#event({ type: 'rejected', unit });
+      },
+      untaken: (error) => {
+        if (error instanceof LeaseLostError) return;
+        this.#untaken += 1;
+        if (!isLoggedOccurrence(this.#untaken)) return;
+        const about = { err: error, times: this.#untaken };
+        this.#options.log.warn(about, 'messages not stored with their keys, storing them in the journal');
       },
     });
     this.#connection = connection;
@@ -460,9 +468,9 @@ export class InboundRunner {
       return;
     }
     const record = undecryptableRecord(stanza.attrs, own());
-    if (record && (await this.#delivery.isStored(record, stanza.id))) {
+    const known = record && { ...record, key: { ...record.key, id: stanza.id } };
+    if (known && (await this.#delivery.isStored(known))) {
       // Delivered, it changes nothing, but the worker of its chat runs afterwards: it may never have been started.
-      const known = { ...record, key: { ...record.key, id: stanza.id } };
       this.#event({ type: 'decrypted', stanza, unit: 0, bytes: 0, content: this.#contentOf(stanza, known) });
       return;
     }

@@ -19,6 +19,8 @@ interface GroupCommitListener {
   failed(error: unknown): void;
   /** The database rejects the values of this unit of a stanza. It is void; the others are stored. Before `durable`. */
   rejected?(unit: number, error: StorageRejectedError): void;
+  /** The inbox did not take the messages of a commit. Their journal entries are stored next, without them. */
+  untaken?(error: unknown): void;
 }
 
 interface UnitOptions {
@@ -140,9 +142,9 @@ export class GroupCommit {
             given ? [[unit, { message: given.message, stored: results.next().value as Stored }]] : [],
           ),
         );
-      } catch {
-        // Whatever keeps the inbox from taking a message must not keep a key from being stored: the journal takes it, and the
-        // delivery to the inbox handles the error.
+      } catch (error) {
+        // Whatever keeps the inbox from taking a message must not keep a key from being stored: the journal takes it.
+        for (const listener of [...this.#listeners]) listener.untaken?.(error);
       }
     }
     try {
