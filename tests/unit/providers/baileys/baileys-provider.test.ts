@@ -4,7 +4,6 @@ import type { OutgoingMessage } from '../../../../router/src/core/models.ts';
 import type { AccountStatus } from '../../../../router/src/core/ports/chat-provider.ts';
 import { createBaileysProvider } from '../../../../router/src/providers/baileys/baileys-provider.ts';
 import type { OpenedSocket } from '../../../../router/src/providers/baileys/connection/open-socket.ts';
-import type { BaileysProviderOptions } from '../../../../router/src/providers/baileys/provider-options.ts';
 import { openAuthState } from '../../../../router/src/providers/baileys/signal/auth-state.ts';
 import { MemoryAccountStore } from '../../../doubles/memory-account-store.ts';
 import { builtInVersion } from '../../../doubles/memory-client-versions.ts';
@@ -77,7 +76,13 @@ async function setup({ isLinked = true } = {}) {
     events: {
       status: (status: AccountStatus) => statuses.push(status),
       receipts: async () => undefined,
-    } as unknown as BaileysProviderOptions['events'],
+      receive: async () => undefined,
+      toStore: () => undefined,
+      stored: () => undefined,
+      refused: async () => undefined,
+      chatLocked: async () => undefined,
+      groupNamed: async () => undefined,
+    },
     keyStore,
     accountStore: new MemoryAccountStore(() => clock.monotonicMs()),
     journal,

@@ -200,6 +200,23 @@ async function setup(
   };
 }
 
+/** A connection; core takes messages with their keys, into an inbox. */
+async function direct() {
+  const memory = new MemoryState();
+  const inbox = new MemoryInbox(memory);
+  const journal = new MemoryJournal(() => memory);
+  const store = new WatchedStore(journal, () => inbox);
+  const context = await setup({ journal, store, inbox });
+  context.state.toStore = (message) => ({ message, node: 'n1' });
+  return { ...context, memory, detach: context.connect() };
+}
+
+/** A connection; core receives messages after their commit. */
+async function delivering() {
+  const context = await setup();
+  return { ...context, detach: context.connect() };
+}
+
 /** No key decrypts it any more. */
 function damage({ content }: BinaryNode): void {
   const [part] = content as BinaryNode[];
@@ -403,42 +420,9 @@ describe('a message that reaches the socket', () => {
     expect(said).toEqual(['refuse A 487']);
     await runner.stop();
   });
-
-  it('reaches core outside the asynchronous context of the commit', async () => {
-    const { connect, arrive, next, stanza, store, auth, state, runner } = await setup();
-    const context = new AsyncLocalStorage<string>();
-    let seen: string | undefined = 'never asked';
-    state.receive = async () => {
-      seen = context.getStore();
-    };
-    connect();
-    const node = await stanza('A');
-    let open: () => void = () => undefined;
-    store.gate = new Promise((resolve) => {
-      open = resolve;
-    });
-    // A send of another chat, inside a workflow's step, starts the commit.
-    await context.run('a step', () => auth.keys.set({ 'lid-mapping': { a: '1' } }));
-    const done = next('received');
-    arrive(node);
-    open();
-    await done;
-    expect(seen).toBeUndefined();
-    await runner.stop();
-  });
 });
 
 describe('a message that core only stores before its turn', () => {
-  const direct = async () => {
-    const memory = new MemoryState();
-    const inbox = new MemoryInbox(memory);
-    const journal = new MemoryJournal(() => memory);
-    const store = new WatchedStore(journal, () => inbox);
-    const context = await setup({ journal, store, inbox });
-    context.state.toStore = (message) => ({ message, node: 'n1' });
-    const detach = context.connect();
-    return { ...context, memory, detach };
-  };
   const texts = (memory: MemoryState) => [...memory.messages.values()].map(({ text }) => text);
 
   it('is stored with its keys, and has no journal row', async () => {
@@ -553,27 +537,32 @@ describe('a message that core only stores before its turn', () => {
     expect(received).toEqual([]);
     await runner.stop();
   });
+});
 
-  it('begins its turn outside the asynchronous context of the commit', async () => {
-    const { arrive, stanza, store, auth, state, next, runner } = await direct();
-    const context = new AsyncLocalStorage<string>();
-    let seen: string | undefined = 'never asked';
-    state.onStored = () => {
-      seen = context.getStore();
-    };
-    const node = await stanza('A');
-    let open: () => void = () => undefined;
-    store.gate = new Promise((resolve) => {
-      open = resolve;
-    });
-    await context.run('a step', () => auth.keys.set({ 'lid-mapping': { a: '1' } }));
-    const done = next('stored');
-    arrive(node);
-    open();
-    await done;
-    expect(seen).toBeUndefined();
-    await runner.stop();
+it.each([
+  ['is delivered', 'received', delivering],
+  ['begins its turn', 'stored', direct],
+] as const)('a message %s outside the asynchronous context of the commit', async (_, event, open) => {
+  const { arrive, next, stanza, store, auth, state, runner } = await open();
+  const context = new AsyncLocalStorage<string>();
+  const seen: unknown[] = [];
+  state.receive = async () => void seen.push(context.getStore());
+  state.onStored = () => void seen.push(context.getStore());
+  const node = await stanza('A');
+  let release: () => void = () => undefined;
+  store.gate = new Promise((resolve) => {
+    release = resolve;
   });
+  // A send of another chat, inside a workflow's step, starts the commit.
+  await context.run('a step', () => auth.keys.set({ 'lid-mapping': { a: '1' } }));
+  const done = next(event);
+  arrive(node);
+  // The commit that follows, with the message, ends in the context of the first.
+  while (auth.commits.appended < 2) await new Promise((resolve) => setImmediate(resolve));
+  release();
+  await done;
+  expect(seen).toEqual([undefined]);
+  await runner.stop();
 });
 
 describe('a stanza that is not an ordinary message', () => {
