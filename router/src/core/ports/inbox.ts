@@ -52,7 +52,7 @@ export interface NewMessage {
   node: NodeId;
 }
 
-/** A message that an encrypted edit names. */
+/** A stored message by its WhatsApp id: one that an encrypted edit names, or that comes again. */
 export interface OriginalMessage {
   sender: Pick<InboundMessage['sender'], 'phone' | 'lid'>;
   /** The sender of the edit wrote it. */
@@ -103,9 +103,9 @@ export interface Inbox {
    */
   add(message: InboundMessage, node: NodeId): Promise<Stored>;
   /**
-   * The message of a chat with this WhatsApp id, with its secret, for an edit that somebody encrypted with it. Members of a
-   * group choose ids: that of the edit's sender comes before those of others.
-   * @param edit its chat and its sender
+   * The message of a chat with this WhatsApp id, with its secret, for an edit that somebody encrypted with it, or for a message that
+   * may be stored already. Members of a group choose ids: that of the same sender comes before those of others.
+   * @param edit the chat and the sender of the edit, or of the message
    * @returns undefined when there is none
    */
   original(

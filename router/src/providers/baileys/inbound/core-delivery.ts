@@ -36,7 +36,9 @@ export interface CoreDeliveryOptions extends MessageIntake {
   groupStored?(group: string): void;
   /** The message with this WhatsApp id that the account sent. Absent: votes in polls are not opened. */
   findSentMessage?(waMessageId: string): Promise<SentMessage | undefined>;
-  /** The message that an encrypted edit names (`Inbox.original`). Absent: encrypted edits are not opened. */
+  /**
+   * A stored message (`Inbox.original`). Absent: encrypted edits are not opened, and messages that come again are not found.
+   */
   findOriginal?(edit: InboundMessage, waMessageId: string): Promise<OriginalMessage | undefined>;
   own(): OwnJids;
   /** The time of WhatsApp, which dates messages; epoch milliseconds. */
