@@ -72,14 +72,14 @@ describe('the page Webhooks', () => {
     await bed.database.open().execute(sql`UPDATE webhook SET failures = 20 WHERE id = ${id}`);
     await page.getByText(/^failing \(2\d\)$/).waitFor();
     await page.getByText(/^The receiver failed several times. Next attempt: in /).waitFor();
-    expect(await page.getByRole('row', { name: /next attempt: in / }).count()).toBe(1);
+    await expect.poll(() => page.getByRole('row', { name: /next attempt: in / }).count()).toBe(1);
     await expectAccessible(page);
     receiver.answer = () => 200;
     await bed.service.api('PATCH', `/api/webhooks/${id}`, { isEnabled: false });
     await expect.poll(() => page.getByText('when the webhook is on again').count()).toBe(3);
     await bed.service.api('PATCH', `/api/webhooks/${id}`, { isEnabled: true });
     await expect.poll(() => page.locator('.badge', { hasText: /^delivered$/ }).count()).toBe(3);
-    expect(await page.getByText(/events wait/).count()).toBe(0);
+    await expect.poll(() => page.getByText(/events wait/).count()).toBe(0);
     await bed.service.api('DELETE', `/api/webhooks/${id}`);
   });
 
