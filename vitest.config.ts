@@ -154,7 +154,7 @@ export default defineConfig({
           include: ['tests/slow/**/*.test.ts'],
           environment: 'node',
           expect,
-          globalSetup: ['tests/support/database-setup.ts'],
+          globalSetup: ['tests/support/database-setup.ts', 'tests/support/adk-server-setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 90_000,
           maxWorkers,

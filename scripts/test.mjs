@@ -2,12 +2,11 @@
 // test:faults` those that take longer. Arguments go to Vitest: names of files, or `--project NAME`. The last line reports
 // the counts, and the lines before it name the slowest files and the tests that failed; the exit code is 0 only when at
 // least one test ran and none failed.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepare } from './build.mjs';
-import { ensureDeps } from './ensure-deps.mjs';
 import { readIfThere, root, runNode, say, tool } from './steps.mjs';
 
 const PROJECTS = ['unit', 'repository', 'simulation', 'integration', 'e2e'];
@@ -15,12 +14,6 @@ const SLOWEST = 10;
 
 await prepare();
 const args = process.argv.slice(2);
-const adkServer = join(root, 'tests', 'adk-server');
-const isWithoutAdk =
-  ['docker', 'containers'].some((name) => args.includes(name)) &&
-  args.filter((arg) => arg === '--project').length === 1;
-// after the others: two installs side by side write to one disk, and take half as long again
-if (!isWithoutAdk && existsSync(adkServer)) await ensureDeps(adkServer, 'the test ADK server’s ');
 
 // Vitest stops its database and children on these; this process must outlive it to report
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -28,8 +27,6 @@ export interface AdkServer {
  * @throws when it does not start within a minute; the message contains its output
  */
 export async function startAdkServer({ a2aToken }: { a2aToken?: string } = {}): Promise<AdkServer> {
-  if (!existsSync(CLI))
-    throw new Error('tests/adk-server is not installed: run npm test once, with any file.');
   // The cards of its A2A agents name the port of its settings, so it must be known before.
   const port = a2aToken === undefined ? 0 : await unusedPort();
   const child = spawn(

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   AgentProtocolError,
   AgentTimeoutError,
@@ -16,6 +16,7 @@ let server: AdkServer;
 beforeAll(async () => {
   server = await startAdkServer();
 }, 360_000);
+afterEach(() => vi.restoreAllMocks());
 afterAll(() => server?.stop());
 
 let people = 0;

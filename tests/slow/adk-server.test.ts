@@ -5,14 +5,14 @@ import { TestBed } from '../support/test-bed.ts';
 /** The real Google ADK server with scripted models (tests/adk-server), from WhatsApp to the agent and back. */
 
 let adk: AdkServer;
-const bed = TestBed.shared();
+let bed: TestBed;
 
 beforeAll(async () => {
-  adk = await startAdkServer();
+  [adk, bed] = await Promise.all([startAdkServer(), TestBed.startPaired()]);
 }, 360_000);
 
 afterAll(async () => {
-  await adk?.stop();
+  await Promise.all([adk?.stop(), bed?.close()]);
 });
 
 /** A person whose chat is answered by that app of the ADK server. */
