@@ -38,7 +38,7 @@ import type { StoredMessageToRoute } from './core/routing/when.ts';
 import type { DurableTasks, RemoteTasks, StartedTasks, TaskFunctions, TaskStart } from './core/tasks.ts';
 import type { CircuitBreakers } from './core/turns/ask-agent.ts';
 import type { AnswerLaterResult } from './core/turns/ask-owner.ts';
-import type { FailureDefaults } from './core/turns/ask-route.ts';
+import type { FailureDefaults } from './core/turns/ask-with-fallback.ts';
 import type { ChatWorkers } from './core/turns/chat-workers.ts';
 import type { PendingTurn, QueuedReply } from './core/turns/turn.ts';
 import type { SigningKey } from './features/a2a/push-updates.ts';

@@ -96,7 +96,7 @@ describe('ChatWorkers on PostgreSQL', () => {
     owners.set('for n2', 'n2');
     const nodes = [node('n1'), node('n2')];
     for (const { workers } of nodes) {
-      workers.seen(view('n1', 'n2'));
+      workers.onClusterView(view('n1', 'n2'));
       await workers.start();
     }
     await nodes[0]?.receive(aMessage('default', ana, { text: 'for n2' }));
@@ -131,12 +131,12 @@ describe('ChatWorkers on PostgreSQL', () => {
   it('take over the chats of a node that died, once', async () => {
     const [dead, alive] = [node('n2'), node('n1', 'never')];
     for (const { workers } of [dead, alive]) {
-      workers.seen(view('n1', 'n2'));
+      workers.onClusterView(view('n1', 'n2'));
       await workers.start();
     }
     await dead.receive(aMessage('default', ana, { text: 'slow' }));
     await expect.poll(() => asked.length).toBe(1);
-    alive.workers.seen(view('n1'));
+    alive.workers.onClusterView(view('n1'));
     await expect.poll(open).toBe(0);
     expect(asked).toEqual([
       ['n2', 'slow', false],

@@ -35,21 +35,16 @@ function sourceFolders(): string[] {
 interface Step {
   name: string;
   file: string;
-  /** Lines of the file; undefined where an earlier step has the same file. */
-  lines: number | undefined;
   /** Names of functions, or `Port.method`. */
   calls: string[];
 }
 
 /** The rows of the table of the main path. */
 function mainPath(): Step[] {
-  const rows = page.matchAll(
-    /^\| \d+ \| `(\w+)` \| `((?:router\/src|prisma)\/[^`]+)` \| (\d+|–) \|([^|]*)\|/gm,
-  );
-  return [...rows].map(([, name = '', file = '', lines = '', calls = '']) => ({
+  const rows = page.matchAll(/^\| \d+ \| `(\w+)` \| `((?:router\/src|prisma)\/[^`]+)` \|([^|]*)\|/gm);
+  return [...rows].map(([, name = '', file = '', calls = '']) => ({
     name,
     file,
-    lines: lines === '–' ? undefined : Number(lines),
     calls: [...calls.matchAll(/`([\w.]+)`/g)].map(([, call = '']) => call),
   }));
 }
@@ -159,7 +154,7 @@ describe('The main path of docs/architecture.md', () => {
   );
 
   it('finds that a call leads elsewhere', async () => {
-    const step = (file: string) => ({ name: 'send', file, lines: 1, calls: [] });
+    const step = (file: string) => ({ name: 'send', file, calls: [] });
     const from = 'router/src/core/delivery/send-reply.ts';
     const provider = 'router/src/providers/baileys/baileys-provider.ts';
     expect(await leads(from, 'ChatProvider.send', step(provider))).toBe(true);
@@ -170,32 +165,10 @@ describe('The main path of docs/architecture.md', () => {
     ).toBe(false);
   });
 
-  it('gives the line counts within 25 %', () => {
-    const files = steps.filter(({ lines }) => lines !== undefined);
-    expect(new Set(files.map(({ file }) => file)).size).toBe(files.length);
-    expect(new Set(steps.map(({ file }) => file)).size).toBe(files.length);
-    for (const { file, lines = 0 } of files) {
-      const actual = read(file).split('\n').length - 1;
-      expect(Math.abs(actual - lines), `${file} has ${actual} lines`).toBeLessThanOrEqual(lines / 4 + 10);
-    }
-  });
-
-  it('sums them up', () => {
-    const stated =
-      /Together: (\d+) files and about ([\d,]+) lines.*?of which (\d+) files and\s+([\d,]+) lines/s.exec(
-        page,
-      );
-    const [files = 0, lines = 0, inboundFiles = 0, inboundLines = 0] = (stated ?? [])
-      .slice(1)
-      .map((number) => Number(number.replace(',', '')));
-    const counted = steps.filter((step) => step.lines !== undefined);
-    const beforeCore = counted.slice(
-      0,
-      counted.findIndex(({ file }) => file.startsWith('router/src/core/')),
-    );
-    const sum = (rows: Step[]) => rows.reduce((total, row) => total + (row.lines ?? 0), 0);
-    expect([files, inboundFiles]).toEqual([counted.length, beforeCore.length]);
-    expect(Math.abs(lines - sum(counted))).toBeLessThan(100);
-    expect(Math.abs(inboundLines - sum(beforeCore))).toBeLessThan(100);
+  it('has as many files as the page says', () => {
+    const [, all, beforeCore] = /: (\d+) files, of which (\d+) bring a message/.exec(page) ?? [];
+    const files = [...new Set(steps.map(({ file }) => file))];
+    expect(Number(all)).toBe(files.length);
+    expect(Number(beforeCore)).toBe(files.findIndex((file) => file.startsWith('router/src/core/')));
   });
 });

@@ -121,8 +121,8 @@ export class SimNode {
       connect: (fence) => this.#connect(fence),
       turns: () => this.#workers.turns,
       onView: (view) => {
-        this.#accounts.seen(view);
-        this.#workers.seen(view);
+        this.#accounts.onClusterView(view);
+        this.#workers.onClusterView(view);
       },
       notifyOthers: () => this.#bus.publish({ kind: 'accounts-changed' }),
       connectedForMs: () => session.upForMs(),
@@ -146,7 +146,7 @@ export class SimNode {
     const { cluster } = this.session;
     for (;;) {
       try {
-        this.#workers.seen(await cluster.beat({ turns: 0, isDraining: false }));
+        this.#workers.onClusterView(await cluster.beat({ turns: 0, isDraining: false }));
         break;
       } catch {
         // A process that cannot start is started again.

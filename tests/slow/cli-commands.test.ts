@@ -55,7 +55,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs a command over the socket file. Its JSON is read, and it counts as used. */
+/** Runs a command over the Unix socket. Its JSON is read, and it counts as used. */
 async function json(...args: string[]) {
   const { code, output, errors } = await runWa2ai([...args, '--json'], { env, nowMs: Date.now() });
   expect([code, errors], `${args.join(' ')}: ${errors}`).toEqual([0, '']);
@@ -329,7 +329,7 @@ describe('an operator with wa2ai alone', () => {
     expect(words).toBe('approve\n');
   });
 
-  it('is an MCP server over the socket file, with the rights of a key', async () => {
+  it('is an MCP server over the Unix socket, with the rights of a key', async () => {
     const headers = { 'x-api-key': ADMIN_KEY };
     await service.api('PUT', '/api/settings/mcp', { enabled: true }, headers);
     const { key } = await post('/api/keys', { name: 'mcp', scopes: ['mcp', 'routes:read'] });

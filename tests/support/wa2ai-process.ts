@@ -84,7 +84,7 @@ export class Wa2aiProcess {
         WA2AI_LOG_LEVEL: 'debug',
         WA2AI_WHATSAPP_WS_URL: options.whatsappWsUrl,
         ...(options.databaseUrl && { DATABASE_URL: options.databaseUrl }),
-        // Services of tests that run at the same time share the default data folder, and so its socket file.
+        // Services of tests that run at the same time share the default data folder, and so its Unix socket.
         ...(!options.dataDir && !options.env?.WA2AI_DATA_DIR && { WA2AI_SOCKET: 'off' }),
         ...(options.dataDir && { WA2AI_DATA_DIR: options.dataDir }),
         ...options.env,

@@ -3,7 +3,7 @@ import { AccountEvents } from '../core/cluster/account-events.ts';
 import { type ConnectedAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
 import { deliverReplies, ReplyDelivery } from '../core/delivery/deliver-reply.ts';
 import { ContactGovernor, NumberLookUps } from '../core/delivery/govern-contacts.ts';
-import { SendPace } from '../core/delivery/pace-sends.ts';
+import { SendRateLimiter } from '../core/delivery/limit-send-rate.ts';
 import type { Logger } from '../core/logger.ts';
 import { lastGovernorOf } from '../core/policies/governor.ts';
 import type { AccountStatus, ChatProvider } from '../core/ports/chat-provider.ts';
@@ -86,9 +86,9 @@ export function createAccounts(deps: AccountsDeps): Part<AccountsParts> {
     connect: (fence) => connectAccount({ ...deps, onStatus }, fence),
     turns: () => workers.turns,
     onView: (view) => {
-      accounts.seen(view);
-      deps.liveFeed.seen();
-      workers.seen(view);
+      accounts.onClusterView(view);
+      deps.liveFeed.onClusterView();
+      workers.onClusterView(view);
     },
     notifyOthers: () => bus.publish({ kind: 'accounts-changed' }),
     connectedForMs: () => bus.transport.upForMs,
@@ -125,7 +125,7 @@ export function createAccounts(deps: AccountsDeps): Part<AccountsParts> {
     start: async () => {
       cluster.join(deps.url);
       await cluster.addAccount(config.accountId);
-      workers.seen(await cluster.beat({ turns: 0, isDraining: false }));
+      workers.onClusterView(await cluster.beat({ turns: 0, isDraining: false }));
       await workers.start();
       await leases.start();
       void every(POLL_EVERY_MS, stopping.signal, pollOutbox);
@@ -192,7 +192,10 @@ async function connectAccount(
       faults.pass('after-socket-write');
       deps.metrics.observeSent(sender);
     }),
-    pace: new SendPace({ ...governor, setTyping: (to, isTyping) => provider.setTyping(to, isTyping) }),
+    sendRate: new SendRateLimiter({
+      ...governor,
+      setTyping: (to, isTyping) => provider.setTyping(to, isTyping),
+    }),
     governor: new ContactGovernor({
       ...governor,
       outbox,

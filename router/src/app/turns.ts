@@ -27,7 +27,7 @@ import type { RouteDeps } from '../core/routing/route-message.ts';
 import type { CurrentWork } from '../core/suspects.ts';
 import { type RemoteTasks, StartedTasks } from '../core/tasks.ts';
 import { CircuitBreakers } from '../core/turns/ask-agent.ts';
-import type { FailureDefaults } from '../core/turns/ask-route.ts';
+import type { FailureDefaults } from '../core/turns/ask-with-fallback.ts';
 import { ChatWorkers } from '../core/turns/chat-workers.ts';
 import { StoredMedia } from '../core/turns/load-media.ts';
 import type { QueuedReply } from '../core/turns/turn.ts';

@@ -33,7 +33,7 @@ export function createProgram(cli: Cli): Command {
     .description('Connects WhatsApp accounts to AI agents.')
     .version(packageVersion(), '-v, --version', 'show the version')
     .option('--json', 'print JSON')
-    .option('--url <url>', 'the running wa2ai; default: WA2AI_URL, else its socket file, else its port')
+    .option('--url <url>', 'the running wa2ai; default: WA2AI_URL, else its Unix socket, else its port')
     .option('--key-file <file>', 'file of the key for the API; default: the key of WA2AI_API_KEY')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help of a command')

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Value of WA2AI_SOCKET that switches the socket file off. */
+/** Value of WA2AI_SOCKET that switches the Unix socket off. */
 const OFF = 'off';
 
 /** Where the service listens for its owner besides the port. */
@@ -11,9 +11,9 @@ interface LocalSocketSetting {
 }
 
 /**
- * The socket file of a service: that of WA2AI_SOCKET, else `wa2ai.sock` in the data folder. The command line finds the
+ * The Unix socket of a service: that of WA2AI_SOCKET, else `wa2ai.sock` in the data folder. The command line finds the
  * service by the same rule.
- * @returns undefined: switched off, or Windows, which has no socket files with owners
+ * @returns undefined: switched off, or Windows, which has no Unix sockets with owners
  */
 export function localSocketOf(
   { socket, dataDir }: { socket: string | undefined; dataDir: string },

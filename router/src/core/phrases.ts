@@ -516,7 +516,7 @@ export function saidBy(sentence: string): Said {
 }
 
 /** Only the sentence and the phrase of what has more. */
-export function spoken({ sentence, phrase }: Said): Said {
+export function saidOf({ sentence, phrase }: Said): Said {
   return { sentence, ...(phrase && { phrase }) };
 }
 

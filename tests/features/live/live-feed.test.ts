@@ -118,11 +118,11 @@ describe('LiveFeed', () => {
     const { clock, alive, nodes } = setup('n1', 'n2', 'n3');
     const [here, there] = nodes as [Node, Node, Node];
     await here.feed.open(reader());
-    here.feed.seen();
+    here.feed.onClusterView();
     expect(eventsOf(here)).toEqual([]);
     alive.delete('n2');
-    here.feed.seen();
-    here.feed.seen();
+    here.feed.onClusterView();
+    here.feed.onClusterView();
     expect(eventsOf(here)).toEqual(['reset']);
     there.changes.report({ type: 'turn', id: '1' });
     await clock.advanceMs(300);

@@ -156,7 +156,7 @@ export function addMcp(parent: Command, cli: Cli): void {
       ]);
       const { env } = cli.host;
       const options = address === undefined ? cli.target : { ...cli.target, url: address };
-      // A key of the environment limits what the tools may do, also over the socket file.
+      // A key of the environment limits what the tools may do, also over the Unix socket.
       const key = keyOf(options.keyFile, env);
       const connect = async () => connectionTo({ ...(await targetOf(options, env)), ...(key && { key }) });
       // Wrong arguments end the program before the client has sent anything.

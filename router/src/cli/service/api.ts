@@ -31,7 +31,7 @@ interface ApiAnswer<Body> {
   etag?: string;
 }
 
-/** The REST API of the running service, over its socket file or its URL. */
+/** The REST API of the running service, over its Unix socket or its URL. */
 export class Api {
   readonly #target: Target;
 
@@ -39,7 +39,7 @@ export class Api {
     this.#target = target;
   }
 
-  /** For sentences: the socket file or the URL. */
+  /** For sentences: the Unix socket or the URL. */
   get name(): string {
     return this.#target.name;
   }

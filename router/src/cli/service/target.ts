@@ -7,7 +7,7 @@ import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 
 /** Where the running service is, and the key to send. */
 export interface Target {
-  /** `http://127.0.0.1:3000`, or `http://localhost` for a socket file. */
+  /** `http://127.0.0.1:3000`, or `http://localhost` for a Unix socket. */
   url: string;
   socketPath?: string;
   key?: string;
@@ -24,10 +24,10 @@ export interface TargetOptions {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Finds the service: `--url`, else WA2AI_URL, else the socket file of the service in this folder, else its port on this
+ * Finds the service: `--url`, else WA2AI_URL, else the Unix socket of the service in this folder, else its port on this
  * machine. A key comes from a file or the environment, never from an argument, which other users of the machine can read.
  * @throws {CliUsageError} the URL or the file is wrong
- * @throws {CliError} another user owns the socket file
+ * @throws {CliError} another user owns the Unix socket
  */
 export async function targetOf({ url, keyFile }: TargetOptions, env: Env): Promise<Target> {
   const given = url ?? (env.WA2AI_URL || undefined);
@@ -40,7 +40,7 @@ export async function targetOf({ url, keyFile }: TargetOptions, env: Env): Promi
     dataDir: env.WA2AI_DATA_DIR || './data',
   });
   if (socket && (await isAnswered(shorter(socket.path), socket.path))) {
-    // The socket file gives all rights; only a key that was asked for takes some away.
+    // The Unix socket gives all rights; only a key that was asked for takes some away.
     const key = keyFile === undefined ? undefined : keyOf(keyFile, env);
     return {
       url: 'http://localhost',
@@ -71,7 +71,7 @@ export function keyOf(keyFile: string | undefined, env: Env): string | undefined
   }
 }
 
-/** A socket file is opened by the shorter path, because the system limits its length. */
+/** A Unix socket is opened by the shorter path, because the system limits its length. */
 function shorter(path: string): string {
   const fromHere = relative(process.cwd(), path);
   const absolute = resolve(path);
@@ -87,7 +87,7 @@ function isAnswered(path: string, name: string): Promise<boolean> {
     });
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EACCES') return resolve(false);
-      const sentence = `The socket file ${name} belongs to another user. Run the command as the user of the service, or use --url with a key.`;
+      const sentence = `The Unix socket ${name} belongs to another user. Run the command as the user of the service, or use --url with a key.`;
       reject(new CliError(sentence, EXIT.refused));
     });
   });

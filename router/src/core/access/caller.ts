@@ -11,7 +11,7 @@ interface CallerSession {
 
 /**
  * Who a request comes from: a program with the admin key or with a key of the API, a browser that is signed in, this
- * machine (neither an admin key nor users), the user of the service (over its socket file), or nobody known. `refusal` says
+ * machine (neither an admin key nor users), the user of the service (over its Unix socket), or nobody known. `refusal` says
  * why what a stranger sent does not suffice: its key, a request that would be one of this machine if no proxy forwarded it,
  * two session cookies.
  */

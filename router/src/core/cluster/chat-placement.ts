@@ -23,7 +23,7 @@ export class ChatPlacement {
   }
 
   /** Takes a fresh view of the nodes. @returns whether a node has died since the last view */
-  seen(view: ClusterView): boolean {
+  onClusterView(view: ClusterView): boolean {
     const before = this.liveNodes;
     this.#view = view;
     for (const { nodeId, seenAtMs } of view.nodes) {

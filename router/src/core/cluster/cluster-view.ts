@@ -85,7 +85,7 @@ export class ClusterAccounts implements AccountControl {
   }
 
   /** Takes a fresh view of nodes and accounts. */
-  seen(view: ClusterView): void {
+  onClusterView(view: ClusterView): void {
     this.#view = view;
     this.#seenAtMs = this.#deps.clock.monotonicMs();
     const owners = new Map(view.accounts.map(({ accountId, owner }) => [accountId, owner?.nodeId]));

@@ -11,7 +11,7 @@ import type { Outbox } from '../ports/outbox.ts';
 import type { CurrentWork, Suspects } from '../suspects.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { ContactGovernor } from './govern-contacts.ts';
-import type { SendPace } from './pace-sends.ts';
+import type { SendRateLimiter } from './limit-send-rate.ts';
 import { ReplySender, replyFields, SentMarker } from './send-reply.ts';
 
 /** Rows in one read when a connection opens; more follow in further pages. */
@@ -62,7 +62,7 @@ export interface DeliverDeps {
   /** Absent: messages to people who never wrote are sent immediately. */
   governor?: Pick<ContactGovernor, 'maySend'>;
   /** Absent: every message leaves immediately. */
-  pace?: Pick<SendPace, 'admit' | 'type' | 'isFree'>;
+  sendRate?: Pick<SendRateLimiter, 'admit' | 'type' | 'isFree'>;
   /** The account's lease. Without it no reply is stored as `sending`. */
   fence?: Lease & Pick<Fence, 'isHeld'>;
   current?: CurrentWork;
@@ -114,14 +114,14 @@ export class ReplyDelivery {
 
   /**
    * A slot for the chat's next reply, whose row may then be stored as `sending`: undefined while it would not be sent at
-   * once (not connected, older replies first, WhatsApp or the pace limits the account). When the process ends before it is sent, it is
+   * once (not connected, older replies first, WhatsApp or the send rate limits the account). When the process ends before it is sent, it is
    * among the `undelivered` rows of the next opening. Pass the slot to `deliver` or close it; when it is unknown whether
    * the row was stored, leave it open until `finish`: a later reply of the chat must not be sent before that row.
    */
   openSlot(chatId: ChatId): SendSlot | undefined {
-    const { fence, provider, pace } = this.#deps;
+    const { fence, provider, sendRate } = this.#deps;
     if (!fence?.isHeld() || this.#waiting || this.#isFinishing || !this.#isConnected) return undefined;
-    if (pace && !pace.isFree) return undefined;
+    if (sendRate && !sendRate.isFree) return undefined;
     if (this.#queues.isBusy(chatId) || provider.status().limitLeftMs !== undefined) return undefined;
     const { accountId, owner, epoch } = fence;
     const slot = new ReservedSlot({ accountId, owner, epoch }, this.#opening);
@@ -165,12 +165,12 @@ export class ReplyDelivery {
 
   /**
    * Sends a message that is not stored, such as an interim edit: now or never, and not while other replies of its chat, or of
-   * an account at its pace, are sent. Never rejects.
+   * an account at its send rate, are sent. Never rejects.
    */
   async sendUnstored(chatId: ChatId, message: OutgoingMessage): Promise<void> {
-    const { fence, provider, pace, log } = this.#deps;
+    const { fence, provider, sendRate, log } = this.#deps;
     const isOpen = fence?.isHeld() && this.#isConnected && !this.#waiting && !this.#isFinishing;
-    if (!isOpen || this.#queues.isBusy(chatId) || pace?.isFree === false) return;
+    if (!isOpen || this.#queues.isBusy(chatId) || sendRate?.isFree === false) return;
     try {
       await this.#queues.run(chatId, () => provider.send(message));
     } catch (error) {

@@ -15,7 +15,7 @@ import type { Outbox } from '../ports/outbox.ts';
 import type { CurrentWork, Suspects } from '../suspects.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { ContactGovernor } from './govern-contacts.ts';
-import type { SendPace } from './pace-sends.ts';
+import type { SendRateLimiter } from './limit-send-rate.ts';
 
 /**
  * Sends of a message, one after the other, that may not have gone out although the account is open (WhatsApp did not say
@@ -40,7 +40,7 @@ interface SendReplyDeps {
   /** Spaces messages to people who never wrote. Absent: they are sent immediately. */
   governor?: Pick<ContactGovernor, 'maySend'>;
   /** Absent: every message leaves immediately. */
-  pace?: Pick<SendPace, 'admit' | 'type'>;
+  sendRate?: Pick<SendRateLimiter, 'admit' | 'type'>;
   /** Aborted: all waits end. */
   finishing: AbortSignal;
   current?: CurrentWork;
@@ -143,12 +143,12 @@ export class ReplySender {
     log: Logger,
     isCurrent: () => boolean,
   ): Promise<'sent' | 'uncertain' | 'ended'> {
-    const { provider, marker, pace, finishing } = this.#deps;
+    const { provider, marker, sendRate, finishing } = this.#deps;
     const { message } = reply;
     if (!isCurrent()) return 'ended';
     const maySend = () => this.#maySend(reply, isMarked, log, isCurrent);
     if (!(await this.#whenStorageAnswers(maySend, log, isCurrent))) return 'ended';
-    await pace?.type(reply, finishing);
+    await sendRate?.type(reply, finishing);
     try {
       const content =
         message.media && (await this.#whenStorageAnswers(() => this.#files.contentOf(reply), log, isCurrent));
@@ -173,9 +173,9 @@ export class ReplySender {
     isCurrent: () => boolean,
   ): Promise<boolean> {
     if (await this.#isDelayed(reply, log)) return false;
-    const { governor, pace, finishing, outbox } = this.#deps;
+    const { governor, sendRate, finishing, outbox } = this.#deps;
     if (!isMarked && governor && !(await governor.maySend(reply, log))) return false;
-    if (pace && !(await pace.admit(reply, isCurrent, finishing))) {
+    if (sendRate && !(await sendRate.admit(reply, isCurrent, finishing))) {
       // Its row waits for the next process, and with it the later ones of its chat.
       if (finishing.aborted) this.closeChat(reply.chatId);
       return false;

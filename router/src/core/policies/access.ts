@@ -6,7 +6,7 @@ import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
 import type { Language } from './languages.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
-import type { Conversation } from './settings.ts';
+import type { ChatSettings } from './settings.ts';
 import { textOf } from './texts.ts';
 
 /** The reason of messages that wait for the owner. */
@@ -20,7 +20,7 @@ export function accessPolicy(): ChatPolicy {
 /** Whether the person, or the group, gets answers. Pure. */
 export function decideAccess(
   { message, channelIds, access }: Pick<PendingTurn, 'message' | 'channelIds' | 'access'>,
-  { people, list, askText }: Conversation['access'],
+  { people, list, askText }: ChatSettings['access'],
 ): Decision {
   if (people === 'everyone') return CONTINUE;
   const step = (outcome: string, sentence: Said) => ({ step: 'access', outcome, ...sentence });
@@ -77,7 +77,7 @@ export function groupPolicy({ matcher }: { matcher: TextMatcher }): ChatPolicy {
  */
 export function decideGroup(
   { message, toUs }: Pick<PendingTurn, 'message' | 'toUs'>,
-  { answer }: Pick<Conversation['group'], 'answer'>,
+  { answer }: Pick<ChatSettings['group'], 'answer'>,
   matched?: string,
 ): Decision {
   if (!message.isGroup || answer === 'always') return CONTINUE;
@@ -115,7 +115,7 @@ export function quotaPolicy(): ChatPolicy {
 export function decideQuota(
   sender: string,
   state: ChatState,
-  { messages, perMinutes, text }: Conversation['quota'],
+  { messages, perMinutes, text }: ChatSettings['quota'],
   language: Language,
   nowMs: number,
 ): Decision {
@@ -164,7 +164,7 @@ export const PAUSE_CONTEXT_REASONS = ['chat-paused', 'owner-message'] as const;
 /** What a message that the owner writes in a chat does to the chat; undefined: nothing. Pure. */
 export function ownerEffectOf(
   text: string,
-  { takeover }: Pick<Conversation, 'takeover'>,
+  { takeover }: Pick<ChatSettings, 'takeover'>,
 ): OwnerEffect | undefined {
   const command = /^\s*#(pause|resume)(?:\s+(\d{1,5}))?\s*$/i.exec(text);
   if (command?.[1]?.toLowerCase() === 'resume') return { kind: 'resume' };

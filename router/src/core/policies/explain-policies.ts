@@ -2,12 +2,12 @@ import { parseJid } from '../chat-id.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { IncomingMessage, Route } from '../models.ts';
-import { type Said, say, spoken } from '../phrases.ts';
+import { type Said, saidOf, say } from '../phrases.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import type { ConversationSettings } from './conversation-fields.ts';
 import type { ChatPolicy } from './policy.ts';
-import { conversationOf } from './settings.ts';
+import { chatSettingsOf } from './settings.ts';
 import { languageOf, phoneOf } from './texts.ts';
 
 /** What one policy decides about a message; `sentence` is ready to show to an admin. */
@@ -64,7 +64,7 @@ export async function explainPolicies(
   const view = {
     turn,
     route,
-    conversation: conversationOf(route, await conversation()),
+    conversation: chatSettingsOf(route, await conversation()),
     language: languageOf(message.text, phoneOf(turn.message), turn.chatState?.language),
     nowMs,
   };
@@ -83,7 +83,7 @@ export async function explainPolicies(
       policy: name,
       outcome: isEnded ? 'ends' : 'continues',
       ...(decision.kind === 'end' && { reason: decision.reason }),
-      ...(decision.step ? spoken(decision.step) : say('policy.passes')),
+      ...(decision.step ? saidOf(decision.step) : say('policy.passes')),
     });
     if (decision.kind === 'end' && decision.reason === 'chat-paused') {
       const until = (await chatStore.get(turn.chatId))?.pause?.until;

@@ -40,7 +40,7 @@ export function localTimeOf(atMs: number, timeZone: string): LocalTime {
 }
 
 /** How many messages an account sends, and when it writes first. */
-export interface GovernorSettings extends SendPaceSettings {
+export interface GovernorSettings extends SendRateSettings {
   firstContacts: { perDay: number; warmUpDays: number };
   quietHours?: QuietHours;
 }
@@ -257,7 +257,7 @@ function secondsOf(time: string): number {
 }
 
 /** How many messages of an account leave, and how long "typing..." is shown before each. */
-interface SendPaceSettings {
+interface SendRateSettings {
   messages: { perSecond: number; burst: number };
   typing: { charsPerSecond: number; maxMs: number };
 }
@@ -280,7 +280,7 @@ export const FULL_BUCKET: Bucket = { tokens: Number.POSITIVE_INFINITY, atMs: 0 }
  */
 export function takeToken(
   { tokens, atMs }: Bucket,
-  { perSecond, burst }: SendPaceSettings['messages'],
+  { perSecond, burst }: SendRateSettings['messages'],
   nowMs: number,
 ): { bucket: Bucket; waitMs: number } {
   if (perSecond === 0) return { bucket: FULL_BUCKET, waitMs: 0 };
@@ -290,6 +290,6 @@ export function takeToken(
 }
 
 /** How long a person would type the text, in milliseconds; 0: nothing is shown. Pure. */
-export function typingMsOf(text: string, { charsPerSecond, maxMs }: SendPaceSettings['typing']): number {
+export function typingMsOf(text: string, { charsPerSecond, maxMs }: SendRateSettings['typing']): number {
   return charsPerSecond === 0 ? 0 : Math.min(maxMs, Math.round((text.length / charsPerSecond) * 1_000));
 }

@@ -5,7 +5,7 @@ import { type RouteDeps, routeMessage } from '../routing/route-message.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatPolicy, CONTINUE, type TurnView } from './policy.ts';
 import { commandIn } from './session.ts';
-import type { Conversation } from './settings.ts';
+import type { ChatSettings } from './settings.ts';
 
 interface PaceDeps extends RouteDeps {
   inbox: Pick<Inbox, 'waiting'>;
@@ -103,7 +103,7 @@ async function collectFrom(
   return { collected: collect(turns, conversation, others), storedNowMs: nowMs };
 }
 
-function isOff({ pace }: Pick<Conversation, 'pace'>): boolean {
+function isOff({ pace }: Pick<ChatSettings, 'pace'>): boolean {
   return pace.debounceMs === 0 && pace.busy === 'queue';
 }
 
@@ -118,7 +118,7 @@ function isOff({ pace }: Pick<Conversation, 'pace'>): boolean {
  */
 export function collect(
   waiting: readonly PendingTurn[],
-  { pace: { debounceMs, maxWaitMs, busy }, commands }: Pick<Conversation, 'pace' | 'commands'>,
+  { pace: { debounceMs, maxWaitMs, busy }, commands }: Pick<ChatSettings, 'pace' | 'commands'>,
   otherRoutes: ReadonlySet<string> = new Set(),
 ): Collected {
   const [first, ...later] = waiting;
@@ -157,7 +157,7 @@ export function begunTurn(waiting: readonly PendingTurn[]): PendingTurn[] | unde
 }
 
 /** Text, or a file; no command. */
-function joins({ message }: PendingTurn, commands: Conversation['commands']): boolean {
+function joins({ message }: PendingTurn, commands: ChatSettings['commands']): boolean {
   const command = commandIn(message.text);
   if (command && commands[command]) return false;
   return message.media !== undefined || ((message.kind ?? 'text') === 'text' && message.text.trim() !== '');
@@ -166,7 +166,7 @@ function joins({ message }: PendingTurn, commands: Conversation['commands']): bo
 /** How long a turn waits for further messages, in milliseconds; 0: not at all. Pure. */
 export function waitMsOf(
   { lines, isOpen }: Collected,
-  { debounceMs, maxWaitMs }: Conversation['pace'],
+  { debounceMs, maxWaitMs }: ChatSettings['pace'],
   nowMs: number,
 ): number {
   const [first, last] = [lines[0], lines.at(-1)];

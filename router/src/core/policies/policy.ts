@@ -4,7 +4,7 @@ import type { Route } from '../models.ts';
 import type { LoopChange, PendingTurn } from '../turns/turn.ts';
 import type { ChatState } from './chat-state.ts';
 import type { Language } from './languages.ts';
-import type { Conversation } from './settings.ts';
+import type { ChatSettings } from './settings.ts';
 import { textOf } from './texts.ts';
 
 /**
@@ -32,7 +32,7 @@ export type Decision =
 export interface TurnView {
   turn: PendingTurn;
   route: Pick<Route, 'id' | 'channelId'>;
-  conversation: Conversation;
+  conversation: ChatSettings;
   /** Of the texts that wa2ai itself sends to the person. */
   language: Language;
   nowMs: number;
@@ -97,7 +97,7 @@ interface Notice {
 export function noticeOf(
   name: NoticeName,
   state: ChatState,
-  { notices }: Pick<Conversation, 'notices'>,
+  { notices }: Pick<ChatSettings, 'notices'>,
   language: Language,
   nowMs: number,
   own?: string,

@@ -6,7 +6,7 @@ import { type ReplyContent, repliesOf } from '../turns/turn.ts';
 import { chunksOf } from './chunks.ts';
 import type { ConversationSettings } from './conversation-fields.ts';
 import { filterEgress, type Removed } from './egress-filter.ts';
-import type { Conversation } from './settings.ts';
+import type { ChatSettings } from './settings.ts';
 
 /** What the shape of an answer follows from, besides its route. */
 export interface ReplyShaping {
@@ -43,7 +43,7 @@ export interface ShapedReply {
  */
 export function shapeReply(
   response: AgentResponse,
-  { reply, egressFilter }: Pick<Conversation, 'reply' | 'egressFilter'>,
+  { reply, egressFilter }: Pick<ChatSettings, 'reply' | 'egressFilter'>,
   format: FormatReply,
   mayBeCaption = true,
 ): ShapedReply {

@@ -3,7 +3,7 @@ import type { IncomingMessage, Session } from '../models.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
 import { localTimeOf } from './governor.ts';
 import type { Language } from './languages.ts';
-import type { Conversation } from './settings.ts';
+import type { ChatSettings } from './settings.ts';
 import { textOf } from './texts.ts';
 
 /** Whose session it is with the scope `person`. */
@@ -30,7 +30,7 @@ interface SessionTurn {
 export function chooseSession(
   turn: SessionTurn,
   state: ChatState,
-  settings: Conversation['session'],
+  settings: ChatSettings['session'],
   nowMs: number,
 ): SessionChoice {
   const key = keyOf(turn, settings);
@@ -54,7 +54,7 @@ export function chooseSession(
 export function startSession(
   turn: SessionTurn,
   state: ChatState,
-  settings: Conversation['session'],
+  settings: ChatSettings['session'],
   nowMs: number,
 ): SessionChoice {
   const key = keyOf(turn, settings);
@@ -69,14 +69,14 @@ export function personState({ number, startMs }: Pick<Session, 'number' | 'start
 }
 
 /** A person alone in a chat may become known by another address; members of a group are distinguished by theirs. */
-function keyOf({ message, sender }: SessionTurn, { scope }: Conversation['session']): string {
+function keyOf({ message, sender }: SessionTurn, { scope }: ChatSettings['session']): string {
   if (scope === 'person') return PERSON;
   return scope === 'chat' || !message.isGroup ? 'chat' : sender;
 }
 
 function sessionOf(
   { message: { from, channelId } }: SessionTurn,
-  { scope }: Conversation['session'],
+  { scope }: ChatSettings['session'],
   number: number,
   startMs: number,
 ): Session {
@@ -114,7 +114,7 @@ export function commandIn(text: string): CommandName | undefined {
  * @param title `helpAlso` where they follow the help of the agent
  */
 export function commandHelp(
-  { commands }: Pick<Conversation, 'commands'>,
+  { commands }: Pick<ChatSettings, 'commands'>,
   language: Language,
   title: 'help' | 'helpAlso' = 'help',
 ): string {

@@ -2,7 +2,7 @@ import { ANY_CHANNEL } from '../chat-id.ts';
 import { BUILT_IN, type ConversationSettings, conversationDefaultFields } from './conversation-fields.ts';
 
 /** The settings that apply to a chat, complete. */
-export type Conversation = typeof BUILT_IN;
+export type ChatSettings = typeof BUILT_IN;
 
 /** Who decided about a value: the route, the default of all routes, or wa2ai. */
 export type SettingOrigin = 'route' | 'default' | 'built-in';
@@ -17,10 +17,10 @@ interface SettingsOfRoute {
  * The settings of a chat: those of its route, else the default of all routes, else wa2ai's own; field by field.
  * @param route absent: the chat has no route
  */
-export function conversationOf(
+export function chatSettingsOf(
   route: SettingsOfRoute | undefined,
   defaults: ConversationSettings,
-): Conversation {
+): ChatSettings {
   const merged = Object.entries(builtInOf(route)).map(([name, builtIn]) => {
     const [own, common] = [fieldOf(route?.config, name), fieldOf(defaults, name)];
     return [
@@ -28,16 +28,16 @@ export function conversationOf(
       isObject(builtIn) ? { ...builtIn, ...given(common), ...given(own) } : (own ?? common ?? builtIn),
     ];
   });
-  return Object.fromEntries(merged) as Conversation;
+  return Object.fromEntries(merged) as ChatSettings;
 }
 
-/** Where each value of `conversationOf` comes from, by its path: `reply.format`. */
+/** Where each value of `chatSettingsOf` comes from, by its path: `reply.format`. */
 export function originsOf(
   route: SettingsOfRoute | undefined,
   defaults: ConversationSettings,
 ): Record<string, SettingOrigin> {
   const origins: Record<string, SettingOrigin> = {};
-  for (const [name, value] of Object.entries(conversationOf(route, defaults))) {
+  for (const [name, value] of Object.entries(chatSettingsOf(route, defaults))) {
     for (const field of isObject(value) ? Object.keys(value) : [undefined]) {
       const path = field === undefined ? name : `${name}.${field}`;
       const isIn = (settings: ConversationSettings | undefined) => {
@@ -61,7 +61,7 @@ export function storedConversation(stored: unknown): ConversationSettings {
 }
 
 /** Who makes a route for one group wants its messages answered. */
-function builtInOf(route: SettingsOfRoute | undefined): Conversation {
+function builtInOf(route: SettingsOfRoute | undefined): ChatSettings {
   if (!route || route.channelId === ANY_CHANNEL) return BUILT_IN;
   return { ...BUILT_IN, group: { ...BUILT_IN.group, answer: 'always' } };
 }

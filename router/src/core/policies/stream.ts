@@ -1,7 +1,7 @@
 import type { FormatReply } from '../ports/converters.ts';
 import { filterEgress } from './egress-filter.ts';
 import { shapeReply } from './reply.ts';
-import type { Conversation } from './settings.ts';
+import type { ChatSettings } from './settings.ts';
 
 /** Messages that an answer becomes before it is complete; the rest is one more. */
 const MAX_PARTS = 20;
@@ -50,7 +50,7 @@ function withoutLineEnd(line: string): string {
 
 /** How texts of the running answer are shown. */
 export interface StreamShaping {
-  conversation: Pick<Conversation, 'reply' | 'egressFilter'>;
+  conversation: Pick<ChatSettings, 'reply' | 'egressFilter'>;
   formatReply: FormatReply;
 }
 

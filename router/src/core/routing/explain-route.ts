@@ -9,7 +9,7 @@ import {
 import type { Clock } from '../clock.ts';
 import type { ToUs } from '../messages/inbound-message.ts';
 import type { Environment, IncomingMessage, MediaInfo, MessageKind, Route } from '../models.ts';
-import { type Said, say, spoken } from '../phrases.ts';
+import { type Said, saidOf, say } from '../phrases.ts';
 import type { MessageToDecide, PolicyLine } from '../policies/explain-policies.ts';
 import { choiceOfNamed, evaluateInOrder, type RouteDeps, routeMessage } from './route-message.ts';
 import { chooseRoute, type NoRouteReason, type TraceEntry } from './route-table.ts';
@@ -152,7 +152,7 @@ export async function explainRoute(deps: ExplainDeps, input: ExplainInput): Prom
   const explanation: RouteExplanation = {
     decision: 'route',
     outcome: end || route.damage !== undefined ? 'no-answer' : 'answer',
-    ...(end ? spoken(end) : takenBy(route)),
+    ...(end ? saidOf(end) : takenBy(route)),
     route: summary(route),
     ...(call && { call }),
     ...common,

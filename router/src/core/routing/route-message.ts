@@ -3,7 +3,7 @@ import type { Environment, Route } from '../models.ts';
 import { say } from '../phrases.ts';
 import type { NamedRoute } from '../playground/playground-account.ts';
 import type { ConversationSettings, TranscribeSettings } from '../policies/conversation-fields.ts';
-import { type Conversation, conversationOf, originsOf, type SettingOrigin } from '../policies/settings.ts';
+import { type ChatSettings, chatSettingsOf, originsOf, type SettingOrigin } from '../policies/settings.ts';
 import type { TextMatcher } from '../ports/converters.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import {
@@ -168,7 +168,7 @@ export interface PolicyOfChat {
   route?: { id: string; name?: string; channelId: string };
   /** Why no route takes it. */
   reason?: NoRouteReason;
-  settings: Conversation;
+  settings: ChatSettings;
   /** By path: `reply.format`. */
   origins: Record<string, SettingOrigin>;
 }
@@ -190,7 +190,7 @@ export async function policyOfChat(deps: RouteDeps, message: MessageToRoute): Pr
       },
     }),
     ...(choice.kind === 'none' && { reason: choice.reason }),
-    settings: conversationOf(route, defaults),
+    settings: chatSettingsOf(route, defaults),
     origins: originsOf(route, defaults),
   };
 }

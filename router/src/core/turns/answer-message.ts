@@ -4,7 +4,7 @@ import { type DeliverRepliesDeps, deliverReplies, type SendSlot } from '../deliv
 import { isRetryable, StorageUnavailableError, Wa2aiError } from '../errors.ts';
 import { say } from '../phrases.ts';
 import { begunTurn, MAX_LINES, mergedTurn } from '../policies/pace.ts';
-import { conversationOf } from '../policies/settings.ts';
+import { chatSettingsOf } from '../policies/settings.ts';
 import type { ChatClaim, Inbox } from '../ports/inbox.ts';
 import type { Suspects } from '../suspects.ts';
 import type { StartedTasks } from '../tasks.ts';
@@ -190,7 +190,7 @@ async function faultWithNotice(
 ): Promise<TurnResult> {
   const route = replies.length > 0 && routeId !== undefined ? await deps.routes.get(routeId) : undefined;
   if (!route) return faultResult(error);
-  const conversation = conversationOf(route, await deps.conversation());
+  const conversation = chatSettingsOf(route, await deps.conversation());
   const running = new RunningTurn(viewOf(turn, route, conversation, deps.clock.now()), []);
   return faultOfTurn(deps, running, route, error);
 }

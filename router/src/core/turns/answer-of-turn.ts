@@ -11,7 +11,7 @@ import { languageOf, textOf } from '../policies/texts.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
 import { type AskOwnerDeps, aboutMessage, HIDDEN } from './ask-owner.ts';
-import type { AskRouteDeps, RouteAnswer } from './ask-route.ts';
+import type { AskWithFallbackDeps, RouteAnswer } from './ask-with-fallback.ts';
 import { addressOf, notice, noticeFor, type RunningTurn } from './running-turn.ts';
 import { shapeAnswer } from './shape-answer.ts';
 import type { ReplyStream } from './stream-reply.ts';
@@ -147,7 +147,7 @@ export async function showDraft(
 
 /** The answer to a command that wa2ai answers itself; undefined for any other message. */
 export async function answerCommand(
-  deps: Pick<AskRouteDeps, 'agents'> & SessionDeps & { mintId(): string },
+  deps: Pick<AskWithFallbackDeps, 'agents'> & SessionDeps & { mintId(): string },
   route: Route,
   running: RunningTurn,
 ): Promise<TurnResult | undefined> {
@@ -185,7 +185,7 @@ function statusText(isApproving: boolean, startMs: number, timeZone: string, lan
 }
 
 async function ownsCommand(
-  { agents }: Pick<AskRouteDeps, 'agents'>,
+  { agents }: Pick<AskWithFallbackDeps, 'agents'>,
   route: Route,
   name: string,
 ): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { AgentResponse } from '../models.ts';
 import { ACCESS_PENDING } from '../policies/access.ts';
 import type { Decision, TurnView } from '../policies/policy.ts';
 import type { ReplyShaping } from '../policies/reply.ts';
-import { conversationOf } from '../policies/settings.ts';
+import { chatSettingsOf } from '../policies/settings.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
 import type { ReplyTokenState, ReplyTokens } from '../ports/pending-answers.ts';
@@ -108,7 +108,7 @@ export async function answerLater(
 ): Promise<AnswerLaterResult> {
   const routeId = await deps.tokens.routeOf(token);
   const route = routeId === undefined ? undefined : await deps.routes.get(routeId);
-  const conversation = conversationOf(route, await deps.conversation());
+  const conversation = chatSettingsOf(route, await deps.conversation());
   const shaped = await shapeAnswer(deps, { success: true, ...response }, { conversation });
   const replies = shaped.replies.map((reply) => ({ ...reply, waMessageId: deps.mintId() }));
   const redeemed = await deps.tokens.redeem(token, replies);

@@ -105,8 +105,8 @@ export class ChatWorkers {
   }
 
   /** Takes a fresh view of the nodes. */
-  seen(view: ClusterView): void {
-    if (this.#deps.placement.seen(view)) this.#sweepSoon();
+  onClusterView(view: ClusterView): void {
+    if (this.#deps.placement.onClusterView(view)) this.#sweepSoon();
   }
 
   /** Starts workers for the chats of this node's earlier process, then sweeps until `stop`. */

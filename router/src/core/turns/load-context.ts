@@ -2,12 +2,12 @@ import type { AgentClients } from '../agent-client.ts';
 import { describeCard } from '../messages/message-card.ts';
 import type { ContextMessage, IncomingMessage, Route } from '../models.ts';
 import { CONTEXT_REASONS, hasPauseContext, PAUSE_CONTEXT_REASONS } from '../policies/access.ts';
-import type { Conversation } from '../policies/settings.ts';
+import type { ChatSettings } from '../policies/settings.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { ChatHistory } from '../ports/message-log.ts';
 import type { ReplyTokens } from '../ports/pending-answers.ts';
 import { nameOfPerson, OWNER_NAME } from '../text.ts';
-import type { AskRouteDeps } from './ask-route.ts';
+import type { AskWithFallbackDeps } from './ask-with-fallback.ts';
 import { loadHistory } from './load-history.ts';
 import type { PendingTurn } from './turn.ts';
 
@@ -25,7 +25,7 @@ export interface OfferDeps {
 export function offersOf(
   { media, history, replyTokens, sendNotice, stopping }: OfferDeps,
   turn: PendingTurn,
-): Pick<AskRouteDeps, 'loadMedia' | 'mediaUrl' | 'loadHistory' | 'replyToken' | 'notify'> {
+): Pick<AskWithFallbackDeps, 'loadMedia' | 'mediaUrl' | 'loadHistory' | 'replyToken' | 'notify'> {
   return {
     ...(turn.message.media && {
       loadMedia: once(() => media.load(turn, stopping)),
@@ -63,7 +63,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
 export async function loadContext(
   history: Pick<ChatHistory, 'unanswered'>,
   { chatId, messageId, message, chatState }: PendingTurn,
-  { group, takeover }: Pick<Conversation, 'group' | 'takeover'>,
+  { group, takeover }: Pick<ChatSettings, 'group' | 'takeover'>,
 ): Promise<ContextMessage[]> {
   const isGated = message.isGroup === true && group.answer === 'mention' && group.contextMessages > 0;
   const isAfterPause = hasPauseContext(chatState) && takeover.contextMessages > 0;
@@ -99,6 +99,6 @@ export function describedMessage(
   const { text, card } = message;
   if (text !== '' || !card) return message;
   // Of a damaged route, the attempt reports what is wrong.
-  const isRead = route.damage !== undefined || (agents.clientFor(route).readsDescriptions?.() ?? true);
-  return isRead ? { ...message, text: describeCard(card) } : message;
+  const readsCards = route.damage !== undefined || (agents.clientFor(route).readsDescriptions?.() ?? true);
+  return readsCards ? { ...message, text: describeCard(card) } : message;
 }

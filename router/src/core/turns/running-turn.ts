@@ -19,7 +19,7 @@ interface MintId {
   mintId(): string;
 }
 
-/** What a turn collects on its way: the steps of its trace, its exchanges with agents, and what changes in the state of the chat. */
+/** State of the running turn: the steps of its trace, its exchanges with agents, and what changes in the state of the chat. */
 export class RunningTurn {
   /** Another one once a voice message became text. */
   view: TurnView;

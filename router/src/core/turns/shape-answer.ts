@@ -5,12 +5,12 @@ import type { AgentResponse, IncomingMessage } from '../models.ts';
 import { say } from '../phrases.ts';
 import { isVoiceReply, MAX_VOICE_CHARS, type VoiceSettings } from '../policies/conversation-fields.ts';
 import { type ReplyShaping, type ReplyStep, type ShapedReply, shapeReply } from '../policies/reply.ts';
-import type { Conversation } from '../policies/settings.ts';
+import type { ChatSettings } from '../policies/settings.ts';
 import { withLinkedFiles, withPictures } from './load-media.ts';
 import type { ReplyContent } from './turn.ts';
 
 export interface ShapeAnswerOptions {
-  conversation: Conversation;
+  conversation: ChatSettings;
   /** The message that is answered, as far as it is known. */
   asked?: Pick<IncomingMessage, 'media'> | undefined;
   /** False: the text is a message in any case. */
@@ -71,7 +71,7 @@ function separated(
 async function speak(
   { speech, formatReply }: ReplyShaping,
   answer: AgentResponse,
-  { reply, egressFilter }: Conversation,
+  { reply, egressFilter }: ChatSettings,
   voice: VoiceSettings,
   signal: AbortSignal | undefined,
 ): Promise<ShapedReply | ReplyStep[]> {

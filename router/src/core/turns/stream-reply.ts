@@ -4,7 +4,7 @@ import { StorageUnavailableError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { AgentResponse, OutgoingMessage } from '../models.ts';
 import { say } from '../phrases.ts';
-import type { Conversation } from '../policies/settings.ts';
+import type { ChatSettings } from '../policies/settings.ts';
 import { growingMessages, paragraphMessages, type StreamShaping, unsentText } from '../policies/stream.ts';
 import type { FormatReply } from '../ports/converters.ts';
 import type { ChatClaim, Inbox, StoredPart } from '../ports/inbox.ts';
@@ -31,7 +31,7 @@ export interface StreamDeps extends DeliverRepliesDeps {
 }
 
 interface StreamOptions {
-  conversation: Conversation;
+  conversation: ChatSettings;
   /** The turn ran before: the chat may have parts of its answer. */
   isAgain: boolean;
   /** The first message quotes the question. */

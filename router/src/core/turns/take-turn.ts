@@ -5,7 +5,7 @@ import { say } from '../phrases.ts';
 import { ACCESS_PENDING, NOT_ADDRESSED } from '../policies/access.ts';
 import { isVoiceReply, type TranscribeSettings } from '../policies/conversation-fields.ts';
 import type { ChatPolicy, Decision, TurnView } from '../policies/policy.ts';
-import { type Conversation, conversationOf } from '../policies/settings.ts';
+import { type ChatSettings, chatSettingsOf } from '../policies/settings.ts';
 import { languageOf, phoneOf } from '../policies/texts.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import type { ChatHistory } from '../ports/message-log.ts';
@@ -21,7 +21,7 @@ import {
   sessionOfTurn,
 } from './answer-of-turn.ts';
 import { type AskOwnerDeps, askOwner } from './ask-owner.ts';
-import { type AskRouteDeps, askRoute, type RouteAnswer } from './ask-route.ts';
+import { type AskWithFallbackDeps, askWithFallback, type RouteAnswer } from './ask-with-fallback.ts';
 import { describedMessage, loadContext, type OfferDeps, offersOf } from './load-context.ts';
 import { type TranscribeDeps, type Transcribed, transcribeVoice } from './load-media.ts';
 import {
@@ -46,13 +46,13 @@ import {
 } from './turn.ts';
 
 export interface TurnDeps
-  extends AskInTurnDeps,
+  extends RunAgentDeps,
     AnswerOfTurnDeps,
     DecideTurnDeps,
     Omit<AskOwnerDeps, 'chatStore'>,
     Omit<RouteDeps, 'chatStore'> {
   routes: RouteStore;
-  inbox: AskInTurnDeps['inbox'] & DecideTurnDeps['inbox'];
+  inbox: RunAgentDeps['inbox'] & DecideTurnDeps['inbox'];
   chatStore: AskOwnerDeps['chatStore'] & SessionDeps['chatStore'] & RouteDeps['chatStore'];
   history: Pick<ChatHistory, 'pastTurns' | 'unanswered'>;
   current?: CurrentWork;
@@ -83,7 +83,7 @@ export async function takeTurn(
   const { choice, transcribed, trace } = await routeOfTurn(deps, received);
   if (choice.kind === 'none') return { state: 'ignored', reason: choice.reason, trace, replies: [] };
   const { route } = choice;
-  const conversation = conversationOf(route, await deps.conversation());
+  const conversation = chatSettingsOf(route, await deps.conversation());
   const running = new RunningTurn(viewOf(transcribed.turn, route, conversation, deps.clock.now()), trace);
 
   const stop = await decideTurn(deps, route, running, transcribed.step !== undefined);
@@ -129,7 +129,7 @@ async function answerOrAsk(
     return notAnswered(running, `unsupported-kind:${turn.message.kind ?? 'other'}`, replies);
   }
   const quote = quoteOf(turn, running.view);
-  const asked = await askInTurn(deps, running, { claim, route, turn, isRepeat, quote, control });
+  const asked = await runAgent(deps, running, { claim, route, turn, isRepeat, quote, control });
   if ('isInterrupted' in asked) return asked;
   if (asked.kind === 'stopped') {
     const sentence = say('stop.during-call');
@@ -179,7 +179,7 @@ async function turnForAgent(deps: TurnDeps, route: Route, running: RunningTurn):
 }
 
 /** The first session has the ids of the agent contract. */
-function isLaterSession({ number }: Session, { session: { scope } }: Conversation): boolean {
+function isLaterSession({ number }: Session, { session: { scope } }: ChatSettings): boolean {
   return number > 1 || scope !== 'person-in-chat';
 }
 
@@ -210,8 +210,8 @@ function quoteOf(
   return { quote: { waMessageId: bubbleId ?? id, from, text: text.slice(0, MAX_QUOTE_CHARS) } };
 }
 
-interface AskInTurnDeps extends AskRouteDeps, OfferDeps, StreamDeps {
-  inbox: AskRouteDeps['inbox'] & StreamDeps['inbox'];
+interface RunAgentDeps extends AskWithFallbackDeps, OfferDeps, StreamDeps {
+  inbox: AskWithFallbackDeps['inbox'] & StreamDeps['inbox'];
   /** In the order of their evaluation. */
   policies: readonly ChatPolicy[];
 }
@@ -238,7 +238,7 @@ type Asked =
  * work, and so does a new or changed question.
  * @throws {StorageUnavailableError} and what the agent's client throws beyond agent errors
  */
-async function askInTurn(deps: AskInTurnDeps, running: RunningTurn, question: Question): Promise<Asked> {
+async function runAgent(deps: RunAgentDeps, running: RunningTurn, question: Question): Promise<Asked> {
   const { claim, route, turn, quote, control } = question;
   const { view } = running;
   const { conversation } = view;
@@ -269,7 +269,7 @@ async function askInTurn(deps: AskInTurnDeps, running: RunningTurn, question: Qu
     const offers = offersOf(deps, turn);
     const { onExchange } = running;
     const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText, onExchange, onFailure };
-    const ask = () => askRoute(asking, route, turn, isAgain);
+    const ask = () => askWithFallback(asking, route, turn, isAgain);
     return { kind: 'asked', answer: await duringAll(deps.policies, running, ask), stream };
   } catch (error) {
     if (deps.stopping.aborted) throw error;
@@ -290,7 +290,7 @@ interface DecideTurnDeps extends TranscribeDeps {
 }
 
 /** What policies and agents see of a turn. */
-export function viewOf(turn: PendingTurn, route: Route, conversation: Conversation, nowMs: number): TurnView {
+export function viewOf(turn: PendingTurn, route: Route, conversation: ChatSettings, nowMs: number): TurnView {
   const { message, chatState } = turn;
   const language = languageOf(message.text, phoneOf(message), chatState?.language);
   return { turn, route, conversation, language, nowMs };
@@ -299,7 +299,7 @@ export function viewOf(turn: PendingTurn, route: Route, conversation: Conversati
 /**
  * Evaluates the policies; then a voice message becomes text, unless the choice of the route needed its words, and the policies
  * are evaluated again if the words could change that they end the turn.
- * @param isHeard it was transcribed, or could not be
+ * @param isTranscribed it was transcribed, or could not be
  * @returns how a policy ends the turn or lets it wait; undefined: the agent is asked
  * @throws {StorageUnavailableError}
  */
@@ -307,10 +307,10 @@ async function decideTurn(
   deps: DecideTurnDeps,
   route: Route,
   running: RunningTurn,
-  isHeard: boolean,
+  isTranscribed: boolean,
 ): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
   const stop = await decide(deps, running);
-  if (isHeard || stop?.kind === 'wait') return stop;
+  if (isTranscribed || stop?.kind === 'wait') return stop;
   const { turn, conversation, nowMs } = running.view;
   if (stop && !mayBeAddressed(stop, conversation)) return stop;
   const { turn: transcribed, step } = await transcribeVoice(deps, turn, route.config.media?.transcribe);
@@ -321,6 +321,6 @@ async function decideTurn(
 }
 
 /** Whether the words of a voice message could change that it is not addressed to the account. */
-function mayBeAddressed({ reason }: { reason: string }, { group }: Conversation): boolean {
+function mayBeAddressed({ reason }: { reason: string }, { group }: ChatSettings): boolean {
   return reason === NOT_ADDRESSED && group.patterns.length > 0;
 }

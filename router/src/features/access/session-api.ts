@@ -247,7 +247,7 @@ const callerView = z
     kind: z
       .enum(['admin-key', 'user', 'key', 'loopback', 'local-socket'])
       .describe(
-        '`admin-key`: WA2AI_API_KEY, also by a session. `user`: a session of a user. `key`: a key of the API. `loopback`: this machine, while no login is set up. `local-socket`: the user of the service, over its socket file.',
+        '`admin-key`: WA2AI_API_KEY, also by a session. `user`: a session of a user. `key`: a key of the API. `loopback`: this machine, while no login is set up. `local-socket`: the user of the service, over its Unix socket.',
       ),
     name: z.string().optional().describe('Of the user or the key.'),
     role: z.enum(ROLES).optional().describe('Of the user.'),

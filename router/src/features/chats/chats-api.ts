@@ -9,7 +9,7 @@ import { PHRASES, say } from '../../core/phrases.ts';
 import type { ChatPosition, ChatRow } from '../../core/ports/chat-store.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
 import type { App } from '../../feature.ts';
-import { maskedConversation } from '../../infra/agents/route-secrets.ts';
+import { maskedChatSettings } from '../../infra/agents/route-secrets.ts';
 import {
   allowedPart,
   type Endpoint,
@@ -387,7 +387,7 @@ export function chatsApi(app: App): Endpoint[] {
         const { accountId, id: chatId } = chat;
         const policy = await policyOfChat({ accountId, channelIds: addressesOf(chat) }, text);
         if (policy.route) refuseOtherRoute(caller, policy.route.id);
-        const data = { chatId, ...policy, settings: { ...maskedConversation(policy.settings) } };
+        const data = { chatId, ...policy, settings: { ...maskedChatSettings(policy.settings) } };
         return { status: 200, object: chatId, json: { success: true, data } };
       },
     }),

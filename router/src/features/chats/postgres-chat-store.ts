@@ -51,9 +51,9 @@ interface StoredChat
 }
 
 /** What people wrote, which may be long and therefore damaged without the rest of the chat. */
-type Words = Pick<ChatRow, 'name' | 'lastMessage'>;
+type ChatTexts = Pick<ChatRow, 'name' | 'lastMessage'>;
 
-type WordsRow = { id: string; name: string | null } & LastMessage;
+type TextsRow = { id: string; name: string | null } & LastMessage;
 
 /** Chats of one session of a person that are remembered. */
 const PERSON_CHATS = 50;
@@ -409,11 +409,11 @@ export class PostgresChatStore implements ChatStore {
   }
 
   /** Names and last messages of chats. One that the database cannot read must not hide the others: it is left out. */
-  async #words(ids: string[]): Promise<Map<string, Words>> {
-    const words = new Map<string, Words>();
+  async #words(ids: string[]): Promise<Map<string, ChatTexts>> {
+    const words = new Map<string, ChatTexts>();
     const read = async (some: string[]) => {
       const rows = await withStorage('reading the last messages of chats', () =>
-        this.#postgres.query<WordsRow>(sql`${WORDS} WHERE c.id = ANY(${some}::bigint[])`),
+        this.#postgres.query<TextsRow>(sql`${WORDS} WHERE c.id = ANY(${some}::bigint[])`),
       );
       for (const { id, name, ...last } of rows) {
         words.set(id, { ...(name !== null && { name }), ...(last.at !== null && { lastMessage: last }) });
@@ -508,7 +508,7 @@ function named(text: string | undefined): Conditions {
 
 function chatRow(
   { groupId, since, until, reason, mode, tags, isLocked, ...row }: StoredChat,
-  words: Words = {},
+  words: ChatTexts = {},
 ): ChatRow {
   const { phone, lid, ...columns } = row;
   // The owner may have written to a person who wrote nothing yet, or whose messages are no longer stored.

@@ -107,7 +107,7 @@ export class LiveFeed {
   }
 
   /** Takes a fresh view of the other nodes: what an ended one did not publish is lost. */
-  seen(): void {
+  onClusterView(): void {
     if (!this.#open || this.#heard.size === 0) return;
     const alive = new Set(this.#deps.otherNodes());
     const gone = [...this.#heard.keys()].filter((node) => !alive.has(node));

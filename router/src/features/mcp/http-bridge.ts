@@ -18,9 +18,9 @@ const HINTS: Record<number, string> = {
 
 /** Where the service is, and how requests reach it. */
 export interface ServiceConnection {
-  /** `http://127.0.0.1:3000`, or `http://localhost` for a socket file. */
+  /** `http://127.0.0.1:3000`, or `http://localhost` for a Unix socket. */
   url: string;
-  /** For sentences: the URL or the socket file. */
+  /** For sentences: the URL or the Unix socket. */
   name: string;
   key?: string | undefined;
   fetch: typeof fetch;

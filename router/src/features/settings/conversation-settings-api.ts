@@ -3,7 +3,7 @@ import {
   type ConversationSettings,
   conversationDefaultFields,
 } from '../../core/policies/conversation-fields.ts';
-import { conversationOf, originsOf, storedConversation } from '../../core/policies/settings.ts';
+import { chatSettingsOf, originsOf, storedConversation } from '../../core/policies/settings.ts';
 import type { App } from '../../feature.ts';
 import type { Endpoint } from '../../infra/operations/endpoint.ts';
 import { settingsOperations } from '../../infra/operations/settings.ts';
@@ -57,5 +57,5 @@ export function conversationSettingsApi(app: App): Endpoint[] {
 }
 
 function viewOf(stored: ConversationSettings): z.output<typeof settingsView> {
-  return { stored, inUse: { ...conversationOf(undefined, stored) }, origins: originsOf(undefined, stored) };
+  return { stored, inUse: { ...chatSettingsOf(undefined, stored) }, origins: originsOf(undefined, stored) };
 }

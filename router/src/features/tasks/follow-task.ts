@@ -6,7 +6,7 @@ import { AgentTaskError, AgentUnavailableError, Wa2aiError } from '../../core/er
 import type { Logger } from '../../core/logger.ts';
 import type { Route } from '../../core/models.ts';
 import { type ReplyShaping, shapeReply } from '../../core/policies/reply.ts';
-import { conversationOf } from '../../core/policies/settings.ts';
+import { chatSettingsOf } from '../../core/policies/settings.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import {
   type FollowedRow,
@@ -103,7 +103,7 @@ async function nextReport(deps: FollowTaskDeps, row: FollowedRow, stopping: Abor
   try {
     const report = await untilReport(deps, row, route, stopping);
     const number = row.reports + 1;
-    const conversation = conversationOf(route, await deps.conversation());
+    const conversation = chatSettingsOf(route, await deps.conversation());
     if (report.kind === 'progress') {
       const { text: response, position } = report;
       const { replies } = shapeReply({ success: true, response }, conversation, deps.formatReply);

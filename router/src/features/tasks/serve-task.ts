@@ -5,7 +5,7 @@ import { Wa2aiError } from '../../core/errors.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../core/models.ts';
 import type { AccountControl } from '../../core/ports/cluster.ts';
 import type { TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
-import { type AskRouteDeps, askRoute } from '../../core/turns/ask-route.ts';
+import { type AskWithFallbackDeps, askWithFallback } from '../../core/turns/ask-with-fallback.ts';
 import { askPerson, messagePerson, type ServeTaskDeps, type SkillDeps } from './ask-person.ts';
 import { isEnd, type NewUpdate, type ServedRequest, type ServedTask } from './served-tasks.ts';
 
@@ -191,7 +191,7 @@ async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequ
   }));
   const stopped = new AbortController();
   const over = stopWhenCanceled(deps, stopped);
-  const asking: AskRouteDeps = {
+  const asking: AskWithFallbackDeps = {
     ...deps,
     inbox: { countAttempt: async () => ({ stored: Promise.resolve() }) },
     stopping: AbortSignal.any([deps.stopping, stopped.signal]),
@@ -199,7 +199,7 @@ async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequ
   const message = messageOf(task, request);
   const asked = { messageId: task.id, accountId: request.accountId, message, mayHaveRun: isRepeat };
   try {
-    const answer = await askRoute(asking, route, asked, isRepeat);
+    const answer = await askWithFallback(asking, route, asked, isRepeat);
     if (answer.kind === 'answer') {
       await update({ key, state: 'completed', ...shownOf(answer.response) });
       return;

@@ -1,6 +1,6 @@
 import type { RouteConfig } from '../../core/models.ts';
 import { mediaField, type VoiceSettings, voiceField } from '../../core/policies/conversation-fields.ts';
-import type { Conversation } from '../../core/policies/settings.ts';
+import type { ChatSettings } from '../../core/policies/settings.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { kindNamed, type WireConfig, wireConfigOf } from './route-config.ts';
 import { MASK, mapTexts, textsOf } from './secrets.ts';
@@ -84,7 +84,7 @@ const AUDIO_SERVERS = [
 ];
 
 /** How wa2ai converses, as responses show it. */
-export function maskedConversation(settings: Conversation): Conversation {
+export function maskedChatSettings(settings: ChatSettings): ChatSettings {
   const { voice } = settings.reply;
   if (!voice) return settings;
   const masked = mapTexts(voiceField, voice, 'password', () => MASK) as VoiceSettings;

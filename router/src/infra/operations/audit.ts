@@ -36,7 +36,7 @@ interface CallOutcome {
 }
 
 /**
- * Records the calls of the REST API: every change by anybody, every read with a key or over the socket file, reads of exports,
+ * Records the calls of the REST API: every change by anybody, every read with a key or over the Unix socket, reads of exports,
  * files, exchanges and policies by a session, and calls that were refused. Not recorded: public calls, other successful reads of
  * a session, reads of this machine without a key, and successful reads that exist to be polled. Repeated refusals are recorded
  * 1, 2, 4, 8 ... so that they cannot fill the log.

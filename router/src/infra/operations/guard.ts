@@ -22,7 +22,7 @@ interface GuardDeps {
   config: Pick<Config, 'host'> & Partial<Pick<Config, 'publicUrl'>>;
   access: Access;
   limiter: RateLimiter;
-  /** Whether a connection came over the socket file, which only the user of the service can open. */
+  /** Whether a connection came over the Unix socket, which only the user of the service can open. */
   isLocal(socket: Socket): boolean;
   /** Default: one of its own. */
   strangerBodies?: StrangerBodies;
@@ -32,8 +32,8 @@ interface GuardDeps {
  * Determines the caller of each request and refuses those that must not reach a handler. Always: a caller whom the operation
  * does not admit, a large body of somebody unknown, and writes under /api whose body is not JSON, which a cross-site form
  * could send. With a session: a change that no page of wa2ai sends. Without any login, on loopback: a foreign Host (DNS rebinding), a foreign Origin and cross-site writes (a web page in the same browser). A
- * request of a key over its limits. A request over the socket file needs no key; with one it has that key's rights.
- * A request that a proxy forwarded, or that wa2ai itself sent, is neither one of this machine nor one of the socket file.
+ * request of a key over its limits. A request over the Unix socket needs no key; with one it has that key's rights.
+ * A request that a proxy forwarded, or that wa2ai itself sent, is neither one of this machine nor one of the Unix socket.
  */
 export function guard(deps: GuardDeps): (otherwise: Admission) => RequestHandler {
   const { config, access, limiter, strangerBodies = new StrangerBodies() } = deps;

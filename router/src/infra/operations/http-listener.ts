@@ -39,7 +39,7 @@ export interface HttpListener {
   readonly url: string;
   /** Where it listens. */
   readonly address: { address: string; port: number };
-  /** Connections of the socket file. */
+  /** Connections of the Unix socket. */
   readonly local: LocalConnections;
   /** Answers the requests that wait, and those that come. Call it once. */
   serve(application: RequestListener): void;
@@ -51,8 +51,8 @@ export interface HttpListener {
 }
 
 /**
- * Listens on the configured host and port, and on the socket file. It loads nothing of what it will serve.
- * @throws {Wa2aiError} CANNOT_LISTEN: the port, or the socket file that an operator chose, cannot be used; the sentence
+ * Listens on the configured host and port, and on the Unix socket. It loads nothing of what it will serve.
+ * @throws {Wa2aiError} CANNOT_LISTEN: the port, or the Unix socket that an operator chose, cannot be used; the sentence
  *   says why and which setting to change
  */
 export async function listenHttp(options: HttpListenerOptions): Promise<HttpListener> {
@@ -93,7 +93,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
   };
 }
 
-/** The server of the socket file. The service runs without it when the path is the default one. */
+/** The server of the Unix socket. The service runs without it when the path is the default one. */
 async function serverOnFile(
   onRequest: RequestListener,
   open: Set<Socket>,
@@ -108,7 +108,7 @@ async function serverOnFile(
     return server;
   } catch (error) {
     if (socket.isChosen || !(error instanceof Wa2aiError)) throw error;
-    log.warn({ reason: error.message }, 'no socket file for the command line');
+    log.warn({ reason: error.message }, 'no Unix socket for the command line');
     return undefined;
   }
 }

@@ -5,10 +5,10 @@ import { dirname, relative, resolve } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { Wa2aiError } from '../../core/errors.ts';
 
-/** Longest path of a socket file, in bytes: sun_path without its closing zero. */
+/** Longest path of a Unix socket, in bytes: sun_path without its closing zero. */
 const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
-/** Who connects to a socket file is known by its file mode: only the user of the service can. */
+/** Who connects to a Unix socket is known by its file mode: only the user of the service can. */
 export class LocalConnections {
   readonly #sockets = new WeakSet<Socket>();
 
@@ -23,7 +23,7 @@ export class LocalConnections {
 }
 
 /**
- * Listens on a socket file that only the user of the service can open (mode 0600). Removes a file that a killed service
+ * Listens on a Unix socket that only the user of the service can open (mode 0600). Removes a file that a killed service
  * left; never a file that is no socket, and never the socket of a service that runs.
  * @throws {Wa2aiError} CANNOT_LISTEN: the sentence says why and what to change
  */
@@ -72,7 +72,7 @@ async function removeStale(path: string, file: string): Promise<void> {
   await unlink(path);
 }
 
-/** Whether a process listens on the socket file. */
+/** Whether a process listens on the Unix socket. */
 function isAnswered(path: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
@@ -101,7 +101,7 @@ function listen(server: Server, path: string): Promise<void> {
 }
 
 function cannotListen(reason: string, cause?: unknown): Wa2aiError {
-  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The socket file for the command line: ${reason}`, {
+  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The Unix socket for the command line: ${reason}`, {
     cause,
   });
 }

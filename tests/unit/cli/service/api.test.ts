@@ -66,7 +66,7 @@ describe('Api', () => {
     });
   });
 
-  it('looks for the port of the settings when there is no socket file', async () => {
+  it('looks for the port of the settings when there is no Unix socket', async () => {
     expect(await targetOf({}, { WA2AI_DATA_DIR: '/nowhere', WA2AI_PORT: '4000' })).toEqual({
       url: 'http://127.0.0.1:4000',
       name: 'http://127.0.0.1:4000',

@@ -11,7 +11,11 @@ function node(nodeId: string, change: Partial<NodeView> = {}): NodeView {
 function setup(nodeId = 'n1') {
   const clock = new FakeClock();
   const placement = new ChatPlacement(nodeId, clock);
-  return { clock, placement, see: (...nodes: NodeView[]) => placement.seen({ nodes, accounts: [] }) };
+  return {
+    clock,
+    placement,
+    see: (...nodes: NodeView[]) => placement.onClusterView({ nodes, accounts: [] }),
+  };
 }
 
 describe('ChatPlacement', () => {

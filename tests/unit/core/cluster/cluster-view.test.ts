@@ -82,7 +82,7 @@ beforeEach(() => {
   n2 = node('n2');
   sales = new HeldProvider('sales');
   n2.registry.add({ provider: sales as unknown as ChatProvider, delivery: {} as ReplyDelivery });
-  for (const { accounts } of [n1, n2]) accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
+  for (const { accounts } of [n1, n2]) accounts.onClusterView(viewOf({ sales: 'n2', nobody: undefined }));
 });
 
 describe('an account of another node', () => {
@@ -97,11 +97,11 @@ describe('an account of another node', () => {
     const paired = viewOf({ sales: 'n2' });
     for (const { record } of paired.accounts) record.state = 'pairing';
     n2.accounts.changed(statusOf('sales', { state: 'pairing' }));
-    n1.accounts.seen(paired);
+    n1.accounts.onClusterView(paired);
     // Its node did not know of this one when the code came.
     sales.current = statusOf('sales', { state: 'pairing', qr: '2@abc' });
     await clock.advanceMs(3_000);
-    n1.accounts.seen(paired);
+    n1.accounts.onClusterView(paired);
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'pairing', qr: '2@abc' });
   });
 
@@ -132,7 +132,7 @@ describe('an account of another node', () => {
     n2.accounts.changed(statusOf('sales'));
     hub.isMute = false;
     hub.published.length = 0;
-    const look = () => n1.accounts.seen(viewOf({ sales: 'n2' }));
+    const look = () => n1.accounts.onClusterView(viewOf({ sales: 'n2' }));
     look();
     await clock.advanceMs(2_999);
     look();
@@ -147,16 +147,16 @@ describe('an account of another node', () => {
     hub.published.length = 0;
     for (let look = 0; look < 10; look++) {
       await clock.advanceMs(1_000);
-      n1.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
-      n2.accounts.seen(viewOf({ sales: 'n2', nobody: undefined }));
+      n1.accounts.onClusterView(viewOf({ sales: 'n2', nobody: undefined }));
+      n2.accounts.onClusterView(viewOf({ sales: 'n2', nobody: undefined }));
     }
     expect(hub.published).toEqual([]);
   });
 
   it('is not shown by an old report after its owner changed', () => {
     n2.accounts.changed(statusOf('sales', { state: 'pairing', qr: '2@abc' }));
-    n1.accounts.seen(viewOf({ sales: 'n3' }));
-    n1.accounts.seen(viewOf({ sales: 'n2' }));
+    n1.accounts.onClusterView(viewOf({ sales: 'n3' }));
+    n1.accounts.onClusterView(viewOf({ sales: 'n2' }));
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'waiting' });
   });
 
@@ -219,7 +219,7 @@ describe('a command of an admin', () => {
     await settle();
     await clock.advanceMs(25_000);
     await refused;
-    n1.accounts.seen(viewOf({ nobody: undefined }));
+    n1.accounts.onClusterView(viewOf({ nobody: undefined }));
     await expect(n1.accounts.restart('nobody')).rejects.toMatchObject({ code: 'ACCOUNT_NOT_HELD' });
     expect(await n1.accounts.restart('unknown')).toBeUndefined();
   });
@@ -244,7 +244,7 @@ describe.each([5, -5])('a clock that is set by %i hours', (hours) => {
       storageTrouble: () => undefined,
       viewLifetimeMs: 10_000,
     });
-    accounts.seen({
+    accounts.onClusterView({
       nodes: [],
       accounts: [{ accountId: 'a', record: { state: 'open' }, changedAtMs: 0, availability: 'free' }],
     });

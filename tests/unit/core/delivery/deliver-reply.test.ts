@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
-import { SendPace } from '../../../../router/src/core/delivery/pace-sends.ts';
+import { SendRateLimiter } from '../../../../router/src/core/delivery/limit-send-rate.ts';
 import {
   NotConnectedError,
   SendRefusedError,
@@ -58,7 +58,7 @@ class Rows extends MemoryOutbox {
 function setup(
   send: (message: OutgoingMessage) => Promise<void> = async () => undefined,
   clock = new FakeClock(),
-  pace?: SendPace,
+  sendRate?: SendRateLimiter,
   rows = new Rows(new MemoryState()),
 ) {
   const sent: string[] = [];
@@ -86,7 +86,7 @@ function setup(
     log: recordingLog(),
     suspects: new Suspects({ clock, log: recordingLog() }),
     clock,
-    pace,
+    sendRate,
   });
   return { rows, sent, connection, lease, delivery };
 }
@@ -123,15 +123,15 @@ describe('ReplyDelivery', () => {
     expect([1, 2, 3, 4].map((id) => rows.state(id))).toEqual(['sent', 'dead', 'sent', 'sent']);
   });
 
-  it('sends at the pace of the account; when it is released, what waits stays for the next process', async () => {
+  it('sends at the rate of the account; when it is released, what waits stays for the next process', async () => {
     const clock = new FakeClock();
-    const pace = new SendPace({
+    const sendRate = new SendRateLimiter({
       settings: async () => governorOf({ messages: { perSecond: 1, burst: 2 } }),
       setTyping: async () => undefined,
       clock,
       random: () => 0,
     });
-    const { rows, sent, delivery } = setup(undefined, clock, pace);
+    const { rows, sent, delivery } = setup(undefined, clock, sendRate);
     expect(delivery.openSlot('b')?.close()).toBeUndefined();
     delivery.deliver(rows.put(reply(1), reply(2), reply(3), reply(4)));
     await settle();

@@ -6,7 +6,7 @@ import {
   findLoop,
   loopOf,
 } from '../../../../router/src/core/policies/auto-reply-loop.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { EarlierTurn } from '../../../../router/src/core/ports/message-log.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
@@ -171,7 +171,7 @@ describe('autoReplyLoopPolicy', () => {
     } as PendingTurn;
     const view = {
       route: { id: 'r', channelId: '*' },
-      conversation: conversationOf(undefined, {}),
+      conversation: chatSettingsOf(undefined, {}),
       nowMs: 0,
     };
     return policy.before?.({ ...view, turn, language: 'en' }, quietLog);

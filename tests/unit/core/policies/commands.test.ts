@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commandHelp, commandIn } from '../../../../router/src/core/policies/session.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 
 describe('commandIn', () => {
   it.each([
@@ -21,7 +21,7 @@ describe('commandIn', () => {
 
 describe('commandHelp', () => {
   it('lists the commands that are on', () => {
-    const settings = conversationOf(undefined, { commands: { new: false, status: false } });
+    const settings = chatSettingsOf(undefined, { commands: { new: false, status: false } });
     expect(commandHelp(settings, 'en')).toBe(
       'You can write:\n- /stop: stop the answer that is being made\n- /help: show this help',
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decideGroup, groupPolicy } from '../../../../router/src/core/policies/access.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
@@ -54,7 +54,7 @@ describe('groupPolicy', () => {
     });
     const decide = async (toUs?: PendingTurn['toUs']) => {
       const turn = { message: message(true), toUs } as PendingTurn;
-      const conversation = conversationOf(undefined, { group: { patterns: ['bot$', 'robot', 'x'] } });
+      const conversation = chatSettingsOf(undefined, { group: { patterns: ['bot$', 'robot', 'x'] } });
       return (
         await policy.before?.(
           { turn, route: { id: 'r', channelId: '*' }, conversation, language: 'en', nowMs: 0 },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { noticeOf } from '../../../../router/src/core/policies/policy.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 
 const MINUTE = 60_000;
-const settings = (notices = {}) => conversationOf(undefined, { notices });
+const settings = (notices = {}) => chatSettingsOf(undefined, { notices });
 
 describe('noticeOf', () => {
   it('returns the text in the language of the person, and when it was sent', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PACE } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { collect, mergedTurn, pacePolicy, waitMsOf } from '../../../../router/src/core/policies/pace.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 import { NO_CONDITIONS } from '../../../support/routes.ts';
@@ -225,7 +225,7 @@ describe('the pace policy', () => {
       matcher: { test: async () => 'match' },
       environment: 'lab',
     });
-    const conversation = conversationOf({ channelId: '*', config: { pace } }, {});
+    const conversation = chatSettingsOf({ channelId: '*', config: { pace } }, {});
     const turn = waiting[0] ?? line(1, 0, 'a');
     const route = { id: 'r', channelId: '*' };
     return { policy, given: { turn, route, conversation, language: 'en' as const, nowMs: 90_000 } };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { chatPolicies } from '../../../../router/src/core/policies/policies.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
@@ -54,7 +54,7 @@ it('give every policy what it needs: the history of the chat, and the ways to sh
   const view = {
     turn,
     route: { id: 'r', channelId: '*' },
-    conversation: conversationOf(undefined, {}),
+    conversation: chatSettingsOf(undefined, {}),
     language: 'en' as const,
     nowMs: 0,
   };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PRESENCE } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { presencePolicy, reactionAfter } from '../../../../router/src/core/policies/presence.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
@@ -48,7 +48,7 @@ function setup(presence: Partial<typeof PRESENCE>, { isHere = true, fails = fals
   const view = {
     turn: { ...turn, ...more },
     route: { id: 'r', channelId: '*' },
-    conversation: conversationOf(undefined, { presence }),
+    conversation: chatSettingsOf(undefined, { presence }),
     language: 'en' as const,
     nowMs: 0,
     state: {},

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { AgentResponse } from '../../../../router/src/core/models.ts';
 import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { shapeReply } from '../../../../router/src/core/policies/reply.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 
 const format = (text: string, to: string) => (to === 'as-is' ? text : text.replaceAll('**', '*'));
 const shape = (response: Partial<AgentResponse>, settings: ConversationSettings = {}) =>
-  shapeReply({ success: true, ...response }, conversationOf(undefined, settings), format);
+  shapeReply({ success: true, ...response }, chatSettingsOf(undefined, settings), format);
 const picture = { kind: 'image' as const, mimeType: 'image/png', bytes: new Uint8Array([1]) };
 
 describe('shapeReply', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { chooseSession, personState, startSession } from '../../../../router/src/core/policies/session.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 
 const MINUTE = 60_000;
 const NOON = Date.UTC(2026, 0, 2, 12);
 const person = { from: '5491@s.whatsapp.net', channelId: '5491', isGroup: false };
 const member = { from: '5491@s.whatsapp.net', channelId: '1203@g.us', isGroup: true };
-const settings = (session = {}) => conversationOf(undefined, { session }).session;
+const settings = (session = {}) => chatSettingsOf(undefined, { session }).session;
 const turnOf = (message: typeof person, repliedAtMs?: number) => ({ message, sender: '77', repliedAtMs });
 
 describe('chooseSession', () => {

@@ -1,30 +1,30 @@
 import { describe, expect, it } from 'vitest';
 import {
-  conversationOf,
+  chatSettingsOf,
   originsOf,
   storedConversation,
 } from '../../../../router/src/core/policies/settings.ts';
 
-describe('conversationOf', () => {
+describe('chatSettingsOf', () => {
   it('takes each field from the route, else from the default of all routes, else from wa2ai', () => {
     const route = { channelId: '*', config: { reply: { format: 'plain' as const } } };
     const defaults = { reply: { format: 'as-is' as const, maxChars: 500 }, egressFilter: 'off' as const };
-    const conversation = conversationOf(route, defaults);
+    const conversation = chatSettingsOf(route, defaults);
     expect(conversation).toMatchObject({ reply: { format: 'plain', maxChars: 500 }, egressFilter: 'off' });
     expect(originsOf(route, defaults)).toMatchObject({
       'reply.format': 'route',
       'reply.maxChars': 'default',
       egressFilter: 'default',
     });
-    expect(conversationOf(undefined, {})).toMatchObject({ reply: { format: 'whatsapp', maxChars: 4_000 } });
+    expect(chatSettingsOf(undefined, {})).toMatchObject({ reply: { format: 'whatsapp', maxChars: 4_000 } });
     expect(originsOf(undefined, {})['reply.maxChars']).toBe('built-in');
   });
 
   it('answers mentions in groups on a route of all chats, and everything on the route of a group', () => {
-    const answerOf = (channelId: string) => conversationOf({ channelId, config: {} }, {}).group.answer;
+    const answerOf = (channelId: string) => chatSettingsOf({ channelId, config: {} }, {}).group.answer;
     expect([answerOf('*'), answerOf('120363000000000001@g.us')]).toEqual(['mention', 'always']);
     const defaults = { group: { answer: 'never' as const } };
-    expect(conversationOf({ channelId: '1@g.us', config: {} }, defaults).group.answer).toBe('never');
+    expect(chatSettingsOf({ channelId: '1@g.us', config: {} }, defaults).group.answer).toBe('never');
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { slowAnswerPolicy } from '../../../../router/src/core/policies/presence.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
@@ -27,7 +27,7 @@ function setup(
   const view = {
     turn: { messageId: '7', accountId: 'main', replyTo: '1@lid', ...more } as PendingTurn,
     route: { id: 'r', channelId: '*' },
-    conversation: conversationOf(undefined, { notices }),
+    conversation: chatSettingsOf(undefined, { notices }),
     language: 'en' as const,
     nowMs: 0,
     state: {},

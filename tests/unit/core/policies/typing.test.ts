@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { typingPolicy, whileTyping } from '../../../../router/src/core/policies/presence.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
 
@@ -74,7 +74,7 @@ describe('typingPolicy', () => {
     const view = {
       turn: { accountId: 'main', replyTo: '1@lid' } as PendingTurn,
       route: { id: 'r', channelId: '*' },
-      conversation: conversationOf(undefined, { presence: { typing } }),
+      conversation: chatSettingsOf(undefined, { presence: { typing } }),
       language: 'en' as const,
       nowMs: 0,
       state: {},

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { AccessAsked, ChatRow } from '../../../../router/src/core/ports/chat-store.ts';
 import { askOwner } from '../../../../router/src/core/turns/ask-owner.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
@@ -54,7 +54,7 @@ async function ask(
     {
       turn: { ...turn, ...change },
       route: { id: 'r', channelId: '*' },
-      conversation: conversationOf(undefined, {}),
+      conversation: chatSettingsOf(undefined, {}),
       language: 'de',
       nowMs: 0,
     },

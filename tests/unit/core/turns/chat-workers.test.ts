@@ -88,7 +88,7 @@ function setup() {
       }),
     );
     for (const [index, workers] of all.entries()) {
-      if (!dead.has(names[index] ?? '')) workers.seen({ nodes, accounts: [] });
+      if (!dead.has(names[index] ?? '')) workers.onClusterView({ nodes, accounts: [] });
     }
   };
   const texts = () => [...state.outbox.values()].map(({ text }) => text);

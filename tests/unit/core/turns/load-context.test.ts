@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import { loadContext } from '../../../../router/src/core/turns/load-context.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 
@@ -17,7 +17,7 @@ const history = {
 
 describe('loadContext', () => {
   it('returns the unanswered messages of a group, oldest first, with names', async () => {
-    const conversation = conversationOf(undefined, { group: { contextMessages: 5 } });
+    const conversation = chatSettingsOf(undefined, { group: { contextMessages: 5 } });
     expect(await loadContext(history, turnIn(true), conversation)).toEqual([
       { by: 'person', name: 'Ana', text: 'hello' },
       { by: 'person', name: 'Member 0002', text: '[image]' },
@@ -26,7 +26,7 @@ describe('loadContext', () => {
   });
 
   it('ends with a line about a view-once file, which the agent does not get', async () => {
-    const conversation = conversationOf(undefined, {});
+    const conversation = chatSettingsOf(undefined, {});
     const message = {
       isGroup: false,
       from: '5493777000001@s.whatsapp.net',
@@ -45,7 +45,7 @@ describe('loadContext', () => {
     ['a group that is always answered', true, { answer: 'always' as const }],
     ['a group without context', true, { contextMessages: 0 }],
   ])('reads nothing in %s', async (_, isGroup, settings) => {
-    const conversation = conversationOf(undefined, { group: settings });
+    const conversation = chatSettingsOf(undefined, { group: settings });
     expect(await loadContext(history, turnIn(isGroup), conversation)).toEqual([]);
     expect(reads).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe('loadContext', () => {
         ];
       },
     };
-    const conversation = conversationOf(undefined, { takeover: { contextMessages: 7 } });
+    const conversation = chatSettingsOf(undefined, { takeover: { contextMessages: 7 } });
     expect(await loadContext(byOwner, turnAfter({ contextMs: 2, contextTakenMs: 1 }), conversation)).toEqual([
       { by: 'owner', name: 'Owner of this account', text: 'we open at nine' },
       { by: 'person', name: 'Person', text: 'thanks' },
@@ -76,7 +76,7 @@ describe('loadContext', () => {
     expect(await loadContext(byOwner, turnAfter({ contextMs: 1, contextTakenMs: 1 }), conversation)).toEqual(
       [],
     );
-    const none = conversationOf(undefined, { takeover: { contextMessages: 0 } });
+    const none = chatSettingsOf(undefined, { takeover: { contextMessages: 0 } });
     expect(await loadContext(byOwner, turnAfter({ contextMs: 1 }), none)).toEqual([]);
     expect(reads).toEqual([]);
   });

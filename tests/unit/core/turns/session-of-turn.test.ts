@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import { sessionOfTurn } from '../../../../router/src/core/turns/answer-of-turn.ts';
 import { RunningTurn } from '../../../../router/src/core/turns/running-turn.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
@@ -23,7 +23,7 @@ function setup(session: object) {
       {
         turn: turn as unknown as PendingTurn,
         route: { id: 'r', channelId: '*' },
-        conversation: conversationOf(undefined, { session }),
+        conversation: chatSettingsOf(undefined, { session }),
         language: 'en',
         nowMs,
       },

@@ -5,7 +5,7 @@ import {
   isVoiceReply,
   type VoiceSettings,
 } from '../../../../router/src/core/policies/conversation-fields.ts';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { Speech } from '../../../../router/src/core/ports/converters.ts';
 import { type ShapeAnswerOptions, shapeAnswer } from '../../../../router/src/core/turns/shape-answer.ts';
 import { shaping } from '../../../support/shaping.ts';
@@ -29,7 +29,7 @@ async function shape(
       return voiceNoteOf(text, settings, signal);
     },
   };
-  const conversation = conversationOf({ channelId: '1', config: { reply: { voice } } }, {});
+  const conversation = chatSettingsOf({ channelId: '1', config: { reply: { voice } } }, {});
   const shaped = await shapeAnswer(
     { ...shaping(), speech },
     { success: true, ...answer },

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { conversationOf } from '../../../../router/src/core/policies/settings.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import { type AgentKind, agentKind } from '../../../../router/src/infra/agents/agent-kind.ts';
 import {
   type AgentOfRoute,
   addressesOf,
+  maskedChatSettings,
   maskedConfig,
-  maskedConversation,
   unmasked,
 } from '../../../../router/src/infra/agents/route-secrets.ts';
 import {
@@ -168,7 +168,7 @@ describe('the headers of the transcription server', () => {
     expect(found.config.reply?.voice).toEqual(voice);
     expect(found.dropped).toEqual(['config.media.transcribe.headers.Authorization']);
     expect(
-      JSON.stringify(maskedConversation(conversationOf({ channelId: '1', config: both }, {}))),
+      JSON.stringify(maskedChatSettings(chatSettingsOf({ channelId: '1', config: both }, {}))),
     ).not.toContain('secret-4');
   });
 });

@@ -29,7 +29,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A second server over the same doubles, with a socket file. */
+/** A second server over the same doubles, with a Unix socket. */
 async function serverOn(socketPath: string, isChosen = true) {
   const config = { ...open.options.config, socket: { path: socketPath, isChosen } };
   const server = await createHttpServer({ ...open.options, config });
@@ -44,7 +44,7 @@ async function apiOn(socketPath: string, keyFile?: string) {
   );
 }
 
-/** A socket file on which nothing listens any more, as a killed service leaves it. */
+/** A Unix socket on which nothing listens any more, as a killed service leaves it. */
 async function leaveStaleSocket(): Promise<void> {
   const program = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
   await mkdir(join(folder, 'data'), { recursive: true });
@@ -52,7 +52,7 @@ async function leaveStaleSocket(): Promise<void> {
   expect((await lstat(path)).isSocket()).toBe(true);
 }
 
-describe('the socket file', () => {
+describe('the Unix socket', () => {
   it('lets only the user of the service in, without a key and with all rights', async () => {
     await serverOn(path);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -123,13 +123,13 @@ describe('the socket file', () => {
   it('is left out with a warning when nobody chose the path', async () => {
     await serverOn(join(folder, 'x'.repeat(120)), false);
     const warnings = open.log.lines.filter(
-      ({ message }) => message === 'no socket file for the command line',
+      ({ message }) => message === 'no Unix socket for the command line',
     );
     expect(warnings).toHaveLength(1);
   });
 });
 
-describe('the setting of the socket file', () => {
+describe('the setting of the Unix socket', () => {
   it('is the data folder, another path, or off', () => {
     const dataDir = 'data';
     expect(localSocketOf({ socket: undefined, dataDir }, 'linux')).toEqual({

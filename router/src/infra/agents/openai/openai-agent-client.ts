@@ -330,7 +330,7 @@ export function requestBody(
 ): Record<string, unknown> {
   const { model, maxTokens, temperature } = settings;
   const system = systemText(settings, prompt.message);
-  const said = conversationOf(prompt);
+  const said = chatSettingsOf(prompt);
   const randomness = temperature === undefined ? {} : { temperature };
   if (api === 'responses') {
     return {
@@ -379,7 +379,7 @@ function systemText({ system, facts = true }: OpenAiSettings, message: IncomingM
   return system === undefined ? known : `${system}\n\n${known}`;
 }
 
-function conversationOf({ message, history, image }: Prompt): Said[] {
+function chatSettingsOf({ message, history, image }: Prompt): Said[] {
   const { isGroup = false, text } = message;
   const past = history.flatMap((turn): Said[] => {
     const asked = turn.text || `[${turn.kind}]`;

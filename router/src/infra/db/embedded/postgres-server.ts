@@ -27,7 +27,7 @@ const MESSAGE = /\b(?:ERROR|FATAL|PANIC|HINT|error|hint): .*/;
  */
 const SETTINGS: Record<string, string> = {
   listen_addresses: '127.0.0.1',
-  // loopback only: the path of a socket file in a deep folder would exceed 107 characters
+  // loopback only: the path of a Unix socket in a deep folder would exceed 107 characters
   unix_socket_directories: '',
   max_connections: '60',
   shared_buffers: '32MB',

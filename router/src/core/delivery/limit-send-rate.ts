@@ -8,7 +8,7 @@ import {
 } from '../policies/governor.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 
-interface SendPaceDeps {
+interface SendRateLimiterDeps {
   /** Of the account. @throws {StorageUnavailableError} the settings known before stay in force */
   settings(): Promise<GovernorSettings>;
   /** Best effort. */
@@ -26,11 +26,11 @@ interface Waiting {
 const JITTER = 0.2;
 
 /**
- * The pace at which messages of one account leave: a token for each, and the time that a person would type it. The tokens are in
+ * Limits how fast messages of one account leave: a token for each, and the time that a person would type it. The tokens are in
  * memory: another node begins with all of them. While there are tokens and typing is off, nothing waits and no timer runs.
  */
-export class SendPace {
-  readonly #deps: SendPaceDeps;
+export class SendRateLimiter {
+  readonly #deps: SendRateLimiterDeps;
   #settings = governorOf(undefined);
   #bucket = FULL_BUCKET;
   /** Answers to people, who wait for them, go first. */
@@ -38,7 +38,7 @@ export class SendPace {
   readonly #others: Waiting[] = [];
   #isDraining = false;
 
-  constructor(deps: SendPaceDeps) {
+  constructor(deps: SendRateLimiterDeps) {
     this.#deps = deps;
   }
 

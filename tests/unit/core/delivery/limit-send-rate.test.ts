@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SendPace } from '../../../../router/src/core/delivery/pace-sends.ts';
+import { SendRateLimiter } from '../../../../router/src/core/delivery/limit-send-rate.ts';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import { governorOf } from '../../../../router/src/core/policies/governor.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -11,7 +11,7 @@ function setup(stored: object = { messages: { perSecond: 10, burst: 5 } }) {
   const sent: string[] = [];
   const refused: string[] = [];
   let settings = async () => governorOf(stored);
-  const pace = new SendPace({
+  const sendRate = new SendRateLimiter({
     settings: () => settings(),
     setTyping: async (to, isTyping) => void typing.push([to, isTyping]),
     clock,
@@ -24,26 +24,26 @@ function setup(stored: object = { messages: { perSecond: 10, burst: 5 } }) {
     message: { accountId: 'a', to: `${id}@lid`, waMessageId: id, text },
   });
   const send = (id: string, isReply = true, isCurrent = () => true) => {
-    void pace
+    void sendRate
       .admit(replyOf(id, isReply), isCurrent, ending.signal)
       .then((isAdmitted) => (isAdmitted ? sent : refused).push(id));
   };
   const fail = (error: Error) => {
     settings = () => Promise.reject(error);
   };
-  return { clock, ending, typing, sent, refused, pace, replyOf, send, fail };
+  return { clock, ending, typing, sent, refused, sendRate, replyOf, send, fail };
 }
 
-describe('SendPace', () => {
+describe('SendRateLimiter', () => {
   it('starts no timer while there are tokens', async () => {
-    const { clock, sent, pace, send } = setup();
+    const { clock, sent, sendRate, send } = setup();
     for (let n = 0; n < 5; n++) send(`r${n}`);
     await settle();
     expect(sent).toHaveLength(5);
     expect(clock.sleeping).toBe(0);
-    expect(pace.isFree).toBe(false);
+    expect(sendRate.isFree).toBe(false);
     await clock.advanceMs(100);
-    expect(pace.isFree).toBe(true);
+    expect(sendRate.isFree).toBe(true);
   });
 
   it('lets a burst of 500 leave at its rate, in order, and answers before other messages', async () => {
@@ -91,20 +91,22 @@ describe('SendPace', () => {
   });
 
   it('shows "typing..." as long as a person would type, and nothing by default', async () => {
-    const { clock, ending, typing, pace, replyOf } = setup({ typing: { charsPerSecond: 10, maxMs: 2_000 } });
+    const { clock, ending, typing, sendRate, replyOf } = setup({
+      typing: { charsPerSecond: 10, maxMs: 2_000 },
+    });
     const reply = replyOf('r', true, 'x'.repeat(15));
-    await pace.type(reply, ending.signal);
+    await sendRate.type(reply, ending.signal);
     expect(typing).toEqual([]);
-    await pace.admit(reply, () => true, ending.signal);
+    await sendRate.admit(reply, () => true, ending.signal);
     let isOver = false;
-    void pace.type(reply, ending.signal).then(() => {
+    void sendRate.type(reply, ending.signal).then(() => {
       isOver = true;
     });
     await clock.advanceMs(1_499);
     expect([typing, isOver]).toEqual([[['r@lid', true]], false]);
     await clock.advanceMs(1);
     expect(isOver).toBe(true);
-    const aborted = pace.type(reply, ending.signal);
+    const aborted = sendRate.type(reply, ending.signal);
     ending.abort();
     await aborted;
   });

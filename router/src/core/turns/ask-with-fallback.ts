@@ -29,7 +29,7 @@ export interface FailureDefaults {
   backoffMs(attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits): number;
 }
 
-export interface AskRouteDeps {
+export interface AskWithFallbackDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
   inbox: Pick<Inbox, 'countAttempt'>;
@@ -102,8 +102,8 @@ const REFUSALS: Record<FallbackRefusal, Said> = {
  * @throws {AgentElsewhereError} the agent of the route belongs to another node
  * @throws the stopping signal's reason when the service stops meanwhile
  */
-export async function askRoute(
-  deps: AskRouteDeps,
+export async function askWithFallback(
+  deps: AskWithFallbackDeps,
   route: Route,
   turn: AskedTurn,
   isRepeat: boolean,
@@ -140,16 +140,18 @@ export async function askRoute(
   const sentence = say('agent.fallback-route');
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', ...sentence });
   const once = { ...fallback.config.failure, attempts: 1, patienceMs: 0 };
-  const second = await askHere(first.attempts, () =>
-    ask(
-      { ...deps, onText: undefined },
-      fallback,
-      turn,
-      isRepeat,
-      first.attempts,
-      attemptPolicyOf(once, deps.policy),
-    ),
-  );
+  const second = await ask(
+    { ...deps, onText: undefined },
+    fallback,
+    turn,
+    isRepeat,
+    first.attempts,
+    attemptPolicyOf(once, deps.policy),
+  ).catch((error: unknown): AskOutcome => {
+    // Two agents of two nodes could otherwise pass the chat back and forth.
+    if (!(error instanceof AgentElsewhereError)) throw error;
+    return { kind: 'failed', error, attempts: first.attempts, agentMs: 0, trace: [] };
+  });
   steps.push(stepOf(fallback, second));
   const together = {
     steps,
@@ -167,7 +169,7 @@ export async function askRoute(
 }
 
 async function ask(
-  deps: AskRouteDeps,
+  deps: AskWithFallbackDeps,
   route: Route,
   turn: AskedTurn,
   isRepeat: boolean,
@@ -193,20 +195,8 @@ async function ask(
   return askAgent(attempts, client, route.agentEndpoint, message);
 }
 
-/**
- * A fallback agent of another node counts as failed: two agents of two nodes could otherwise pass the chat back and forth.
- */
-async function askHere(attempts: number, asking: () => Promise<AskOutcome>): Promise<AskOutcome> {
-  try {
-    return await asking();
-  } catch (error) {
-    if (!(error instanceof AgentElsewhereError)) throw error;
-    return { kind: 'failed', error, attempts, agentMs: 0, trace: [] };
-  }
-}
-
 /** The client of the route's agent, or why there is none. */
-function clientOf(deps: AskRouteDeps, route: Route): AgentClient | Wa2aiError {
+function clientOf(deps: AskWithFallbackDeps, route: Route): AgentClient | Wa2aiError {
   if (route.damage !== undefined) return new RouteDamagedError(route.id, route.damage);
   try {
     return deps.agents.clientFor(route);

@@ -4,7 +4,10 @@ import { backoffMs } from '../../../../router/src/core/clock.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, Route } from '../../../../router/src/core/models.ts';
 import { CircuitBreakers } from '../../../../router/src/core/turns/ask-agent.ts';
-import { type AskRouteDeps, askRoute } from '../../../../router/src/core/turns/ask-route.ts';
+import {
+  type AskWithFallbackDeps,
+  askWithFallback,
+} from '../../../../router/src/core/turns/ask-with-fallback.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
@@ -47,7 +50,7 @@ function deps(
     },
     ...more,
   });
-  const made: AskRouteDeps = {
+  const made: AskWithFallbackDeps = {
     inbox: {
       countAttempt: async () => ({ stored: Promise.resolve() }),
     },
@@ -66,7 +69,7 @@ function deps(
   };
   /** Calls the route and ends each wait at once; returns the waits too. */
   async function ask(route: Route, about: Partial<PendingTurn> = {}) {
-    const answer = askRoute(made, route, { ...turn, ...about }, false);
+    const answer = askWithFallback(made, route, { ...turn, ...about }, false);
     let isDone = false;
     answer.finally(() => {
       isDone = true;
@@ -77,12 +80,12 @@ function deps(
   return { ask, asked, given, clock };
 }
 
-const waitsOf = (answer: Awaited<ReturnType<typeof askRoute>>) =>
+const waitsOf = (answer: Awaited<ReturnType<typeof askWithFallback>>) =>
   answer.steps.flatMap((step) =>
     step.step === 'agent' ? step.attempts.map((attempt) => attempt.waitMs) : [],
   );
 
-describe('askRoute', () => {
+describe('askWithFallback', () => {
   it("applies the attempts and the patience of the route's failure settings", async () => {
     const route = aRoute({
       config: { failure: { attempts: 4, backoffMs: 100, maxBackoffMs: 250 } },
