@@ -18,13 +18,13 @@ export async function writeConsoleTypes() {
 /** The description of the API, without a running service: its handlers are made and never called. */
 async function openApiDocument() {
   const load = (path) => import(pathToFileURL(join(root, 'dist', 'router', 'src', path)).href);
-  const { operationsOf } = await load('features.js');
+  const { operationsOf, tagsOf } = await load('features.js');
   const { openApiDocument: documentOf } = await load('infra/operations/openapi.js');
   const { agentKinds } = await load('infra/agents/agent-kinds.js');
   const config = { accountId: 'default', environment: 'lab', host: '127.0.0.1' };
   const given = { agentKinds, config };
   const app = new Proxy(given, { get: (known, name) => known[name] ?? neverCalled });
-  return documentOf(operationsOf(app), { hasKey: true });
+  return documentOf(operationsOf(app), { hasKey: true, tags: tagsOf() });
 }
 
 const neverCalled = new Proxy(() => undefined, {

@@ -88,6 +88,8 @@ import type { PlaygroundChanges, Writing, Written } from './providers/playground
  */
 export interface Feature {
   readonly name: string;
+  /** What the tags of its operations mean, by name. A feature may use the tag of another one. */
+  readonly tags?: Readonly<Record<string, string>>;
   /** Its operations of the REST API, in the order in which their paths are matched. */
   operations?(app: App): Endpoint[];
   /** Pages for people, and protocols that are endpoints without being operations; matched before all operations. */

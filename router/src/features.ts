@@ -24,13 +24,10 @@ import type { RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
 import type { ProtocolServer } from './infra/operations/protocol-server.ts';
 
-/** The features of the service, in the order in which the paths of their operations are matched. */
+/** The features of the service, in the order in which paths are matched and the description of the API shows their tags. */
 export const features: readonly Feature[] = [
-  routes,
   accounts,
-  nodes,
-  live,
-  stats,
+  routes,
   chats,
   drafts,
   playground,
@@ -38,6 +35,9 @@ export const features: readonly Feature[] = [
   tasks,
   a2a,
   webhooks,
+  live,
+  nodes,
+  stats,
   hosting,
   access,
   npc,
@@ -55,6 +55,11 @@ export function operationsOf(app: App): Endpoint[] {
 /** All pages, and protocols that are endpoints without being operations. */
 export function pagesOf(app: App): Endpoint[] {
   return features.flatMap((feature) => feature.pages?.(app) ?? []);
+}
+
+/** What the tags of all operations mean, in the order of the features. */
+export function tagsOf(): Record<string, string> {
+  return Object.assign({}, ...features.map(({ tags }) => tags));
 }
 
 /** What is deleted when: of the core, then of each feature. */

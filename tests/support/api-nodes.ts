@@ -107,6 +107,7 @@ export async function startApiNode(
     access,
     limiter: new PostgresRateLimiter(database.open()),
     recorder,
+    tags: {},
     endpoints: [
       ...sessionApi(app),
       ...sessionsApi(app),

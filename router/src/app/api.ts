@@ -28,6 +28,7 @@ import {
   pagesOf,
   retentionRules,
   serversOf,
+  tagsOf,
 } from '../features.ts';
 import { inspectAgent } from '../infra/agents/agent-kind.ts';
 import { agentKinds } from '../infra/agents/agent-kinds.ts';
@@ -230,6 +231,7 @@ export async function openApi(
     log: httpLog,
     // Express looks for the endpoint of a request from the first to the last.
     endpoints: [...pagesOf(service), ...operations],
+    tags: tagsOf(),
     servers: serversOf(service),
   });
   parts.listener.serve(http);

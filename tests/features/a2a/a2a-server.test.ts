@@ -78,6 +78,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     limiter: new MemoryRateLimiter(),
     recorder,
     endpoints: [],
+    tags: {},
     log: quietLog,
     servers: a2aServer({
       settingsStore,

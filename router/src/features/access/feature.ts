@@ -6,6 +6,10 @@ import { usersApi } from './users-api.ts';
 
 export const access: Feature = {
   name: 'access',
+  tags: {
+    Keys: 'Keys of this API, with scopes and restrictions.',
+    Users: 'People who sign in to the console, and their sessions.',
+  },
   operations: (app) => [...keysApi(app), ...sessionApi(app), ...sessionsApi(app), ...usersApi(app)],
   retention: { always: [forgetLoginAttempts] },
 };

@@ -121,7 +121,7 @@ const notFound = { description: 'No such key.', schema: problemSchema };
 
 /** Keys of this API: `/api/keys`. */
 export function keysApi({ keys, clock, log }: App): Endpoint[] {
-  const common = { tag: 'Keys' as const };
+  const common = { tag: 'Keys' };
   const params = { id: 'Id of the key.' };
 
   return [

@@ -31,7 +31,7 @@ const htmlPage = { description: 'The page.', contentType: 'text/html' };
 /** Where people sign in and out, and where the first owner is added: `/login`, `/logout`, `/first-run`. */
 export function loginPages(app: App): Endpoint[] {
   const { config, signIn, sessions, users, presence, passwords } = app;
-  const common = { tag: 'Pairing' as const, scopes: 'public' as const };
+  const common = { tag: 'Pairing', scopes: 'public' as const };
   const form = {
     bodyType: 'application/x-www-form-urlencoded' as const,
     isBodyOptional: true,

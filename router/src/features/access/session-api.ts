@@ -66,7 +66,7 @@ const delayed = { description: 'Too many attempts. See `Retry-After`.', schema: 
 export function sessionApi(app: App): Endpoint[] {
   const { config, signIn, sessions, users, passwords } = app;
   const common = {
-    tag: 'Users' as const,
+    tag: 'Users',
     path: '/api/session',
     scopes: 'any-key' as const,
     honours: RESTRICTIONS,
@@ -323,7 +323,7 @@ const endQuery = z.strictObject({
 
 /** Browsers that are signed in: `/api/sessions`. Without the scope `admin` one sees and ends one's own. */
 export function sessionsApi({ sessions }: App): Endpoint[] {
-  const common = { tag: 'Users' as const, scopes: 'any-key' as const, honours: RESTRICTIONS };
+  const common = { tag: 'Users', scopes: 'any-key' as const, honours: RESTRICTIONS };
   const refused = { description: 'Nobody is signed in.', schema: problemSchema };
 
   return [

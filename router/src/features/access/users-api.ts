@@ -58,7 +58,7 @@ const userView = z
 
 /** People who sign in to the console: `/api/users`. */
 export function usersApi({ users, sessions, presence, passwords, log }: App): Endpoint[] {
-  const common = { tag: 'Users' as const, scopes: ['admin'] as const, honours: [] as const };
+  const common = { tag: 'Users', scopes: ['admin'] as const, honours: [] as const };
   const params = { name: 'Name of the user; upper and lower case are the same.' };
   const notFound = { description: 'No such user.', schema: problemSchema };
   const lastOwner = { description: 'It is the last owner.', schema: problemSchema };

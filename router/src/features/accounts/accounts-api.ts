@@ -106,7 +106,7 @@ const notFound: ResponseDoc = { description: 'No such account.', schema: problem
 
 /** WhatsApp accounts and their named states: `/api/accounts`. */
 export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log }: App): Endpoint[] {
-  const common = { tag: 'Accounts' as const };
+  const common = { tag: 'Accounts' };
   const params = { id: 'Id of the account.' };
   const changed = {
     200: { description: 'The account as it is now.', schema: changedResponse(accountView) },

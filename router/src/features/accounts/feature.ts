@@ -28,6 +28,10 @@ import { forgetOldStateChanges } from './postgres-account-store.ts';
 /** The linked WhatsApp numbers. */
 export const accounts: Feature = {
   name: 'accounts',
+  tags: {
+    Accounts: 'WhatsApp accounts: add, pair, restart, log out, delete.',
+    Pairing: 'Pages and status for linking a WhatsApp account.',
+  },
   operations: (app) => [...accountsApi(app), ...accountLimitsApi(app)],
   durable: {
     'delete-account': ({ accounts, postgres }, steps, input) => {
@@ -179,7 +183,7 @@ function accountLimitsApi(app: App): Endpoint[] {
   const { accounts, accountStore, messageLog, settingsStore, clock } = app;
   const common = {
     method: 'get' as const,
-    tag: 'Accounts' as const,
+    tag: 'Accounts',
     scopes: ['accounts:read'] as const,
     params: { id: 'Id of the account.' },
   };

@@ -84,7 +84,7 @@ const chainView = z.object({
 /** Who called what: `/api/audit`. */
 export function auditApi({ auditLog }: App): Endpoint[] {
   const common = {
-    tag: 'Audit' as const,
+    tag: 'Audit',
     method: 'get' as const,
     scopes: ['admin'] as const,
     honours: [] as const,
@@ -121,6 +121,7 @@ export function auditApi({ auditLog }: App): Endpoint[] {
 
 export const audit: Feature = {
   name: 'audit',
+  tags: { Audit: 'Who called what.' },
   operations: auditApi,
   retention: {
     batches: {

@@ -262,7 +262,7 @@ export const chatView = z
 /** Chats with people and groups: `/api/chats`. */
 export function chatsApi(app: App): Endpoint[] {
   const { chatStore, messageLog, policyOfChat, aliasesOf, config, log } = app;
-  const common = { tag: 'Chats' as const };
+  const common = { tag: 'Chats' };
   const params = {
     id: 'Id of the chat, or its address: a JID, or a phone number with its country code and a leading `+` (of the account WA2AI_ACCOUNT_ID).',
   };

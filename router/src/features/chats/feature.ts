@@ -16,6 +16,10 @@ import { messagesApi } from './messages-api.ts';
 
 export const chats: Feature = {
   name: 'chats',
+  tags: {
+    Messages: 'Messages received and sent, and sending.',
+    Chats: 'Chats with people and groups: list, read, pause, resume.',
+  },
   operations: (app) => [...messagesApi(app), ...mediaApi(app), ...chatsApi(app), ...repliesApi(app)],
 };
 

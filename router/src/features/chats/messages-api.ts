@@ -151,7 +151,7 @@ const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(app: App): Endpoint[] {
   const { messageLog, accounts, prepareFile, policyOfChat, aliasesOf, config, clock, log } = app;
-  const common = { tag: 'Messages' as const };
+  const common = { tag: 'Messages' };
 
   return [
     endpoint({

@@ -56,7 +56,7 @@ const replayBody = z
 /** Messages and replies that were given up, with their reasons: read, replay, close. `/api/dead-letters`. */
 function deadLettersApi(app: App): Endpoint[] {
   const { messageLog, aliasesOf, config, log } = app;
-  const common = { tag: 'Dead letters' as const };
+  const common = { tag: 'Dead letters' };
   const params = { id: 'Id of the dead letter.' };
   const notFound = { description: 'No such dead letter.', schema: problemSchema };
   return [
@@ -234,5 +234,6 @@ function replayedBefore(): HttpProblem {
 
 export const deadLetters: Feature = {
   name: 'dead-letters',
+  tags: { 'Dead letters': 'Messages and replies that were given up: read, replay, close.' },
   operations: deadLettersApi,
 };

@@ -76,7 +76,7 @@ const decidedResponse = z.object({ success: z.literal(true), message: z.string()
 
 /** Answers that wait for the owner: `/api/drafts`. */
 function draftsApi({ drafts, deliver, aliasesOf, config, log }: App): Endpoint[] {
-  const common = { tag: 'Chats' as const };
+  const common = { tag: 'Chats' };
   const params = { id: 'Id of the draft: that of the message that it answers.' };
   const notFound = { description: 'No such draft, or it was decided before.', schema: problemSchema };
   const decided = {

@@ -55,7 +55,7 @@ export function agentsApi(app: App): Endpoint[] {
   const kind = kindNamed(app.agentKinds, 'hosted');
   const agentBody = agentBodyOf(kind?.settings ?? z.never());
   const common = {
-    tag: 'Hosted agents' as const,
+    tag: 'Hosted agents',
     scopes: ['agents:manage'] as const,
     honours: ['routes'] as const,
   };

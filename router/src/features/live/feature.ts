@@ -127,6 +127,7 @@ function filterOf(
 
 export const live: Feature = {
   name: 'live',
+  tags: { 'Live events': 'What changes, as it changes.' },
   operations: eventsApi,
 };
 

@@ -9,6 +9,7 @@ import { logsApi } from './logs-api.ts';
 
 export const nodes: Feature = {
   name: 'nodes',
+  tags: { Nodes: 'The processes that share this database.' },
   operations: (app) => [...nodesApi(app), ...logsApi(app), ...healthApi(app)],
 };
 

@@ -51,7 +51,7 @@ const healthView = z.object({
  * callers who may read them.
  */
 export function healthApi({ accounts, storage, nodes }: App): Endpoint[] {
-  const common = { tag: 'Health' as const, method: 'get' as const, scopes: 'public' as const };
+  const common = { tag: 'Health', method: 'get' as const, scopes: 'public' as const };
 
   return [
     endpoint({

@@ -37,6 +37,7 @@ const FOLLOW_EVERY_MS = 5_000;
 /** wa2ai as an agent of the NPC Engine. */
 export const npc: Feature = {
   name: 'npc',
+  tags: { Agents: 'wa2ai as an agent of other agents: the NPC server.' },
   operations: (app) => [...npcSettingsApi(app), ...npcTradesApi(app), ...npcChainApi(app)],
   pages: (app) => npcServer({ ...app, log: app.logOf('npc') }),
   durable: {

@@ -145,7 +145,7 @@ const eventView = z
 /** The wallet and the contracts of the NPC server: `/api/npc/chain`. */
 export function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint[] {
   const common = {
-    tag: 'Agents' as const,
+    tag: 'Agents',
     method: 'get' as const,
     scopes: ['agents:manage'] as const,
     honours: [] as const,

@@ -32,7 +32,7 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,200}$/;
 export function npcServer(app: App): Endpoint[] {
   const { npcSettings, npcTasks, npcFeed, keyWatch } = app;
   const audit = new NpcAudit(app);
-  const common = { tag: 'Agents' as const };
+  const common = { tag: 'Agents' };
   const off = { description: 'The NPC server is off.', schema: problemSchema };
 
   const refuseOff = async () => {

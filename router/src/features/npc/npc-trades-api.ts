@@ -71,7 +71,7 @@ const offerBody = z
 /** The operator's side of the NPC's trades: `/api/npc/trades`. */
 export function npcTradesApi(app: App): Endpoint[] {
   const { trades, clock, npcSettings } = app;
-  const common = { tag: 'Agents' as const, scopes: ['agents:manage'] as const, honours: [] as const };
+  const common = { tag: 'Agents', scopes: ['agents:manage'] as const, honours: [] as const };
   const view = (offer: ScopedTradeOffer) =>
     shown(offerView, {
       ...offer,

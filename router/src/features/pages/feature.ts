@@ -15,6 +15,7 @@ import { pages as pairingPages } from './pages.ts';
 
 export const pages: Feature = {
   name: 'pages',
+  tags: { Documentation: 'The documentation of this version.' },
   servers: () => [consoleServer()],
   pages: (app) => [...pairingPages(app), ...docsPages()],
 };

@@ -63,7 +63,7 @@ const htmlPage = { description: 'The page.', contentType: 'text/html' };
  */
 export function pages(app: App): Endpoint[] {
   const { accounts, config, routes, clock } = app;
-  const common = { tag: 'Pairing' as const, method: 'get' as const };
+  const common = { tag: 'Pairing', method: 'get' as const };
 
   return [
     endpoint({

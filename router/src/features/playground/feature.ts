@@ -4,5 +4,6 @@ import { scenariosApi } from './scenarios-api.ts';
 
 export const playground: Feature = {
   name: 'playground',
+  tags: { Playground: 'Invented people who write to agents: no phone and no WhatsApp.' },
   operations: (app) => [...playgroundApi(app), ...scenariosApi(app)],
 };

@@ -194,7 +194,7 @@ const notFound = { 404: { description: 'No such chat in the playground.', schema
 /** Invented people who write to agents: `/api/playground`. */
 export function playgroundApi(app: App): Endpoint[] {
   const { playground, playgroundChanges, addPlayground, writeMessage, prepareFile, routes, random } = app;
-  const common = { tag: 'Playground' as const, scopes: ['playground'] as const, honours: [] as const };
+  const common = { tag: 'Playground', scopes: ['playground'] as const, honours: [] as const };
   const params = { id: 'Id of the chat.' };
 
   return [

@@ -67,7 +67,7 @@ const notFound = { 404: { description: 'No such scenario.', schema: problemSchem
 /** Saved scenarios of the playground, and their runs: `/api/playground/scenarios`. */
 export function scenariosApi(app: App): Endpoint[] {
   const { scenarios } = app;
-  const common = { tag: 'Playground' as const, scopes: ['playground'] as const, honours: [] as const };
+  const common = { tag: 'Playground', scopes: ['playground'] as const, honours: [] as const };
   const params = { id: 'Id of the scenario.' };
 
   return [

@@ -17,6 +17,7 @@ import { routesApi } from './routes-api.ts';
 
 export const routes: Feature = {
   name: 'routes',
+  tags: { Routes: 'Which agent answers which chat.' },
   operations: (app) => {
     const schemas = routeSchemas(app.agentKinds);
     return [

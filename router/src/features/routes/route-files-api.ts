@@ -52,7 +52,7 @@ const planView = z.object({
 export function routeFilesApi(app: App, schemas: RouteSchemas): Endpoint[] {
   const { routes, routeHistory, agentKinds, log } = app;
   const checks = new RouteChecks(app, schemas);
-  const common = { tag: 'Routes' as const };
+  const common = { tag: 'Routes' };
   const file = z
     .strictObject({ routes: z.array(schemas.ofFile).max(MAX_ROUTES) })
     .meta({ id: 'RoutesFile', examples: [FILE_EXAMPLE] });

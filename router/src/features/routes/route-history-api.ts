@@ -203,7 +203,7 @@ const noVersion: ResponseDoc = { description: 'No such version is stored.', sche
 export function routeHistoryApi(app: App, schemas: RouteSchemas): Endpoint[] {
   const { routes, routeHistory, agentKinds, log } = app;
   const checks = new RouteChecks(app, schemas);
-  const common = { tag: 'Routes' as const };
+  const common = { tag: 'Routes' };
   return [
     endpoint({
       ...common,

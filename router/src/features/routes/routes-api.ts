@@ -100,7 +100,7 @@ const listQuery = z.strictObject({
 export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
   const { routes, accounts, config, agentKinds, routeProbe, aliasesOf, log } = app;
   const checks = new RouteChecks(app, schemas);
-  const common = { tag: 'Routes' as const };
+  const common = { tag: 'Routes' };
   const changed = {
     200: { description: 'The route as it is now.', schema: storedRouteResponse },
     404: notFound,

@@ -12,6 +12,7 @@ import { conversationSettingsApi } from './conversation-settings-api.ts';
 
 export const settings: Feature = {
   name: 'settings',
+  tags: { Settings: 'Protocols spoken to wa2ai.' },
   operations: (app) => [...conversationSettingsApi(app), ...governorSettingsApi(app), ...settingsApi(app)],
 };
 

@@ -9,6 +9,7 @@ import { tasksApi } from './tasks-api.ts';
 /** Tasks of agents that outlive their turns, and tasks that wa2ai does for programs. */
 export const tasks: Feature = {
   name: 'tasks',
+  tags: { Tasks: 'Tasks that agents run for messages: list, progress, cancel.' },
   operations: tasksApi,
   durable: {
     'follow-task': (service, steps, input) => {

@@ -83,7 +83,7 @@ const taskWithNow = taskFields
 
 /** Tasks that agents run for messages: `/api/tasks`. */
 export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask }: App): Endpoint[] {
-  const common = { tag: 'Tasks' as const };
+  const common = { tag: 'Tasks' };
   const params = { id: 'Id of the task.' };
   const notFound = { description: 'No such task.', schema: problemSchema };
   return [

@@ -9,6 +9,7 @@ import { webhooksApi } from './webhooks-api.ts';
 /** Events sent to other programs. This node sends those that are due, like every other node. */
 export const webhooks: Feature = {
   name: 'webhooks',
+  tags: { Webhooks: 'Events sent to other programs, with a delivery log.' },
   operations: webhooksApi,
   retention: {
     batches: {

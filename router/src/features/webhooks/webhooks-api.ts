@@ -154,7 +154,7 @@ const deliveriesQuery = z.strictObject({
 /** Events sent to other programs: `/api/webhooks`. */
 export function webhooksApi(app: App): Endpoint[] {
   const { webhooks, webhookDeliveries, log } = app;
-  const common = { tag: 'Webhooks' as const, scopes: ['webhooks:manage'] as const, honours: [] as const };
+  const common = { tag: 'Webhooks', scopes: ['webhooks:manage'] as const, honours: [] as const };
   const params = { id: 'Id of the webhook.' };
   const notFound = { description: 'No such webhook.', schema: problemSchema };
   return [

@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { packageVersion } from '../../config/package-version.ts';
-import { type Endpoint, endpoint, TAGS } from './endpoint.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
 import { problemSchema, rateLimitSchema } from './problem.ts';
 import { isKnown, type ResponseDoc, requestOf } from './response.ts';
 
@@ -22,12 +22,24 @@ const RATE_LIMITED: ResponseDoc = {
 const OTHER_PROBLEMS =
   'Any other problem: 403 for a page of another site or a foreign Host, 500 for a fault of wa2ai, 503 while the database is unavailable.';
 
+const OWN_TAGS = { Health: 'For monitoring.' };
+
+interface DocumentOptions {
+  /** Whether callers must send a key. */
+  hasKey: boolean;
+  /** What the tags of the endpoints mean, by name, in the order in which the document shows them. */
+  tags: Readonly<Record<string, string>>;
+}
+
 /**
  * The OpenAPI 3.1 description of the endpoints, generated from the schemas that validate their requests. Schemas with an
  * id (`meta({id})`) become components.
- * @param options.hasKey whether callers must send a key
+ * @throws {TypeError} an endpoint has a tag that is not described
  */
-export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKey: boolean }): Document {
+export function openApiDocument(endpoints: readonly Endpoint[], options: DocumentOptions): Document {
+  const tags = { ...options.tags, ...OWN_TAGS };
+  const unknown = endpoints.find(({ tag }) => !Object.hasOwn(tags, tag));
+  if (unknown) throw new TypeError(`no feature describes the tag "${unknown.tag}"`);
   const paths: ZodOpenApiPathsObject = {};
   for (const definition of endpoints) {
     paths[definition.path] = {
@@ -47,7 +59,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKe
       },
       // Relative to the address of this document.
       servers: [{ url: './' }],
-      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
       paths,
       components: {
         securitySchemes: {
@@ -61,7 +73,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: { hasKe
 }
 
 /** `GET /openapi.json`: describes the given endpoints and itself. Generated, written and compressed at the first request. */
-export function openApiEndpoint(others: readonly Endpoint[], options: { hasKey: boolean }): Endpoint {
+export function openApiEndpoint(others: readonly Endpoint[], options: DocumentOptions): Endpoint {
   let document: Promise<StaticBody> | undefined;
   const own: Endpoint = endpoint({
     method: 'get',

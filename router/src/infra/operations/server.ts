@@ -27,6 +27,8 @@ export interface HttpServerOptions {
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
   /** Every operation of every protocol, in the order in which paths are matched. */
   endpoints: readonly Endpoint[];
+  /** What the tags of the endpoints mean, in the order in which the description of the API shows them. */
+  tags: Readonly<Record<string, string>>;
   /** Matched before the endpoints. Default: none. */
   servers?: readonly ProtocolServer[];
   log: Logger;
@@ -43,6 +45,7 @@ export function createHttpApp({
   limiter,
   recorder,
   endpoints,
+  tags,
   servers = [],
   log,
   now = Date.now,
@@ -55,7 +58,7 @@ export function createHttpApp({
   app.use(securityHeaders());
   app.use(requestId);
   const audit = new RestAudit({ recorder, now });
-  const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined })];
+  const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined, tags })];
   const guardOf = guard({ config, access, limiter, isLocal: (socket) => local.has(socket) });
   for (const server of servers) app.use(mountServer(server, guardOf));
   app.use(mount(described, guardOf, audit));

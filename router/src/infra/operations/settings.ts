@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Scope } from '../../core/access/scopes.ts';
-import { type Endpoint, endpoint, type TAGS } from './endpoint.ts';
+import { type Endpoint, endpoint } from './endpoint.ts';
 import { changedResponse, dataResponse } from './fields.ts';
 import type { IfMatch } from './response.ts';
 
@@ -10,7 +10,7 @@ interface StoredSettings<Body> {
   name: string;
   /** Of the names of the operations, such as `Governor` for `getGovernorSettings`. */
   id: string;
-  tag: keyof typeof TAGS;
+  tag: string;
   scopes: readonly [Scope];
   /** Summaries of the two operations. */
   shows: string;

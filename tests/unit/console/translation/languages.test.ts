@@ -8,7 +8,7 @@ import { ACCOUNT_STATES } from '../../../../router/src/core/cluster/account-stat
 import { PHRASES, type PhraseCode } from '../../../../router/src/core/phrases.ts';
 import type { App } from '../../../../router/src/feature.ts';
 import { agentKindsApi } from '../../../../router/src/features/routes/feature.ts';
-import { operationsOf } from '../../../../router/src/features.ts';
+import { operationsOf, tagsOf } from '../../../../router/src/features.ts';
 import { agentKinds } from '../../../../router/src/infra/agents/agent-kinds.ts';
 import { openApiDocument } from '../../../../router/src/infra/operations/openapi.ts';
 import { readDocument } from '../../../support/documents.ts';
@@ -38,7 +38,10 @@ async function fieldsOfForms(): Promise<{ names: string[]; fields: Array<[string
   const app = new Proxy(given, {
     get: (known, name) => known[String(name)] ?? neverCalled,
   }) as unknown as App;
-  const document = openApiDocument(operationsOf(app), { hasKey: true }) as unknown as Document;
+  const document = openApiDocument(operationsOf(app), {
+    hasKey: true,
+    tags: tagsOf(),
+  }) as unknown as Document;
   const [listed] = agentKindsApi(app);
   const answer = await listed?.handle({} as Parameters<NonNullable<typeof listed>['handle']>[0]);
   const { kinds, common } = (answer as unknown as { json: Kinds }).json.data;
