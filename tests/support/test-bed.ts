@@ -170,7 +170,7 @@ export class TestBed {
 
   /** The stored message with this WhatsApp id, as the API shows it. */
   async message(waMessageId: string): Promise<Record<string, unknown> | undefined> {
-    const { body } = await this.service.api('GET', '/api/messages?limit=100');
+    const { body } = await this.service.api('GET', '/api/messages?limit=100&trace=true');
     return (body.data as Array<Record<string, unknown>>).find((row) => row.waMessageId === waMessageId);
   }
 

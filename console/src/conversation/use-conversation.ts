@@ -33,7 +33,7 @@ export function useConversation(id: string) {
   const pageOf = async (cursor?: string) =>
     (await call('GET /api/chats/{id}/messages', {
       path: { id },
-      query: { direction: 'all', limit: PAGE, cursor },
+      query: { direction: 'all', trace: 'true', limit: PAGE, cursor },
     })) as Page<Message>;
 
   /** Loads the chat, its drafts and its newest messages. `isNew`: without those loaded before. */

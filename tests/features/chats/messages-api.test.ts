@@ -28,6 +28,15 @@ describe('GET /api/messages', () => {
     expect(body).not.toHaveProperty('next');
   });
 
+  it('has traces only when it is asked for them', async () => {
+    const trace = [{ rule: 1 }];
+    api.messageLog.rows = [aReceivedMessage({ id: '2', trace })];
+    expect((await api.call('GET', '/api/messages')).body.data[0]).not.toHaveProperty('trace');
+    expect((await api.call('GET', '/api/messages?trace=false')).body.data[0]).not.toHaveProperty('trace');
+    expect((await api.call('GET', '/api/messages?trace=true')).body.data[0]).toMatchObject({ trace });
+    expect((await api.call('GET', '/api/messages/2')).body.data).toMatchObject({ trace });
+  });
+
   it('passes filters on in their stored form', async () => {
     const query =
       'accountId=sales&channelId=%2B54%209%203777%20239922&state=dead&cursor=90&limit=7&from=%2B54-9-3777-239922&text=x&routeId=r&since=2026-01-01T00:00:00Z&until=2026-01-01T02:00:00%2B02:00';

@@ -45,8 +45,11 @@ describe('GET /api/dead-letters', () => {
     expect(api.messageLog.queries).toEqual([{ limit: 2, before: '9', state: 'open' }]);
   });
 
-  it('shows one by its id', async () => {
+  it('shows one by its id, and its trace in a list that asks for it', async () => {
     api.messageLog.deadRows = [aDeadLetter({ id: '4', trace: [{ rule: 1 }] })];
+    expect((await api.call('GET', '/api/dead-letters')).body.data[0]).not.toHaveProperty('trace');
+    const listed = await api.call('GET', '/api/dead-letters?trace=true');
+    expect(listed.body.data[0]).toMatchObject({ trace: [{ rule: 1 }] });
     const { body } = await api.call('GET', '/api/dead-letters/4');
     expect(body.data).toMatchObject({ id: '4', trace: [{ rule: 1 }] });
     expect((await api.call('GET', '/api/dead-letters/5')).status).toBe(404);

@@ -12,6 +12,7 @@ import type { App } from '../../feature.ts';
 import { maskedChatSettings } from '../../infra/agents/route-secrets.ts';
 import {
   allowedPart,
+  asListed,
   type Endpoint,
   endpoint,
   refuseOtherChat,
@@ -21,6 +22,7 @@ import {
 import {
   accountIdField,
   changedResponse,
+  claimQuery,
   dataResponse,
   isRowId,
   pageQuery,
@@ -30,7 +32,7 @@ import {
   timeQuery,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { anyMessageView } from '../../infra/operations/log-schemas.ts';
+import { anyMessageView, traceQuery } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { exportLines } from './chat-export.ts';
 import { chatPage, messagePage } from './messages-api.ts';
@@ -46,27 +48,25 @@ const positionField = z
     return { activeAtMs: Number(activeAtMs), id };
   });
 
-const claimField = z.enum(['true', 'false']).transform((text) => text === 'true');
-
 const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
   channelId: searchedChatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
-  paused: claimField.optional().describe('Only chats that are paused, or only those that are not.'),
-  locked: claimField
+  paused: claimQuery.optional().describe('Only chats that are paused, or only those that are not.'),
+  locked: claimQuery
     .optional()
     .describe('Only chats that the owner has locked on the phone, or only the others.'),
   access: z
     .enum(['pending', 'approved', 'refused'])
     .optional()
     .describe('Only chats that wait for the owner, or that the owner approved or refused.'),
-  waiting: claimField
+  waiting: claimQuery
     .optional()
     .describe('Only chats of which a draft or a stranger waits for the owner, or only the others.'),
   tag: tagField.optional().describe('Only chats with this tag.'),
-  unanswered: claimField
+  unanswered: claimQuery
     .optional()
     .describe('Only chats with messages whose turn has not ended, or only those without.'),
-  failed: claimField.optional().describe('Only chats with open dead letters, or only those without.'),
+  failed: claimQuery.optional().describe('Only chats with open dead letters, or only those without.'),
   text: z
     .string()
     .trim()
@@ -94,6 +94,7 @@ const messagesQuery = z.strictObject({
     ),
   since: timeQuery.optional().describe('Only messages from this time on (received or queued).'),
   until: timeQuery.optional().describe('Only messages before this time.'),
+  trace: traceQuery,
   ...pageQuery(rowIdField, DEFAULT_PAGE),
 });
 
@@ -330,10 +331,10 @@ export function chatsApi(app: App): Endpoint[] {
         200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) },
         404: notFound,
       },
-      handle: async ({ params, query, caller }) => {
+      handle: async ({ params, query: { trace, ...query }, caller }) => {
         const { id: chatId } = await findChat(caller, params.id);
         const page = await messagePage(messageLog, { ...query, chatId });
-        const data = page.data.map((row) => withoutOtherRoutes(caller, row));
+        const data = page.data.map((row) => asListed(caller, row, trace));
         return { status: 200, object: chatId, json: { ...page, data } };
       },
     }),

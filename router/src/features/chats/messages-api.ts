@@ -13,6 +13,7 @@ import type { OutboxState } from '../../core/ports/outbox.ts';
 import type { App } from '../../feature.ts';
 import {
   allowedPart,
+  asListed,
   type Endpoint,
   endpoint,
   refuseOtherChat,
@@ -166,10 +167,10 @@ export function messagesApi(app: App): Endpoint[] {
         'Each message received has its replies. `from` and `routeId` match messages received only. A key that is restricted to some chats gets messages of those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of messages.', schema: pageResponse(anyMessageView) } },
-      handle: async ({ query, caller }) => {
+      handle: async ({ query: { trace, ...query }, caller }) => {
         const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
         const page = await messagePage(messageLog, { ...query, ...part });
-        const data = page.data.map((row) => withoutOtherRoutes(caller, row));
+        const data = page.data.map((row) => asListed(caller, row, trace));
         return { status: 200, object: query.channelId, json: { ...page, data } };
       },
     }),

@@ -7,6 +7,7 @@ import type { App, Feature } from '../../feature.ts';
 import {
   type AllowedPart,
   allowedPart,
+  asListed,
   type Endpoint,
   endpoint,
   refuseAll,
@@ -70,9 +71,9 @@ function deadLettersApi(app: App): Endpoint[] {
       summary: 'List dead letters, newest first',
       query: listQuery,
       responses: { 200: { description: 'A page of dead letters.', schema: pageResponse(deadLetterView) } },
-      handle: async ({ query: { cursor, limit, ...filter }, caller }) => {
+      handle: async ({ query: { cursor, limit, trace, ...filter }, caller }) => {
         const page = { ...filter, ...(await partOf(caller, filter)), before: cursor, limit: limit + 1 };
-        const rows = (await messageLog.deadLetters(page)).map((row) => withoutOtherRoutes(caller, row));
+        const rows = (await messageLog.deadLetters(page)).map((row) => asListed(caller, row, trace));
         return { status: 200, json: pageOf(rows, limit, ({ id }) => id) };
       },
     }),

@@ -251,7 +251,6 @@ function mcpPrompts(rest: RestCalls): McpPrompt[] {
       text: async ({ reason }, caller) => {
         const query = { state: 'open', limit: LETTERS, ...(reason && { reason }) };
         const { json } = await rest.call('listDeadLetters', caller, { query });
-        const letters = (json.data as Array<Record<string, unknown>>).map(withoutTrace);
         const more =
           json.next === undefined
             ? ''
@@ -261,7 +260,7 @@ function mcpPrompts(rest: RestCalls): McpPrompt[] {
 2. Say for each group what has to be repaired first, and whether a replay would help after that. A replay of a message lets the agent answer it again, perhaps hours late: say for which people a late answer is worse than none.
 3. Propose what to do, as a table. Replay nothing (replay_dead_letter) before I agree.
 
-${markedText({ deadLetters: letters }, 'people')}`;
+${markedText({ deadLetters: json.data }, 'people')}`;
       },
     },
     {
@@ -279,10 +278,6 @@ ${markedText({ deadLetter: json.data }, 'people')}`;
       },
     },
   ];
-}
-
-function withoutTrace({ trace: _trace, ...letter }: Record<string, unknown>): Record<string, unknown> {
-  return letter;
 }
 
 interface ResourceText {

@@ -90,6 +90,12 @@ export function withoutOtherRoutes<Row extends object>(caller: Caller, row: Row)
   return !allowed || (routeId !== undefined && allowed.includes(routeId)) ? row : (shown as Row);
 }
 
+/** The same as an entry of a list. @param hasTrace whether the caller asked for traces */
+export function asListed<Row extends object>(caller: Caller, row: Row, hasTrace: boolean): Row {
+  const { trace: _trace, ...rest } = row as { trace?: unknown };
+  return withoutOtherRoutes(caller, hasTrace ? row : (rest as Row));
+}
+
 function chatNotAllowed(said: Said): HttpProblem {
   return new HttpProblem(403, 'CHAT_NOT_ALLOWED', said);
 }

@@ -60,6 +60,9 @@ export const timeQuery = z.iso
   .datetime({ offset: true, error: PHRASES['field.time-2026'] })
   .transform((text) => new Date(text));
 
+/** `true` or `false` in a query string. */
+export const claimQuery = z.enum(['true', 'false']).transform((text) => text === 'true');
+
 /** A whole number in a query string. */
 export function wholeNumberQuery(min: number, max: number) {
   const sentence = `must be a whole number from ${min} to ${max}`;

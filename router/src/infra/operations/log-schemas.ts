@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { LogLine } from '../../core/ports/agent-runtime.ts';
 import {
   accountIdField,
+  claimQuery,
   pageQuery,
   personField,
   rowIdField,
@@ -15,6 +16,11 @@ import {
 
 const DEFAULT_PAGE = 50;
 
+/** Query parameter of a list whose entries have a trace, which is most of such an entry. */
+export const traceQuery = claimQuery
+  .default(false)
+  .describe('Whether entries have their `trace`. One message or dead letter always has it.');
+
 /** Filters and paging that the lists of messages and of dead letters share. Newest first. */
 export const logQuery = {
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
@@ -24,6 +30,7 @@ export const logQuery = {
     .describe('Only messages of this person, in any chat: a phone number or a JID.'),
   since: timeQuery.optional().describe('Only entries from this time on (received, queued or failed).'),
   until: timeQuery.optional().describe('Only entries before this time.'),
+  trace: traceQuery,
   ...pageQuery(rowIdField, DEFAULT_PAGE),
 };
 

@@ -11,7 +11,7 @@ const query = z.strictObject(logQuery);
 
 describe('the query of a log', () => {
   it('has pages of 50 entries and no filter by default', () => {
-    expect(query.parse({})).toEqual({ limit: 50 });
+    expect(query.parse({})).toEqual({ trace: false, limit: 50 });
   });
 
   it('converts its filters', () => {
@@ -24,6 +24,7 @@ describe('the query of a log', () => {
         limit: '500',
       }),
     ).toEqual({
+      trace: false,
       channelId: '120363025246125486@g.us',
       from: '5493777239922',
       since: new Date(Date.UTC(2026, 0, 31, 12)),

@@ -91,6 +91,7 @@ const QUERIES = (of: Neighbour) => [
   `?accountId=${of.accountId}&channelId=${of.phone}`,
   `?account=${of.accountId}`,
   '?direction=all',
+  '?trace=true',
   `?text=${of.name}`,
 ];
 
