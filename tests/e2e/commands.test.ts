@@ -49,6 +49,16 @@ describe('a command of a person', () => {
     expect(await say(gus, 'one', bed.phone)).toBe(`${gus.phone}_${gus.phone}`);
   });
 
+  it('is answered in the words of the route, and addresses the person as the route says', async () => {
+    const bo = bed.person({ phone: '4930777000458' });
+    const texts = { formOfAddress: 'formal', own: { 'de.new': 'Worum geht es jetzt?' } };
+    await bed.service.addRoute(bo.phone, bed.agent.url, { config: { texts } });
+    await bo.say('/new', { to: bed.phone });
+    expect((await bo.nextReply()).text).toBe('Worum geht es jetzt?');
+    await bo.say('/status', { to: bed.phone });
+    expect((await bo.nextReply()).text).toMatch(/^Ich bin da und beantworte Ihre Nachrichten\./);
+  });
+
   it('/help lists the commands that are on, in the language of the person', async () => {
     const bo = bed.person({ phone: '4930777000456' });
     await bed.service.addRoute(bo.phone, bed.agent.url, { config: { commands: { stop: false } } });
@@ -65,7 +75,7 @@ describe('a command of a person', () => {
     const id = await cleo.say('think for ever', { to: bed.phone });
     await cleo.waitForPresence('composing');
     await cleo.say('/stop', { to: bed.phone });
-    expect((await cleo.nextReply()).text).toBe('Detenido.');
+    expect((await cleo.nextReply()).text).toBe('De acuerdo, lo dejo aquí.');
     expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'ignored', reason: 'stopped-by-person' });
     expect(cleo.received).toHaveLength(1);
   });

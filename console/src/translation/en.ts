@@ -46,6 +46,7 @@ export const en = {
     pace: 'Pace',
     commands: 'Commands',
     notices: 'Notices',
+    texts: 'Texts',
     quota: 'Quota',
     presence: 'Presence',
     access: 'Access',

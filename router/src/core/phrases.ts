@@ -307,6 +307,7 @@ export const PHRASES = {
   'field.missing-text-or-media': 'is missing; send text, media, or both',
   'field.needed-with-arena': 'is needed with contracts.arena',
   'field.needed-with-quest': 'is needed with contracts.quest',
+  'field.no-placeholder': 'has {placeholder}, which this text of wa2ai does not have',
   'field.no-route': 'is no route',
   'field.not-yaml': 'is not YAML: {why}',
   'field.not-account': 'is not a WhatsApp account of this service',

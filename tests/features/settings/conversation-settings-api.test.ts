@@ -24,13 +24,16 @@ describe('/api/settings/conversation', () => {
   });
 
   it.each([
-    [{ reply: { maxChars: 1 } }, 'reply.maxChars'],
-    [{ reply: { format: 'html' } }, 'reply.format'],
-    [{ replies: {} }, 'replies'],
-  ])('refuses %o', async (body, field) => {
+    [{ reply: { maxChars: 1 } }, 'reply.maxChars', 'must be at least 100'],
+    [{ reply: { format: 'html' } }, 'reply.format', 'must be'],
+    [{ replies: {} }, 'replies', 'is not a known field'],
+    [{ texts: { own: { 'es.quota': 'En {minute} minutos' } } }, 'texts.own.es.quota', 'has {minute}, which'],
+    [{ texts: { own: { 'xx.quota': 'Later' } } }, 'texts.own.xx.quota', 'is not allowed'],
+  ])('refuses %o', async (body, field, message) => {
     const { status, body: problem } = await call('PUT', body);
     expect(status).toBe(400);
     expect(problem.details[0].field).toBe(field);
+    expect(problem.details[0].message).toContain(message);
   });
 
   it('needs the scope agents:manage', async () => {

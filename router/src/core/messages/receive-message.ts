@@ -3,6 +3,7 @@ import type { Logger } from '../logger.ts';
 import type { Environment } from '../models.ts';
 import { ownerEffectOf } from '../policies/access.ts';
 import { commandIn } from '../policies/session.ts';
+import { chatSettingsOf } from '../policies/settings.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
 import type { ChatRow, ChatStore } from '../ports/chat-store.ts';
 import type { Inbox, Stored } from '../ports/inbox.ts';
@@ -120,7 +121,7 @@ export async function applyEditRule(deps: RouteDeps, message: InboundMessage): P
   return deletion;
 }
 
-export interface OwnerCommandDeps extends DecideAccessDeps {
+export interface OwnerCommandDeps extends DecideAccessDeps, Pick<RouteDeps, 'conversation'> {
   chatStore: Pick<ChatStore, 'decideAccess' | 'get'>;
   drafts: Pick<Drafts, 'get' | 'approve' | 'drop'>;
   outbox: Pick<Outbox, 'findByWaId'>;
@@ -165,7 +166,8 @@ export async function runOwnerCommand(
   const run =
     command.kind === 'access' ? runAccess(deps, accountId, command) : runDraft(deps, accountId, command);
   const [name, values] = await run;
-  const text = textOf(name, languageOf('', message.sender.phone), values);
+  const { texts } = chatSettingsOf(undefined, await deps.conversation());
+  const text = textOf(name, languageOf('', message.sender.phone), texts, values);
   const idempotencyKey = `owner-command-${waMessageId}`;
   await deps.sendNotice({ accountId, to: replyToOf(message), text, idempotencyKey });
   return { ...message, ignoredReason: 'own-message' };

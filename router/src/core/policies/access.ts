@@ -105,7 +105,7 @@ export function quotaPolicy(): ChatPolicy {
   return {
     name: 'quota',
     before: async ({ turn, conversation, language, nowMs }) =>
-      decideQuota(turn.sender, turn.chatState ?? {}, conversation.quota, language, nowMs),
+      decideQuota(turn.sender, turn.chatState ?? {}, conversation, language, nowMs),
   };
 }
 
@@ -115,7 +115,7 @@ export function quotaPolicy(): ChatPolicy {
 export function decideQuota(
   sender: string,
   state: ChatState,
-  { messages, perMinutes, text }: ChatSettings['quota'],
+  { quota: { messages, perMinutes, text }, texts }: Pick<ChatSettings, 'quota' | 'texts'>,
   language: Language,
   nowMs: number,
 ): Decision {
@@ -131,7 +131,11 @@ export function decideQuota(
   const end = { kind: 'end' as const, reason: 'quota-exceeded' as const, step };
   if (stored?.isSaid) return end;
   const minutes = Math.max(1, Math.ceil((window.startMs + windowMs - nowMs) / 60_000));
-  return { ...end, say: text ?? textOf('quota', language, { minutes }), patch: patch({ isSaid: true }) };
+  return {
+    ...end,
+    say: text ?? textOf('quota', language, texts, { minutes }),
+    patch: patch({ isSaid: true }),
+  };
 }
 
 /** Ends the turns of a paused chat without an answer (reason `chat-paused`). */

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { ANY_CHANNEL, canonicalChannelId, hasTrunkZero } from '../chat-id.ts';
-import { PHRASES } from '../phrases.ts';
+import { PHRASES, say } from '../phrases.ts';
 import { regexProblem } from '../routing/regex-problem.ts';
 import { WHEN, whenField } from '../routing/when-fields.ts';
 import { isTimeZone } from './governor.ts';
+import { FORMS_OF_ADDRESS, TEXT_NAMES } from './languages.ts';
+import { LANGUAGES, type TextSettings, unknownPlaceholder } from './texts.ts';
 
 const TAKEOVER = { minutes: 30, contextMessages: 20 };
 
@@ -316,13 +318,12 @@ const groupField = z
   })
   .describe('Which messages in groups are answered.');
 
-const noticeText = z.union([
-  z.boolean(),
-  z
-    .string()
-    .max(4096)
-    .refine((text) => text.trim() !== '', PHRASES['field.not-blank']),
-]);
+const ownText = z
+  .string()
+  .max(4096)
+  .refine((text) => text.trim() !== '', PHRASES['field.not-blank']);
+
+const noticeText = z.union([z.boolean(), ownText]);
 
 const NOTICES = {
   unsupported: true as boolean | string,
@@ -349,6 +350,34 @@ const noticesField = z
     slowAfterMs: z.int().min(1_000).max(3_600_000).optional().describe('Default: 20000.'),
   })
   .describe("Texts in the person's language where there would be silence.");
+
+const TEXTS: TextSettings = { formOfAddress: 'usual', own: {} };
+
+const textsField = z
+  .strictObject({
+    formOfAddress: z
+      .enum(FORMS_OF_ADDRESS)
+      .optional()
+      .describe(
+        'How wa2ai addresses people: as `usual` in each language, or always `formal` (usted, Sie, vous) or `informal` (tú, du, tu). Default: usual.',
+      ),
+    own: z
+      .record(z.templateLiteral([z.enum(LANGUAGES), '.', z.enum(TEXT_NAMES)]), ownText)
+      .superRefine((texts, { addIssue }) => {
+        for (const [key, text] of Object.entries(texts)) {
+          const name = TEXT_NAMES.find((each) => key.endsWith(`.${each}`));
+          const placeholder = name && unknownPlaceholder(name, text);
+          if (placeholder === undefined) continue;
+          const { sentence, phrase } = say('field.no-placeholder', { placeholder });
+          addIssue({ code: 'custom', path: [key], message: sentence, params: { phrase } });
+        }
+      })
+      .optional()
+      .describe(
+        'Your words instead of those of wa2ai, by language and name, such as `es.failed`. The [names](conversation.md#texts) are listed. Those of a route replace those of the defaults.',
+      ),
+  })
+  .describe("How wa2ai's own texts read.");
 
 const COMMANDS = { new: true, help: true, stop: true, status: true };
 
@@ -436,6 +465,7 @@ export const conversationFields = {
   edits: editsField.optional(),
   commands: commandsField.optional(),
   notices: noticesField.optional(),
+  texts: textsField.optional(),
   quota: quotaField.optional(),
   presence: presenceField.optional(),
   access: accessField.optional(),
@@ -459,6 +489,7 @@ export const BUILT_IN = {
   edits: 'follow' as 'follow' | 'ignore',
   commands: COMMANDS,
   notices: NOTICES,
+  texts: TEXTS,
   quota: QUOTA,
   presence: PRESENCE,
   access: ACCESS,

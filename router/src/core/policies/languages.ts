@@ -35,12 +35,20 @@ const EN = {
 /** The names of these texts. */
 export type TextName = keyof typeof EN;
 
+export const TEXT_NAMES = Object.keys(EN) as [TextName, ...TextName[]];
+
+/** How people are addressed: as is usual in their language, or always formally or informally. */
+export const FORMS_OF_ADDRESS = ['usual', 'formal', 'informal'] as const;
+
 export interface ChatLanguage {
   /** Frequent words that no other language of the list has. Absent: those of the same language of another country. */
   words?: RegExp;
   /** Country codes where it is the language of most people. */
   countries?: RegExp;
   texts: Record<TextName, string>;
+  /** The texts that differ for people who are addressed in the other form. Absent: there is one form. */
+  formal?: Partial<Record<TextName, string>>;
+  informal?: Partial<Record<TextName, string>>;
 }
 
 /** The languages of the texts that wa2ai itself sends. A new language is one more entry. */
@@ -60,7 +68,7 @@ export const CHAT_LANGUAGES = {
       unreachable: 'Ahora no consigo una respuesta. Sigo intentándolo y te escribo en cuanto la tenga.',
       noAnswer: 'No tengo respuesta a tu mensaje.',
       new: 'Empieza una conversación nueva.',
-      stop: 'Detenido.',
+      stop: 'De acuerdo, lo dejo aquí.',
       stopNone: 'No hay nada en curso.',
       help: 'Puedes escribir:',
       helpAlso: 'También puedes escribir:',
@@ -84,6 +92,24 @@ export const CHAT_LANGUAGES = {
       ownerSent: 'Enviado a {address}.',
       ownerDropped: 'No enviado a {address}.',
       ownerNoDraft: 'Ninguna respuesta con el número {id} te espera.',
+    },
+    formal: {
+      unsupported: 'Aquí no puedo abrir este tipo de mensaje. Escríbalo como texto, por favor.',
+      failed: 'Lo siento, ahora no puedo responder. Inténtelo más tarde, por favor.',
+      unreachable: 'Ahora no consigo una respuesta. Sigo intentándolo y le escribo en cuanto la tenga.',
+      noAnswer: 'No tengo respuesta a su mensaje.',
+      help: 'Puede escribir:',
+      helpAlso: 'También puede escribir:',
+      status: 'Estoy aquí y respondo a sus mensajes.',
+      statusApproving: 'Estoy aquí. Una persona revisa mis respuestas antes de que las reciba.',
+      quota: 'Ha llegado al límite de mensajes por ahora. Escriba de nuevo en {minutes} minutos, por favor.',
+      ownerAsk:
+        '{name} ({address}) ha escrito por primera vez: "{text}"\nPara que el agente responda, escriba aquí: #approve {id}\nSi no: #refuse {id}',
+      ownerAskGroup:
+        '{name} ha escrito en un grupo ({address}): "{text}"\nPara que el agente responda en este grupo, escriba aquí: #approve {id}\nSi no: #refuse {id}',
+      ownerDraft:
+        '{name} ({address}) ha escrito: "{text}"\nLa respuesta le espera:\n\n{draft}\n\nPara enviarla, escriba aquí: #send {id}\nOtras palabras: #edit {id} su texto\nSin respuesta: #drop {id}',
+      ownerNoDraft: 'Ninguna respuesta con el número {id} le espera.',
     },
   },
   'pt-BR': {
@@ -158,6 +184,23 @@ export const CHAT_LANGUAGES = {
       ownerDropped: 'Não enviado a {address}.',
       ownerNoDraft: 'Nenhuma resposta com o número {id} espera por si.',
     },
+    informal: {
+      unsupported: 'Não consigo abrir este tipo de mensagem aqui. Por favor, escreve em texto.',
+      failed: 'Desculpa, não consigo responder agora. Tenta de novo mais tarde, por favor.',
+      noAnswer: 'Não tenho resposta para a tua mensagem.',
+      help: 'Podes escrever:',
+      helpAlso: 'Também podes escrever:',
+      status: 'Estou aqui e respondo às tuas mensagens.',
+      statusApproving: 'Estou aqui. Uma pessoa lê as minhas respostas antes de as receberes.',
+      quota: 'Atingiste o limite de mensagens por agora. Escreve de novo em {minutes} minutos, por favor.',
+      ownerAsk:
+        '{name} ({address}) escreveu pela primeira vez: "{text}"\nPara o agente responder, escreve aqui: #approve {id}\nCaso contrário: #refuse {id}',
+      ownerAskGroup:
+        '{name} escreveu num grupo ({address}): "{text}"\nPara o agente responder neste grupo, escreve aqui: #approve {id}\nCaso contrário: #refuse {id}',
+      ownerDraft:
+        '{name} ({address}) escreveu: "{text}"\nA resposta espera por ti:\n\n{draft}\n\nPara a enviar, escreve aqui: #send {id}\nOutras palavras: #edit {id} o teu texto\nSem resposta: #drop {id}',
+      ownerNoDraft: 'Nenhuma resposta com o número {id} espera por ti.',
+    },
   },
   de: {
     words:
@@ -171,7 +214,7 @@ export const CHAT_LANGUAGES = {
         'Ich bekomme gerade keine Antwort. Ich versuche es weiter und melde mich, sobald ich eine habe.',
       noAnswer: 'Auf deine Nachricht habe ich keine Antwort.',
       new: 'Ein neues Gespräch beginnt.',
-      stop: 'Angehalten.',
+      stop: 'In Ordnung, ich höre auf.',
       stopNone: 'Es läuft gerade nichts.',
       help: 'Du kannst schreiben:',
       helpAlso: 'Du kannst auch schreiben:',
@@ -196,6 +239,24 @@ export const CHAT_LANGUAGES = {
       ownerSent: 'Gesendet an {address}.',
       ownerDropped: 'Nicht gesendet an {address}.',
       ownerNoDraft: 'Keine Antwort mit der Nummer {id} wartet auf dich.',
+    },
+    formal: {
+      unsupported: 'Diese Art von Nachricht kann ich hier nicht öffnen. Bitte schreiben Sie sie als Text.',
+      failed: 'Entschuldigung, ich kann gerade nicht antworten. Bitte versuchen Sie es später noch einmal.',
+      noAnswer: 'Auf Ihre Nachricht habe ich keine Antwort.',
+      help: 'Sie können schreiben:',
+      helpAlso: 'Sie können auch schreiben:',
+      status: 'Ich bin da und beantworte Ihre Nachrichten.',
+      statusApproving: 'Ich bin da. Eine Person liest meine Antworten, bevor Sie sie bekommen.',
+      quota:
+        'Sie haben das Limit an Nachrichten für jetzt erreicht. Bitte schreiben Sie in {minutes} Minuten wieder.',
+      ownerAsk:
+        '{name} ({address}) hat zum ersten Mal geschrieben: "{text}"\nDamit der Agent antwortet, schreiben Sie hier: #approve {id}\nSonst: #refuse {id}',
+      ownerAskGroup:
+        '{name} hat in einer Gruppe geschrieben ({address}): "{text}"\nDamit der Agent in dieser Gruppe antwortet, schreiben Sie hier: #approve {id}\nSonst: #refuse {id}',
+      ownerDraft:
+        '{name} ({address}) hat geschrieben: "{text}"\nDie Antwort wartet auf Sie:\n\n{draft}\n\nUm sie zu senden, schreiben Sie hier: #send {id}\nAndere Worte: #edit {id} Ihr Text\nKeine Antwort: #drop {id}',
+      ownerNoDraft: 'Keine Antwort mit der Nummer {id} wartet auf Sie.',
     },
   },
   fr: {
@@ -236,6 +297,26 @@ export const CHAT_LANGUAGES = {
       ownerDropped: 'Non envoyé à {address}.',
       ownerNoDraft: 'Aucune réponse avec le numéro {id} ne vous attend.',
     },
+    informal: {
+      unsupported: "Je ne peux pas ouvrir ce type de message ici. Écris-le en texte, s'il te plaît.",
+      failed: "Désolé, je ne peux pas répondre pour le moment. Réessaie plus tard, s'il te plaît.",
+      unreachable:
+        "Je n'obtiens pas de réponse pour le moment. Je continue d'essayer et je t'écris dès que j'en ai une.",
+      noAnswer: "Je n'ai pas de réponse à ton message.",
+      help: 'Tu peux écrire :',
+      helpAlso: 'Tu peux aussi écrire :',
+      status: 'Je suis là et je réponds à tes messages.',
+      statusApproving: 'Je suis là. Une personne relit mes réponses avant de te les envoyer.',
+      quota:
+        "Tu as atteint la limite de messages pour le moment. Réécris dans {minutes} minutes, s'il te plaît.",
+      ownerAsk:
+        '{name} ({address}) a écrit pour la première fois : "{text}"\nPour que l\'agent réponde, écris ici : #approve {id}\nSinon : #refuse {id}',
+      ownerAskGroup:
+        '{name} a écrit dans un groupe ({address}) : "{text}"\nPour que l\'agent réponde dans ce groupe, écris ici : #approve {id}\nSinon : #refuse {id}',
+      ownerDraft:
+        '{name} ({address}) a écrit : "{text}"\nLa réponse t\'attend :\n\n{draft}\n\nPour l\'envoyer, écris ici : #send {id}\nAutres mots : #edit {id} ton texte\nPas de réponse : #drop {id}',
+      ownerNoDraft: "Aucune réponse avec le numéro {id} ne t'attend.",
+    },
   },
   it: {
     words:
@@ -272,6 +353,24 @@ export const CHAT_LANGUAGES = {
       ownerSent: 'Inviato a {address}.',
       ownerDropped: 'Non inviato a {address}.',
       ownerNoDraft: 'Nessuna risposta con il numero {id} ti aspetta.',
+    },
+    formal: {
+      unsupported: 'Qui non posso aprire questo tipo di messaggio. Lo scriva come testo, per favore.',
+      failed: 'Mi dispiace, adesso non posso rispondere. Riprovi più tardi, per favore.',
+      unreachable: 'Adesso non ricevo una risposta. Continuo a provare e Le scrivo appena ne ho una.',
+      noAnswer: 'Non ho una risposta al Suo messaggio.',
+      help: 'Può scrivere:',
+      helpAlso: 'Può anche scrivere:',
+      status: 'Sono qui e rispondo ai Suoi messaggi.',
+      statusApproving: 'Sono qui. Una persona legge le mie risposte prima che Lei le riceva.',
+      quota: 'Per ora ha raggiunto il limite di messaggi. Scriva di nuovo tra {minutes} minuti, per favore.',
+      ownerAsk:
+        '{name} ({address}) ha scritto per la prima volta: "{text}"\nPerché l\'agente risponda, scriva qui: #approve {id}\nAltrimenti: #refuse {id}',
+      ownerAskGroup:
+        '{name} ha scritto in un gruppo ({address}): "{text}"\nPerché l\'agente risponda in questo gruppo, scriva qui: #approve {id}\nAltrimenti: #refuse {id}',
+      ownerDraft:
+        '{name} ({address}) ha scritto: "{text}"\nLa risposta La aspetta:\n\n{draft}\n\nPer inviarla, scriva qui: #send {id}\nAltre parole: #edit {id} il Suo testo\nNessuna risposta: #drop {id}',
+      ownerNoDraft: 'Nessuna risposta con il numero {id} La aspetta.',
     },
   },
   tr: {
@@ -311,6 +410,25 @@ export const CHAT_LANGUAGES = {
       ownerDropped: 'Gönderilmedi: {address}.',
       ownerNoDraft: 'Seni bekleyen {id} numaralı bir cevap yok.',
     },
+    formal: {
+      unsupported: 'Bu tür bir mesajı burada açamıyorum. Lütfen metin olarak yazın.',
+      failed: 'Üzgünüm, şu anda cevap veremiyorum. Lütfen daha sonra tekrar deneyin.',
+      unreachable:
+        'Şu anda bir cevap alamıyorum. Denemeye devam ediyorum ve cevabı alır almaz size yazacağım.',
+      noAnswer: 'Mesajınıza verecek bir cevabım yok.',
+      help: 'Şunları yazabilirsiniz:',
+      helpAlso: 'Şunları da yazabilirsiniz:',
+      status: 'Buradayım ve mesajlarınıza cevap veriyorum.',
+      statusApproving: 'Buradayım. Cevaplarımı size ulaşmadan önce bir kişi okuyor.',
+      quota: 'Şimdilik mesaj sınırına ulaştınız. Lütfen {minutes} dakika sonra tekrar yazın.',
+      ownerAsk:
+        '{name} ({address}) ilk kez yazdı: "{text}"\nAsistanın cevap vermesi için buraya yazın: #approve {id}\nAksi halde: #refuse {id}',
+      ownerAskGroup:
+        '{name} bir grupta yazdı ({address}): "{text}"\nAsistanın bu grupta cevap vermesi için buraya yazın: #approve {id}\nAksi halde: #refuse {id}',
+      ownerDraft:
+        '{name} ({address}) yazdı: "{text}"\nCevap sizi bekliyor:\n\n{draft}\n\nGöndermek için buraya yazın: #send {id}\nBaşka sözlerle: #edit {id} metniniz\nCevap yok: #drop {id}',
+      ownerNoDraft: 'Sizi bekleyen {id} numaralı bir cevap yok.',
+    },
   },
   id: {
     words:
@@ -348,6 +466,21 @@ export const CHAT_LANGUAGES = {
       ownerSent: 'Dikirim ke {address}.',
       ownerDropped: 'Tidak dikirim ke {address}.',
       ownerNoDraft: 'Tidak ada jawaban dengan nomor {id} yang menunggu Anda.',
+    },
+    informal: {
+      unsupported: 'Aku tidak bisa membuka jenis pesan ini di sini. Tulis sebagai teks, ya.',
+      failed: 'Maaf, saat ini aku tidak bisa menjawab. Coba lagi nanti, ya.',
+      unreachable:
+        'Saat ini aku belum mendapat jawaban. Aku terus mencoba dan akan menulis begitu ada jawaban.',
+      noAnswer: 'Aku tidak punya jawaban untuk pesanmu.',
+      help: 'Kamu bisa menulis:',
+      helpAlso: 'Kamu juga bisa menulis:',
+      status: 'Aku di sini dan menjawab pesanmu.',
+      statusApproving: 'Aku di sini. Seseorang membaca jawabanku sebelum kamu menerimanya.',
+      quota: 'Kamu sudah mencapai batas pesan untuk saat ini. Tulis lagi dalam {minutes} menit, ya.',
+      ownerDraft:
+        '{name} ({address}) menulis: "{text}"\nJawabannya menunggumu:\n\n{draft}\n\nUntuk mengirimnya, tulis di sini: #send {id}\nKata-kata lain: #edit {id} teksmu\nTanpa jawaban: #drop {id}',
+      ownerNoDraft: 'Tidak ada jawaban dengan nomor {id} yang menunggumu.',
     },
   },
   hi: {
@@ -458,6 +591,23 @@ export const CHAT_LANGUAGES = {
       ownerSent: 'Отправлено: {address}.',
       ownerDropped: 'Не отправлено: {address}.',
       ownerNoDraft: 'Нет ответа с номером {id}, который ждёт вас.',
+    },
+    informal: {
+      unsupported: 'Я не могу открыть здесь такое сообщение. Пожалуйста, напиши его текстом.',
+      failed: 'Извини, сейчас я не могу ответить. Пожалуйста, попробуй позже.',
+      noAnswer: 'У меня нет ответа на твоё сообщение.',
+      help: 'Ты можешь написать:',
+      helpAlso: 'Ты также можешь написать:',
+      status: 'Я на связи и отвечаю на твои сообщения.',
+      statusApproving: 'Я на связи. Человек читает мои ответы, прежде чем ты их получишь.',
+      quota: 'Пока достигнут предел сообщений. Пожалуйста, напиши снова через {minutes} мин.',
+      ownerAsk:
+        '{name} ({address}) пишет впервые: "{text}"\nЧтобы агент отвечал, напиши здесь: #approve {id}\nИначе: #refuse {id}',
+      ownerAskGroup:
+        '{name} пишет в группе ({address}): "{text}"\nЧтобы агент отвечал в этой группе, напиши здесь: #approve {id}\nИначе: #refuse {id}',
+      ownerDraft:
+        '{name} ({address}) пишет: "{text}"\nОтвет ждёт тебя:\n\n{draft}\n\nЧтобы отправить его, напиши здесь: #send {id}\nДругими словами: #edit {id} твой текст\nБез ответа: #drop {id}',
+      ownerNoDraft: 'Нет ответа с номером {id}, который ждёт тебя.',
     },
   },
   ja: {

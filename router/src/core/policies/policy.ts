@@ -97,7 +97,7 @@ interface Notice {
 export function noticeOf(
   name: NoticeName,
   state: ChatState,
-  { notices }: Pick<ChatSettings, 'notices'>,
+  { notices, texts }: Pick<ChatSettings, 'notices' | 'texts'>,
   language: Language,
   nowMs: number,
   own?: string,
@@ -106,6 +106,6 @@ export function noticeOf(
   if (setting === false && own === undefined) return undefined;
   const lastMs = state.notices?.[name];
   if (lastMs !== undefined && nowMs >= lastMs && nowMs - lastMs < REPEAT_AFTER_MS) return undefined;
-  const text = own ?? (typeof setting === 'string' ? setting : textOf(name, language));
+  const text = own ?? (typeof setting === 'string' ? setting : textOf(name, language, texts));
   return { text, patch: { notices: { ...state.notices, [name]: nowMs } } };
 }

@@ -175,7 +175,7 @@ export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): Cha
   return {
     name: 'slow-answer',
     during: async ({ turn, conversation, language, hasSentParts, isUnreachable, onPromise }, work) => {
-      const { notices } = conversation;
+      const { notices, texts } = conversation;
       if (notices.slow === false || turn.isApproving) return work();
       const ended = new AbortController();
       const sayIt = async () => {
@@ -186,8 +186,8 @@ export function slowAnswerPolicy({ clock, say, noticeLog }: SlowAnswerDeps): Cha
         }
         if (hasSentParts?.()) return;
         // The text of the settings speaks of an answer that comes.
-        const own = typeof notices.slow === 'string' ? notices.slow : textOf('slow', language);
-        const text = isUnreachable?.() ? textOf('unreachable', language) : own;
+        const own = typeof notices.slow === 'string' ? notices.slow : textOf('slow', language, texts);
+        const text = isUnreachable?.() ? textOf('unreachable', language, texts) : own;
         try {
           const { accountId, replyTo: to, messageId } = turn;
           await say({ accountId, to }, text, `slow-${messageId}`);

@@ -114,7 +114,7 @@ export function commandIn(text: string): CommandName | undefined {
  * @param title `helpAlso` where they follow the help of the agent
  */
 export function commandHelp(
-  { commands }: Pick<ChatSettings, 'commands'>,
+  { commands, texts }: Pick<ChatSettings, 'commands' | 'texts'>,
   language: Language,
   title: 'help' | 'helpAlso' = 'help',
 ): string {
@@ -126,6 +126,6 @@ export function commandHelp(
   ];
   const shown = lines
     .filter(([isOn]) => isOn)
-    .map(([, command, name]) => `- ${command}: ${textOf(name, language)}`);
-  return [textOf(title, language), ...shown].join('\n');
+    .map(([, command, name]) => `- ${command}: ${textOf(name, language, texts)}`);
+  return [textOf(title, language, texts), ...shown].join('\n');
 }

@@ -1,21 +1,46 @@
 import { parseJid } from '../chat-id.ts';
-import { CHAT_LANGUAGES, type ChatLanguage, type Language, type TextName } from './languages.ts';
+import {
+  CHAT_LANGUAGES,
+  type ChatLanguage,
+  type FORMS_OF_ADDRESS,
+  type Language,
+  type TextName,
+} from './languages.ts';
 
 const ENTRIES: Record<Language, ChatLanguage> = CHAT_LANGUAGES;
 
 /** Languages of the texts that wa2ai itself sends: codes of BCP 47. */
 export const LANGUAGES = Object.keys(CHAT_LANGUAGES) as [Language, ...Language[]];
 
+const PLACEHOLDERS = /\{(\w+)\}/g;
+
 /** Portuguese words are written in Portugal and in Brazil; most people who write them are Brazilians. */
 const OF_PORTUGAL: Language = 'pt';
+
+/** How wa2ai's own texts read: of a route, or of all. */
+export interface TextSettings {
+  formOfAddress: (typeof FORMS_OF_ADDRESS)[number];
+  /** The operator's texts, which replace those of wa2ai, by language and name. */
+  own: Partial<Record<`${Language}.${TextName}`, string>>;
+}
 
 /** A text of wa2ai; `{name}` is replaced by the value of that name. */
 export function textOf(
   name: TextName,
   language: Language,
+  { formOfAddress, own }: TextSettings,
   values: Record<string, string | number> = {},
 ): string {
-  return ENTRIES[language].texts[name].replace(/\{(\w+)\}/g, (_, key: string) => String(values[key] ?? ''));
+  const { texts, formal, informal } = ENTRIES[language];
+  const others = { usual: undefined, formal, informal }[formOfAddress];
+  const text = own[`${language}.${name}`] ?? others?.[name] ?? texts[name];
+  return text.replace(PLACEHOLDERS, (_, key: string) => String(values[key] ?? ''));
+}
+
+/** A placeholder of the operator's text that the text of wa2ai does not have; undefined: there is none. */
+export function unknownPlaceholder(name: TextName, text: string): string | undefined {
+  const known: readonly string[] = ENTRIES.en.texts[name].match(PLACEHOLDERS) ?? [];
+  return text.match(PLACEHOLDERS)?.find((placeholder) => !known.includes(placeholder));
 }
 
 /**

@@ -5,8 +5,10 @@ import type { AgentResponse, Route, Session } from '../models.ts';
 import { say } from '../phrases.ts';
 import { hasPauseContext } from '../policies/access.ts';
 import type { Language } from '../policies/languages.ts';
+import type { TurnView } from '../policies/policy.ts';
 import type { ReplyShaping } from '../policies/reply.ts';
 import { chooseSession, commandHelp, commandIn, personState, startSession } from '../policies/session.ts';
+import type { ChatSettings } from '../policies/settings.ts';
 import { languageOf, textOf } from '../policies/texts.ts';
 import type { AccountStore } from '../ports/account-store.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
@@ -85,7 +87,7 @@ export async function answerOfTurn(
   // The line of a task that goes on is not an answer, and replaces nothing.
   const replies = response.task ? said : shown(said);
   const draft = turn.isApproving && { isDraft: true as const };
-  if (draft) await showDraft(deps, turn, replies);
+  if (draft) await showDraft(deps, { ...running.view, turn }, replies);
   const answered = (reason?: TurnReason) =>
     ended({ ...draft, state: 'answered', ...(reason !== undefined && { reason }), replies });
   if (response.isLater) return answered('agent-later');
@@ -96,7 +98,9 @@ export async function answerOfTurn(
   }
   if (replies.length === 0 && !stream?.hasSentParts) {
     // An agent may choose to say nothing, but not after the person read that the answer is on its way.
-    const instead = running.isPromised ? notice(deps, turn, textOf('noAnswer', running.view.language)) : [];
+    const { language, conversation } = running.view;
+    const text = textOf('noAnswer', language, conversation.texts);
+    const instead = running.isPromised ? notice(deps, turn, text) : [];
     return ended({ state: 'answered', reason: 'agent-empty', replies: instead });
   }
   return answered(draft ? 'draft' : undefined);
@@ -123,7 +127,7 @@ const MAX_DRAFT_CHARS = 3_000;
  */
 export async function showDraft(
   { accountStore, chatStore, sendNotice }: ShowDraftDeps,
-  turn: PendingTurn,
+  { turn, conversation: { texts } }: Pick<TurnView, 'turn' | 'conversation'>,
   replies: readonly NewReply[],
 ): Promise<void> {
   if (!sendNotice || replies.length === 0) return;
@@ -140,7 +144,7 @@ export async function showDraft(
   await sendNotice({
     accountId,
     to: phoneJid(phone),
-    text: textOf('ownerDraft', languageOf('', phone), about),
+    text: textOf('ownerDraft', languageOf('', phone), texts, about),
     idempotencyKey: `draft-${id}-${fnv1a(whole)}`,
   });
 }
@@ -158,12 +162,12 @@ export async function answerCommand(
   let text: string;
   if (name === 'new') {
     await sessionOfTurn(deps, running, true);
-    text = textOf('new', language);
+    text = textOf('new', language, conversation.texts);
   } else if (name === 'status') {
     const { startMs } = await sessionOfTurn(deps, running);
-    text = statusText(turn.isApproving === true, startMs, conversation.session.timeZone, language);
+    text = statusText(turn.isApproving === true, startMs, conversation, language);
   } else if (name === 'stop') {
-    text = textOf(running.state.isStopped ? 'stop' : 'stopNone', language);
+    text = textOf(running.state.isStopped ? 'stop' : 'stopNone', language, conversation.texts);
     if (running.state.isStopped) running.patch({ isStopped: false });
   } else text = commandHelp(conversation, language);
   const sentence = say('command.answered', { command: name });
@@ -177,11 +181,16 @@ export async function answerCommand(
 }
 
 /** What works, and since when. When the first conversation of a person began is not stored. */
-function statusText(isApproving: boolean, startMs: number, timeZone: string, language: Language): string {
-  const status = textOf(isApproving ? 'statusApproving' : 'status', language);
+function statusText(
+  isApproving: boolean,
+  startMs: number,
+  { session: { timeZone }, texts }: ChatSettings,
+  language: Language,
+): string {
+  const status = textOf(isApproving ? 'statusApproving' : 'status', language, texts);
   if (startMs === 0) return status;
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone });
-  return `${status} ${textOf('statusSince', language, { since: format.format(startMs) })}`;
+  return `${status} ${textOf('statusSince', language, texts, { since: format.format(startMs) })}`;
 }
 
 async function ownsCommand(

@@ -62,9 +62,10 @@ export async function askOwner(
   return { kind: 'waits', reason: ACCESS_PENDING, ...(say !== undefined && { say }) };
 }
 
-function questionTo(ownerPhone: string, { turn }: TurnView, isLocked?: boolean): string {
+function questionTo(ownerPhone: string, { turn, conversation }: TurnView, isLocked?: boolean): string {
   const which = turn.message.isGroup ? 'ownerAskGroup' : 'ownerAsk';
-  return textOf(which, languageOf('', ownerPhone), { ...aboutMessage(turn, isLocked), id: turn.chatId });
+  const about = { ...aboutMessage(turn, isLocked), id: turn.chatId };
+  return textOf(which, languageOf('', ownerPhone), conversation.texts, about);
 }
 
 /** What the owner reads about a message. The "message yourself" chat must not show what a locked chat does not show. */

@@ -49,6 +49,7 @@ async function setup() {
       serve: (claim: { chatId: string }) => void served.push(claim.chatId),
     },
     drafts: new MemoryDrafts(state),
+    conversation: async () => ({}),
     deliverReplies: (replies: readonly QueuedReply[]) =>
       void sent.push(...replies.map(({ message }) => message.text)),
     sendNotice: async (notice: (typeof said)[number]) => void said.push(notice),

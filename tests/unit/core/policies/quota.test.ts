@@ -2,15 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideQuota } from '../../../../router/src/core/policies/access.ts';
 import type { ChatState } from '../../../../router/src/core/policies/chat-state.ts';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 
-const quota = { messages: 2, perMinutes: 10, text: undefined };
+const quota = { messages: 2, perMinutes: 10 };
+const settings = (change = {}) => chatSettingsOf(undefined, { quota: { ...quota, ...change } });
 const MINUTE = 60_000;
 
 /** The decisions about messages at these times, each with the state that the one before left. */
-function decisions(times: readonly number[], settings = quota, sender = '1') {
+function decisions(times: readonly number[], change = {}, sender = '1') {
   let state: ChatState = {};
   return times.map((nowMs) => {
-    const decision = decideQuota(sender, state, settings, 'en', nowMs);
+    const decision = decideQuota(sender, state, settings(change), 'en', nowMs);
     state = { ...state, ...decision.patch };
     return { decision, state };
   });
@@ -32,11 +34,11 @@ describe('decideQuota', () => {
 
   it('counts each person', () => {
     const [, second] = decisions([0, 1]);
-    expect(decideQuota('2', second?.state ?? {}, quota, 'en', 2).kind).toBe('continue');
+    expect(decideQuota('2', second?.state ?? {}, settings(), 'en', 2).kind).toBe('continue');
   });
 
   it('is off by default, and then changes nothing', () => {
-    expect(decideQuota('1', {}, { ...quota, messages: 0 }, 'en', 0)).toEqual({ kind: 'continue' });
+    expect(decideQuota('1', {}, settings({ messages: 0 }), 'en', 0)).toEqual({ kind: 'continue' });
   });
 
   it('never counts below zero or above the quota, and answers at most the quota in any window', () => {
@@ -48,7 +50,7 @@ describe('decideQuota', () => {
           now += wait;
           return now;
         });
-        const all = decisions(times, { ...quota, messages });
+        const all = decisions(times, { messages });
         for (const { state } of all) {
           const count = state.quotas?.['1']?.count ?? 0;
           expect(count).toBeGreaterThanOrEqual(0);

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { CHAT_LANGUAGES, type TextName } from '../../../../router/src/core/policies/languages.ts';
-import { LANGUAGES, languageOf, textOf } from '../../../../router/src/core/policies/texts.ts';
+import { FORMS_OF_ADDRESS, TEXT_NAMES } from '../../../../router/src/core/policies/languages.ts';
+import {
+  LANGUAGES,
+  languageOf,
+  textOf,
+  unknownPlaceholder,
+} from '../../../../router/src/core/policies/texts.ts';
 
-const NAMES = Object.keys(CHAT_LANGUAGES.en.texts) as TextName[];
+const USUAL = { formOfAddress: 'usual', own: {} } as const;
 
 describe('languageOf', () => {
   it.each([
@@ -38,16 +43,45 @@ describe('languageOf', () => {
 });
 
 describe('textOf', () => {
-  it('has every text in every language, with its values', () => {
+  it.each(FORMS_OF_ADDRESS)('has every text in every language, with its values: %s', (formOfAddress) => {
+    const values = { name: 'N1', address: 'A1', text: 'T1', id: 17, draft: 'D1', since: 'S1', minutes: 7 };
+    const valuesIn = (text: string) => (text.match(/N1|A1|T1|D1|S1|17|7|#\w+|[{}]/g) ?? []).sort();
     for (const language of LANGUAGES) {
-      expect(textOf('quota', language, { minutes: 7 })).toContain('7');
-      expect(textOf('failed', language)).not.toMatch(/[{}]/);
-      for (const name of NAMES) {
-        const valuesOf = (text: string) => (text.match(/\{\w+\}|#\w+/g) ?? []).sort();
-        expect(valuesOf(CHAT_LANGUAGES[language].texts[name]), `${language} ${name}`).toEqual(
-          valuesOf(CHAT_LANGUAGES.en.texts[name]),
-        );
+      for (const name of TEXT_NAMES) {
+        const text = textOf(name, language, { formOfAddress, own: {} }, values);
+        expect(valuesIn(text), `${language} ${name}`).toEqual(valuesIn(textOf(name, 'en', USUAL, values)));
       }
     }
+  });
+
+  it.each([
+    ['es', 'usual', 'Puedes escribir:'],
+    ['es', 'informal', 'Puedes escribir:'],
+    ['es', 'formal', 'Puede escribir:'],
+    ['de', 'formal', 'Sie können schreiben:'],
+    ['fr', 'usual', 'Vous pouvez écrire :'],
+    ['fr', 'informal', 'Tu peux écrire :'],
+    ['id', 'informal', 'Kamu bisa menulis:'],
+    ['en', 'formal', 'You can write:'],
+  ] as const)('addresses people in %s as asked: %s', (language, formOfAddress, text) => {
+    expect(textOf('help', language, { formOfAddress, own: {} })).toBe(text);
+  });
+
+  it("is the operator's own text in that language only, with its values", () => {
+    const own = { 'es.quota': 'Espere {minutes} min.' };
+    const texts = { formOfAddress: 'formal', own } as const;
+    expect(textOf('quota', 'es', texts, { minutes: 7 })).toBe('Espere 7 min.');
+    expect(textOf('quota', 'de', texts, { minutes: 7 })).toContain('Bitte schreiben Sie in 7 Minuten');
+    expect(textOf('failed', 'es', texts)).toContain('Inténtelo');
+  });
+});
+
+describe('unknownPlaceholder', () => {
+  it.each([
+    ['Wait {minutes} minutes.', undefined],
+    ['Wait.', undefined],
+    ['Wait {minutes}, {name}.', '{name}'],
+  ])('of %j is %s', (text, placeholder) => {
+    expect(unknownPlaceholder('quota', text)).toBe(placeholder);
   });
 });

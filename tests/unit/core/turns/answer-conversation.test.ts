@@ -125,7 +125,10 @@ describe('a command', () => {
     control.stop?.();
     expect(await turn).toMatchObject({ state: 'ignored', reason: 'stopped-by-person', texts: [] });
     expect(control.stop).toBeUndefined();
-    expect(await say({ text: '/stop' })).toMatchObject({ reason: 'command', texts: ['Detenido.'] });
+    expect(await say({ text: '/stop' })).toMatchObject({
+      reason: 'command',
+      texts: ['De acuerdo, lo dejo aquí.'],
+    });
     expect(await say({ text: '/stop' })).toMatchObject({ texts: ['No hay nada en curso.'] });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { ChatRow } from '../../../../router/src/core/ports/chat-store.ts';
 import { showDraft } from '../../../../router/src/core/turns/answer-of-turn.ts';
 import type { NewReply, PendingTurn } from '../../../../router/src/core/turns/turn.ts';
@@ -33,7 +34,7 @@ async function shown(texts: string[], phone: string | undefined = '4915112345678
   const replies = texts.map(
     (text) => ({ accountId: 'main', to: '1@lid', waMessageId: 'R', text }) as NewReply,
   );
-  await showDraft(deps, turn, replies);
+  await showDraft(deps, { turn, conversation: chatSettingsOf(undefined, {}) }, replies);
   return sent;
 }
 
