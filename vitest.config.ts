@@ -15,6 +15,7 @@ const expect = { poll: { timeout: 40_000 } };
 const SLOW_FILES = [
   'slow/hostile-texts',
   'slow/backup-waiting-work',
+  'slow/backup-database',
   'slow/busy-service',
   'slow/webhooks',
   'slow/whatsapp-limits',
@@ -42,7 +43,6 @@ const SLOW_FILES = [
   'integration/agent-host',
   'integration/shell-agents',
   'integration/process-runtime',
-  'integration/database/backup',
   'integration/baileys-provider',
   'integration/baileys-defects',
   'integration/npc-chain',
