@@ -95,7 +95,13 @@ describe('the page Chats', () => {
     await openChat(page, 'Ana');
     await page.getByRole('button', { name: 'Trace' }).first().click();
     const panel = page.getByRole('complementary', { name: 'Trace' });
-    await panel.getByText('answered', { exact: true }).first().waitFor();
+    await panel.getByText('answered', { exact: true }).waitFor();
+    await panel.getByText('On the phone', { exact: true }).waitFor();
+    const rows = await panel.locator('.timeline-row > .timeline-head strong').allTextContents();
+    const kinds = rows.filter((title) => title !== 'Waited');
+    expect(kinds).toEqual(['Received', 'Route: *', 'Agent', 'answered', 'Answer']);
+    const bar = await panel.locator('.timeline-attempts .timeline-bar span').boundingBox();
+    expect(bar?.width).toBeGreaterThan(2);
     await panel.getByText('What was sent, and what came back').click();
     const exchanges = panel.locator('.exchanges');
     await exchanges.getByText('Sent').first().waitFor();
@@ -125,6 +131,10 @@ describe('the page Chats', () => {
     await goTo('dead-letters');
     const letter = page.locator('.letter').filter({ hasText: 'to nobody' });
     expect(await letter.first().locator('strong').first().textContent()).toBe('@eva_2');
+    await letter.first().getByText('What was tried').click();
+    const agent = letter.locator('.timeline-row').filter({ hasText: 'Attempt 1' });
+    await agent.locator('.badge').filter({ hasText: 'AGENT_' }).first().waitFor();
+    await expectAccessible(page);
     const id = await letter.first().getAttribute('data-id');
     await bed.service.api('POST', `/api/dead-letters/${id}/close`);
   });
@@ -160,6 +170,8 @@ describe('the page Dead letters', () => {
     expect(await page.locator('.group-count').first().textContent()).toBe('100');
     await page.locator('.group-open').first().click();
     const letter = page.locator('.letter').first();
+    await letter.getByText('What was tried').click();
+    await letter.getByText('No steps are stored.').waitFor();
     await letter.getByText('What was sent, and what came back').click();
     await letter.getByText('No request is stored').waitFor();
     await page

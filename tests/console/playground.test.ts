@@ -133,7 +133,7 @@ describe('the page Playground', () => {
     await say(page, 'Ana', 'are you there?');
     await answers(page, 'are you there?').waitFor();
     const request = traceOf(page);
-    await request.getByText('1', { exact: true }).first().waitFor();
+    await request.getByText('Attempt 1', { exact: true }).waitFor();
   });
 
   it('says that nobody answers at an address', async () => {

@@ -39,7 +39,7 @@ export function BubbleView({
   actions?: ComponentChildren;
 }) {
   const t = useText();
-  const { clock } = useTimes();
+  const { clock, duration } = useTimes();
   if (bubble.kind === 'notice') return <p class="notice-line">{bubble.text || t(kindKey(bubble.content))}</p>;
   const { side, writer, tick, isEdited, isDeleted, reactions, reason, error, turn } = bubble;
   return (
@@ -62,7 +62,7 @@ export function BubbleView({
         {isEdited && <span>{t('edited')}</span>}
         {isDeleted && <span>{t('deleted')}</span>}
         {turn && reason && !isDeleted && <span>{reason}</span>}
-        {turn?.agentMs !== undefined && <span>{t('milliseconds', { ms: turn.agentMs })}</span>}
+        {turn?.agentMs !== undefined && <span>{duration(turn.agentMs)}</span>}
         <time dateTime={bubble.at}>{clock(bubble.at)}</time>
         {tick && (
           <span class={`tick ${tick}`} role="img" aria-label={t(`tick.${tick}`)} title={t(`tick.${tick}`)}>

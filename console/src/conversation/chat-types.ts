@@ -59,8 +59,10 @@ export interface Received extends AnyMessage {
   routeId?: string;
   agentMs?: number;
   trace?: unknown;
+  sentAt?: string;
   receivedAt: string;
   finishedAt?: string;
+  replies?: Sent[];
 }
 
 export interface Sent extends AnyMessage {
@@ -72,6 +74,11 @@ export interface Sent extends AnyMessage {
   special?: { kind: string; of?: string; emoji?: string };
   quote?: { text: string };
   queuedAt: string;
+  delayedUntil?: string;
+  sentAt?: string;
+  ackedAt?: string;
+  deliveredAt?: string;
+  readAt?: string;
 }
 
 export type Message = Received | Sent;

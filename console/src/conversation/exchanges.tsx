@@ -4,6 +4,7 @@ import { call, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import { useMay } from '../app/caller.tsx';
 import { useText } from './texts.ts';
+import { useTimes } from './times.ts';
 
 type Exchange = Schemas['Exchange'];
 
@@ -37,6 +38,7 @@ export function Exchanges({ messageId }: { messageId: string }) {
 
 function ExchangeView({ exchange }: { exchange: Exchange }) {
   const t = useText();
+  const { second, duration } = useTimes();
   const { attempt, at, ms, request, response, fault } = exchange;
   return (
     <>
@@ -50,8 +52,8 @@ function ExchangeView({ exchange }: { exchange: Exchange }) {
         )}{' '}
         {fault && <span class="badge bad">{fault}</span>}{' '}
         <span class="hint">
-          {new Date(at).toLocaleTimeString()}
-          {ms !== undefined && ` · ${t('milliseconds', { ms })}`}
+          {second(at)}
+          {ms !== undefined && ` · ${duration(ms)}`}
         </span>
       </p>
       <Side title={t('sent')} side={request} />

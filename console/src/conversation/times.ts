@@ -16,6 +16,10 @@ export function useTimes() {
     day,
     /** 2 January 2026, 14:05 */
     full: (at: string) => write(at, { dateStyle: 'medium', timeStyle: 'short' }),
+    /** 14:05:09 */
+    second: (at: string) => write(at, { timeStyle: 'medium' }),
+    /** 850 ms, 2.4 s, 3 min */
+    duration: (ms: number) => durationText(ms, chosen),
     /** The clock for a time of today, else the day. */
     short: (at: string) =>
       day(at) === day(new Date().toISOString()) ? clock(at) : write(at, { day: 'numeric', month: 'short' }),
@@ -30,4 +34,24 @@ function formatOf(chosen: LanguageCode, options: Intl.DateTimeFormatOptions): In
   const format = formats.get(key) ?? new Intl.DateTimeFormat(chosen, options);
   formats.set(key, format);
   return format;
+}
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+  ['millisecond', 1],
+] as const;
+
+function durationText(ms: number, chosen: LanguageCode): string {
+  const [unit, unitMs] = UNITS.find(([, each]) => ms >= each) ?? ['millisecond', 1];
+  const value = ms / unitMs;
+  const digits = unit === 'millisecond' || value >= 10 ? 0 : 1;
+  return value.toLocaleString(chosen, {
+    style: 'unit',
+    unit,
+    unitDisplay: 'short',
+    maximumFractionDigits: digits,
+  });
 }

@@ -6,129 +6,369 @@ import { problemOf } from '../api/problem.ts';
 import { hrefOf } from '../app/location.ts';
 import { Reason, ServiceText } from '../translation/service-text.tsx';
 import { useTranslation } from '../translation/use-translation.ts';
-import type { Chat, Message, Received, Sent } from './chat-types.ts';
+import type { Message, Received } from './chat-types.ts';
 import { tickOf } from './conversation.ts';
 import { Exchanges } from './exchanges.tsx';
 import { kindKey, type TextKey, useText } from './texts.ts';
-import { routeNameIn, suggestedLimitMs, type TraceStep, traceSteps } from './trace-steps.ts';
+import { type Timeline, type TimelineRow, timelineOf } from './timeline.ts';
+import { useTimes } from './times.ts';
+import { type Attempt, routeNameIn, suggestedLimitMs, type TraceStep } from './trace-steps.ts';
 
-/** What became of one message: the rules that were checked, the agent with its attempts, and the answers. */
-export function TurnTrace({
-  chat,
-  turn,
-  messages,
-}: {
-  chat: Chat;
-  turn: Received;
-  messages: Iterable<Message>;
-}) {
+/**
+ * What became of one message, as a timeline: why it waited, the rule that took it, the agent with its attempts, and the answers.
+ * @param props.messages of the chat, as far as they are loaded
+ */
+export function TurnTrace({ turn, messages = [] }: { turn: Received; messages?: Iterable<Message> }) {
   const t = useText();
-  const replies = [...messages].filter(
-    (each): each is Sent => each.direction === 'outgoing' && each.messageId === turn.id,
-  );
-  const totalMs = turn.finishedAt && Date.parse(turn.finishedAt) - Date.parse(turn.receivedAt);
-  const steps = traceSteps(turn.trace);
-  const limitMs = suggestedLimitMs(turn.trace, turn.agentMs);
+  const timeline = timelineOf(turn, messages);
+  const hasAgent = timeline.rows.some(({ kind }) => kind === 'agent');
   return (
     <div class="turn-trace">
       <h3>{t('traceOf', { text: turn.text.slice(0, 60) || t(kindKey(turn.media?.kind ?? turn.kind)) })}</h3>
-      <dl>
-        <Fact name={t('state')} value={t(`state.${turn.state}` as TextKey)} />
-        <Fact name={t('reason')} value={turn.reason && <Reason code={turn.reason} />} />
-        <Fact name={t('error')} value={turn.error && <ServiceText text={turn.error} />} />
-        {turn.routeId && (
-          <>
-            <dt>{t('route')}</dt>
-            <dd>
-              <a href={hrefOf(`/routes/${turn.routeId}`)}>
-                {routeNameIn(turn.trace, turn.routeId) ?? turn.routeId}
-              </a>
-            </dd>
-          </>
-        )}
-        <Fact
-          name={t('agentTime')}
-          value={turn.agentMs === undefined ? undefined : t('milliseconds', { ms: turn.agentMs })}
-        />
-        <Fact
-          name={t('totalTime')}
-          value={totalMs === undefined ? undefined : t('milliseconds', { ms: totalMs })}
-        />
-        <Fact name={t('attempts')} value={String(turn.attempts)} />
-      </dl>
-      {limitMs !== undefined && <p class="hint">{t('limitHint', { ms: limitMs })}</p>}
-      <h4>{t('steps')}</h4>
-      {steps.length === 0 ? <p class="hint">{t('noSteps')}</p> : <Steps steps={steps} />}
-      {replies.length > 0 && (
-        <>
-          <h4>{t('answers')}</h4>
-          <ul>
-            {replies.map((reply) => (
-              <li key={reply.id}>
-                {reply.text.slice(0, 200) || reply.media?.kind}{' '}
-                <span class="hint">{t(`tick.${tickOf(reply.state)}`)}</span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      <Exchanges key={`exchanges ${turn.id}`} messageId={turn.id} />
-      <Request key={turn.id} chat={chat} turn={turn} />
+      <ol class="timeline">
+        {timeline.rows.map((row, index) => (
+          <Row key={index} row={row} turn={turn} timeline={timeline} />
+        ))}
+      </ol>
+      {turn.trace === undefined && <p class="hint">{t('noSteps')}</p>}
+      {!hasAgent && <Exchanges key={`exchanges ${turn.id}`} messageId={turn.id} />}
+      <Request key={turn.id} turn={turn} />
     </div>
   );
 }
 
-function Fact({ name, value }: { name: string; value?: ComponentChildren }) {
-  if (value === undefined || value === '') return null;
+/** The trace of a message by its id, loaded when it is shown. */
+export function MessageTrace({ messageId }: { messageId: string }) {
+  const t = useText();
+  const [turn, setTurn] = useState<Received>();
+  const [error, setError] = useState<string>();
+  useEffect(() => {
+    call('GET /api/messages/{id}', { path: { id: messageId } })
+      .then(({ data }) => data.direction === 'incoming' && setTurn(data as Received))
+      .catch((cause: unknown) => setError(problemOf(cause).message));
+  }, [messageId]);
+  if (error) return <p role="alert">{t('failedAction', { error })}</p>;
+  return turn ? <TurnTrace turn={turn} /> : null;
+}
+
+interface RowProps<Kind extends TimelineRow['kind']> {
+  row: Extract<TimelineRow, { kind: Kind }>;
+  turn: Received;
+  timeline: Timeline;
+}
+
+function Row({ row, ...rest }: { row: TimelineRow; turn: Received; timeline: Timeline }) {
+  switch (row.kind) {
+    case 'received':
+      return <ReceivedRow row={row} {...rest} />;
+    case 'waited':
+      return <WaitedRow row={row} {...rest} />;
+    case 'route':
+      return <RouteRow row={row} {...rest} />;
+    case 'step':
+      return <StepRow row={row} {...rest} />;
+    case 'agent':
+      return <AgentRow row={row} {...rest} />;
+    case 'result':
+      return <ResultRow row={row} {...rest} />;
+    case 'reply':
+      return <ReplyRow row={row} {...rest} />;
+  }
+}
+
+/** A line of the timeline. @param props.time when, or how long */
+function Line(props: {
+  mood?: 'good' | 'bad' | 'busy';
+  title: ComponentChildren;
+  time?: string | undefined;
+  children?: ComponentChildren;
+}) {
+  const { mood, title, time, children } = props;
+  return (
+    <li class={mood ? `timeline-row ${mood}` : 'timeline-row'}>
+      <p class="timeline-head">
+        <strong>{title}</strong>
+        {time && <span class="hint">{time}</span>}
+      </p>
+      {children}
+    </li>
+  );
+}
+
+/** How long something took and when, on the scale of the whole way; the words beside it say the same. */
+function Bar({ timeline, fromMs, toMs }: { timeline: Timeline; fromMs: number; toMs: number }) {
+  const wholeMs = timeline.endMs - timeline.beginMs;
+  if (wholeMs <= 0) return null;
+  const percent = (ms: number) => Math.min(100, Math.max(0, (ms / wholeMs) * 100));
+  const left = percent(fromMs - timeline.beginMs);
+  return (
+    <div class="timeline-bar" aria-hidden="true">
+      <span style={{ left: `${left}%`, width: `${Math.min(100 - left, percent(toMs - fromMs))}%` }} />
+    </div>
+  );
+}
+
+function ReceivedRow({ row, turn }: RowProps<'received'>) {
+  const t = useText();
+  const { second, duration, full } = useTimes();
+  return (
+    <Line title={t('received')} time={second(turn.receivedAt)}>
+      {row.lateMs !== undefined && turn.sentAt && (
+        <p>{t('writtenBefore', { time: duration(row.lateMs), at: full(turn.sentAt) })}</p>
+      )}
+    </Line>
+  );
+}
+
+function WaitedRow({ row, timeline }: RowProps<'waited'>) {
+  const t = useText();
+  const { duration } = useTimes();
+  const { atMs, endMs, why } = row;
+  if (endMs === undefined) {
+    return (
+      <Line title={t('waits')} mood="busy">
+        <p>{t(why.includes('earlier') ? 'wait.earlier' : 'waitsNow')}</p>
+      </Line>
+    );
+  }
+  return (
+    <Line title={t('waited')} time={duration(endMs - atMs)}>
+      <Bar timeline={timeline} fromMs={atMs} toMs={endMs} />
+      {why.map((reason) => (
+        <p key={reason}>{t(`wait.${reason}`)}</p>
+      ))}
+    </Line>
+  );
+}
+
+function RouteRow({ row: { chosen, others } }: RowProps<'route'>) {
+  const t = useText();
+  return (
+    <Line
+      mood={chosen ? 'good' : 'bad'}
+      title={
+        chosen ? (
+          <>
+            {t('route')}: <a href={hrefOf(`/routes/${chosen.routeId}`)}>{chosen.title}</a>
+          </>
+        ) : (
+          t('noRule')
+        )
+      }
+    >
+      {chosen && <Said step={chosen} />}
+      {others.length > 0 && (
+        <details open={!chosen}>
+          <summary>{t('otherRules', { count: others.length })}</summary>
+          <ul class="timeline-rules">
+            {others.map((rule, index) => (
+              <li key={index}>
+                <strong>{rule.title}</strong> <Outcome step={rule} />
+                <Said step={rule} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </Line>
+  );
+}
+
+function StepRow({ row: { step } }: RowProps<'step'>) {
+  const t = useText();
+  const { word } = useTranslation();
+  return (
+    <Line title={step.kind === 'call' ? t('callDetails') : word(step.title)}>
+      <Outcome step={step} />
+      <Said step={step} />
+      <More text={step.more} />
+    </Line>
+  );
+}
+
+function AgentRow({ row: { step, calls, isLast }, turn, timeline }: RowProps<'agent'>) {
+  const t = useText();
+  const { duration } = useTimes();
+  const { attempts, routeId, outcome } = step;
+  const name = routeId && routeNameIn(turn.trace, routeId);
+  const [first, last] = [attempts[0], attempts.at(-1)];
+  const tookMs =
+    first?.atMs === undefined || last?.atMs === undefined
+      ? undefined
+      : last.atMs + (last.ms ?? 0) - first.atMs;
+  const limitMs = suggestedLimitMs(turn.trace, turn.agentMs);
+  return (
+    <Line
+      mood={outcome === 'answered' ? 'good' : 'bad'}
+      title={name ? t('agentOf', { name }) : t('agent')}
+      time={tookMs === undefined ? undefined : duration(tookMs)}
+    >
+      <Said step={step} />
+      <ol class="timeline-attempts">
+        {attempts.map((attempt, index) => (
+          <li key={index}>
+            <AttemptLine attempt={attempt} timeline={timeline} />
+          </li>
+        ))}
+      </ol>
+      {isLast && limitMs !== undefined && <p class="hint">{t('limitHint', { ms: limitMs })}</p>}
+      {calls.map(({ more }, index) => (
+        <More key={index} text={more} title={t('callDetails')} />
+      ))}
+      <More text={step.more} />
+      {isLast && <Exchanges key={`exchanges ${turn.id}`} messageId={turn.id} />}
+    </Line>
+  );
+}
+
+function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeline }) {
+  const t = useText();
+  const { word } = useTranslation();
+  const { duration, second } = useTimes();
+  const { number, atMs, ms, code, disposition, error, waitMs } = attempt;
   return (
     <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
+      <p class="timeline-head">
+        <span>
+          {number === undefined ? t('notSent') : t('attemptNumber', { attempt: number })}{' '}
+          {code && <span class="badge bad">{code}</span>}
+        </span>
+        <span class="hint">
+          {[atMs !== undefined && second(new Date(atMs).toISOString()), ms !== undefined && duration(ms)]
+            .filter(Boolean)
+            .join(' · ')}
+        </span>
+      </p>
+      {atMs !== undefined && ms !== undefined && <Bar timeline={timeline} fromMs={atMs} toMs={atMs + ms} />}
+      {error && (
+        <p>
+          <ServiceText text={error} code={code} />
+        </p>
+      )}
+      {waitMs !== undefined ? (
+        <p class="hint">{t('nextAttempt', { time: duration(waitMs) })}</p>
+      ) : (
+        disposition && disposition !== 'retry' && <p class="hint">{word(disposition)}</p>
+      )}
     </>
   );
 }
 
-/** The lines of a trace, with the requests to the agent. */
-export function Steps({ steps }: { steps: readonly TraceStep[] }) {
-  const { word } = useTranslation();
+function ResultRow({ row, turn }: RowProps<'result'>) {
+  const t = useText();
+  const { duration } = useTimes();
+  const { state, reason, error } = turn;
+  const mood = state === 'answered' ? 'good' : state === 'dead' ? 'bad' : undefined;
+  const tookMs = row.atMs === undefined ? undefined : row.atMs - Date.parse(turn.receivedAt);
   return (
-    <ol class="trace-steps">
-      {steps.map((step, index) => (
-        <li key={index}>
-          <strong>{step.isWord ? word(step.title) : step.title}</strong>{' '}
-          {step.outcome && <span class="badge">{word(step.outcome)}</span>}
-          {step.sentence && (
-            <p>
-              <ServiceText text={step.sentence} phrase={step.phrase} code={step.outcome} />
-            </p>
-          )}
-          {step.attempts.length > 0 && <Attempts attempts={step.attempts} />}
-          {step.more && (
-            <details>
-              <summary>JSON</summary>
-              <Json text={step.more} />
-            </details>
-          )}
-        </li>
-      ))}
-    </ol>
+    <Line
+      {...(mood && { mood })}
+      title={t(`state.${state}` as TextKey)}
+      time={tookMs === undefined ? undefined : t('afterReceipt', { time: duration(tookMs) })}
+    >
+      {reason && (
+        <p>
+          <Reason code={reason} />
+        </p>
+      )}
+      {error && (
+        <p>
+          <ServiceText text={error} code={reason} />
+        </p>
+      )}
+    </Line>
   );
 }
 
-function Attempts({ attempts }: { attempts: TraceStep['attempts'] }) {
-  const { word } = useTranslation();
+const STATIONS = [
+  ['sentAt', 'replySent'],
+  ['ackedAt', 'replyAcked'],
+  ['deliveredAt', 'replyDelivered'],
+  ['readAt', 'replyRead'],
+] as const;
+
+function ReplyRow({ row: { reply }, turn, timeline }: RowProps<'reply'>) {
+  const t = useText();
+  const { second, duration, full } = useTimes();
+  const tick = tickOf(reply.state);
+  const words = reply.text.slice(0, 200) || (reply.media && t(kindKey(reply.media.kind)));
+  const atWhatsApp = reply.ackedAt ?? reply.sentAt;
+  const queuedMs = Date.parse(reply.queuedAt);
   return (
-    <ul class="attempts">
-      {attempts.map((attempt, index) => (
-        <li key={index}>
-          {Object.entries(attempt).map(([name, value]) => (
-            <span key={name}>
-              <b>{word(name)}</b> {name === 'disposition' ? word(String(value)) : String(value)}{' '}
-            </span>
+    <Line
+      mood={tick === 'failed' ? 'bad' : tick === 'draft' || tick === 'waiting' ? 'busy' : 'good'}
+      title={t('reply')}
+      time={atWhatsApp && duration(Date.parse(atWhatsApp) - queuedMs)}
+    >
+      {words && <blockquote>{words}</blockquote>}
+      {atWhatsApp && <Bar timeline={timeline} fromMs={queuedMs} toMs={Date.parse(atWhatsApp)} />}
+      <ul class="timeline-stations">
+        {STATIONS.map(([field, key]) => {
+          const at = reply[field];
+          if (at === undefined) return null;
+          return (
+            <li key={field} class="timeline-head">
+              <span>{t(key)}</span>
+              <time class="hint" dateTime={at} title={full(at)}>
+                {second(at)} ·{' '}
+                {t('afterReceipt', { time: duration(Date.parse(at) - Date.parse(turn.receivedAt)) })}
+              </time>
+            </li>
+          );
+        })}
+        {(tick === 'draft' || tick === 'waiting' || tick === 'failed') && <li>{t(`tick.${tick}`)}</li>}
+        {reply.delayedUntil && tick === 'waiting' && (
+          <li>{t('replyDelayed', { time: full(reply.delayedUntil) })}</li>
+        )}
+      </ul>
+      {tick === 'failed' && reply.reason && (
+        <p>
+          <Reason code={reply.reason} />
+        </p>
+      )}
+      {reply.error && (
+        <p>
+          <ServiceText text={reply.error} code={reply.reason} />
+        </p>
+      )}
+    </Line>
+  );
+}
+
+function Outcome({ step: { outcome } }: { step: TraceStep }) {
+  const { word } = useTranslation();
+  return outcome === undefined ? null : <span class="badge">{word(outcome)}</span>;
+}
+
+/** What a step says, and the conditions that a rule asked for. */
+function Said({ step: { sentence, outcome, conditions } }: { step: TraceStep }) {
+  return (
+    <>
+      {sentence && (
+        <p>
+          <ServiceText text={sentence.text} phrase={sentence.phrase} code={outcome} />
+        </p>
+      )}
+      {conditions.length > 0 && (
+        <ul class="timeline-conditions">
+          {conditions.map(({ text, phrase, holds }, index) => (
+            <li key={index}>
+              <span aria-hidden="true">{holds ? '✓' : '✗'}</span> <ServiceText text={text} phrase={phrase} />
+            </li>
           ))}
-        </li>
-      ))}
-    </ul>
+        </ul>
+      )}
+    </>
+  );
+}
+
+function More({ text, title = 'JSON' }: { text: string | undefined; title?: string }) {
+  if (text === undefined) return null;
+  return (
+    <details>
+      <summary>{title}</summary>
+      <Json text={text} />
+    </details>
   );
 }
 
@@ -136,18 +376,18 @@ type MediaKind = NonNullable<Schemas['MessageToExplain']['media']>['kind'];
 type Explanation = ResponseOf<'POST /api/routes/explain'>['data'];
 
 /** The request that the agent gets for this message by the routes of now, without secrets. */
-function Request({ chat, turn }: { chat: Chat; turn: Received }) {
+function Request({ turn }: { turn: Received }) {
   const t = useText();
   const [isOpen, setIsOpen] = useState(false);
   const [found, setFound] = useState<Explanation>();
   const [error, setError] = useState<string>();
   useEffect(() => {
     if (!isOpen) return;
-    const { accountId, channelId } = chat;
+    const { accountId, channelId } = turn;
     const media = turn.media && { kind: turn.media.kind as MediaKind, mimeType: turn.media.mimeType };
     const body = {
       ...{ accountId, channelId, text: turn.text, at: turn.receivedAt },
-      ...(chat.isGroup && { from: turn.from }),
+      ...(channelId.endsWith('@g.us') && { from: turn.from }),
       ...(media && { media }),
     };
     call('POST /api/routes/explain', { body })

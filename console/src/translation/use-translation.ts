@@ -14,7 +14,11 @@ export interface Translation {
 /** A hook that translates texts of the service. */
 export function useTranslation(): Translation {
   const service = useTexts('service');
-  return { sentence: sentenceOf, word: (english) => own(service?.words, english) ?? english, meaning };
+  return {
+    sentence: sentenceOf,
+    word: (english) => own(service?.words, english) ?? english.replaceAll('-', ' '),
+    meaning,
+  };
 }
 
 function sentenceOf(phrase: Phrase | undefined): string | undefined {

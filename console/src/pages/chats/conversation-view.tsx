@@ -77,7 +77,7 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
             <ChatDetails chat={chat} onChanged={reload} />
           ) : (
             turn?.direction === 'incoming' && (
-              <TurnTrace chat={chat} turn={turn as Received} messages={messages.values()} />
+              <TurnTrace turn={turn as Received} messages={messages.values()} />
             )
           )}
         </aside>

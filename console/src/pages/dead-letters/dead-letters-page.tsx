@@ -8,10 +8,8 @@ import { ConfirmDialog } from '../../components/dialog.tsx';
 import { PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loading } from '../../components/states.tsx';
 import { addressOf } from '../../conversation/conversation.ts';
-import { Exchanges } from '../../conversation/exchanges.tsx';
 import { useTimes } from '../../conversation/times.ts';
-import { traceSteps } from '../../conversation/trace-steps.ts';
-import { Steps } from '../../conversation/turn-trace.tsx';
+import { MessageTrace } from '../../conversation/turn-trace.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
 import { replayAll } from './replay-all.ts';
 import { useText } from './texts.ts';
@@ -155,7 +153,7 @@ function LetterCard({
   const { id, chatId, pushName, text, reason, error, attempts, outboxId, messageId, failedAt, state } =
     letter;
   const maySend = useMay()('messages:send');
-  const steps = traceSteps(letter.trace);
+  const [isOpen, setIsOpen] = useState(false);
   const who = pushName ?? addressOf(letter);
   return (
     <li class="letter" data-id={id}>
@@ -204,11 +202,12 @@ function LetterCard({
         )}
         <a href={hrefOf(`/chats/${chatId}`)}>{t('chat')}</a>
       </div>
-      <details>
-        <summary>{t('tried')}</summary>
-        {steps.length === 0 ? <p class="hint">{t('noTrace')}</p> : <Steps steps={steps} />}
-      </details>
-      {messageId !== undefined && <Exchanges messageId={messageId} />}
+      {messageId !== undefined && (
+        <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+          <summary>{t('tried')}</summary>
+          {isOpen && <MessageTrace messageId={messageId} />}
+        </details>
+      )}
     </li>
   );
 }

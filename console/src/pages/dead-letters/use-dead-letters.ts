@@ -28,7 +28,7 @@ export function useDeadLetters(state: DeadLetter['state'], reason: string | unde
   const count = useRef(PAGE);
 
   const pageOf = (limit: number, cursor?: string) =>
-    call('GET /api/dead-letters', { query: { state, reason, trace: 'true', limit, cursor } });
+    call('GET /api/dead-letters', { query: { state, reason, limit, cursor } });
 
   const load = useCallback(async () => {
     try {

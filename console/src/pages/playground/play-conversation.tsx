@@ -29,8 +29,7 @@ export function PlayConversation(props: {
   const { chat, onBack, onReplaced, onDeleted } = props;
   const { id, name } = chat;
   const t = useText();
-  const conversation = useConversation(id);
-  const { messages, earlier, isDetached, reload, newest, loadEarlier } = conversation;
+  const { messages, earlier, isDetached, reload, newest, loadEarlier } = useConversation(id);
   const phone = usePhone(id);
   const [as, setAs] = useState(chat.people[0]?.name ?? '');
   const [about, setAbout] = useState<About>();
@@ -108,8 +107,8 @@ export function PlayConversation(props: {
           <button type="button" class="button close" onClick={() => setChosen('none')}>
             {t('close')}
           </button>
-          {turn?.direction === 'incoming' && conversation.chat ? (
-            <TurnTrace chat={conversation.chat} turn={turn as Received} messages={messages.values()} />
+          {turn?.direction === 'incoming' ? (
+            <TurnTrace turn={turn as Received} messages={messages.values()} />
           ) : (
             <p class="hint">{t('noTrace')}</p>
           )}

@@ -5,7 +5,7 @@ import {
   traceSteps,
 } from '../../../../console/src/conversation/trace-steps.ts';
 
-it('shows rules, policies and requests to the agent as lines', () => {
+it('shows rules, policies, requests to the agent and its call as lines', () => {
   const trace = [
     {
       routeId: 'r1',
@@ -14,26 +14,40 @@ it('shows rules, policies and requests to the agent as lines', () => {
       priority: 0,
       outcome: 'chosen',
       sentence: 'It matches.',
+      conditions: [{ condition: 'hours', holds: true, sentence: 'It is 14:05.' }, { condition: 'tags' }],
     },
     {
       step: 'agent',
       routeId: 'r1',
       outcome: 'failed',
       sentence: 'No answer.',
-      attempts: [{ attempt: 1, agentMs: 5, x: { y: 1 } }],
+      attempts: [{ attempt: 1, at: '2026-01-02T03:04:05.000Z', agentMs: 5, x: { y: 1 } }, { waitMs: 'x' }],
     },
+    { outcome: 'called', function: 'ask' },
     { step: 'reply', outcome: 'split', messages: 2 },
   ];
+  const none = { conditions: [], attempts: [] };
   expect(traceSteps(trace)).toEqual([
-    { title: 'everybody', outcome: 'chosen', sentence: 'It matches.', attempts: [] },
     {
-      title: 'agent',
-      isWord: true,
-      outcome: 'failed',
-      sentence: 'No answer.',
-      attempts: [{ attempt: 1, agentMs: 5, x: '{"y":1}' }],
+      ...none,
+      kind: 'rule',
+      title: 'everybody',
+      routeId: 'r1',
+      outcome: 'chosen',
+      sentence: { text: 'It matches.' },
+      conditions: [{ text: 'It is 14:05.', holds: true }],
     },
-    { title: 'reply', isWord: true, outcome: 'split', attempts: [], more: '{\n  "messages": 2\n}' },
+    {
+      ...none,
+      kind: 'agent',
+      title: 'agent',
+      routeId: 'r1',
+      outcome: 'failed',
+      sentence: { text: 'No answer.' },
+      attempts: [{ number: 1, atMs: Date.parse('2026-01-02T03:04:05.000Z'), ms: 5 }, {}],
+    },
+    { ...none, kind: 'call', title: '?', outcome: 'called', more: '{\n  "function": "ask"\n}' },
+    { ...none, kind: 'step', title: 'reply', outcome: 'split', more: '{\n  "messages": 2\n}' },
   ]);
 });
 
@@ -41,16 +55,16 @@ it.each([
   [undefined, []],
   [null, []],
   ['words', []],
-  [{ function: 'ask' }, [{ title: '?', attempts: [], more: '{\n  "function": "ask"\n}' }]],
+  [{ function: 'ask' }, [{ kind: 'call', title: '?', more: '{\n  "function": "ask"\n}' }]],
   [
     [7, null],
     [
-      { title: '7', attempts: [] },
-      { title: 'null', attempts: [] },
+      { kind: 'step', title: '7' },
+      { kind: 'step', title: 'null' },
     ],
   ],
 ])('shows %j', (trace, steps) => {
-  expect(traceSteps(trace)).toEqual(steps);
+  expect(traceSteps(trace)).toEqual(steps.map((step) => ({ ...step, conditions: [], attempts: [] })));
 });
 
 it('finds the name of a route', () => {
