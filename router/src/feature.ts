@@ -138,7 +138,7 @@ export interface App {
   nodeLog: { ring: LogRing; nodeId: string; clock: Pick<Clock, 'sleep'> };
   storage: Pick<StorageHealth, 'check'>;
   metrics: Metrics;
-  stats: Pick<Stats, 'read'>;
+  stats: Pick<Stats, 'read' | 'ofRoutes'>;
   /** The live events of all nodes. */
   liveEvents: EventStreamDeps;
 

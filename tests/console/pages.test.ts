@@ -81,6 +81,7 @@ describe('the console', () => {
   it('says which route a message would take while it is typed, and switches a route off', async () => {
     const { page, goTo } = await open();
     await goTo('routes');
+    await page.getByLabel('Who writes').fill('+54 9 3777 239922');
     await page.getByLabel('Message').fill('hello');
     await page.locator('.badge', { hasText: /^route$/ }).waitFor();
     await page.getByRole('button', { name: 'Switch off' }).click();

@@ -58,7 +58,7 @@ const routeNamed = async (wanted: string) =>
   (await api('GET', '/api/routes')).data.find(({ name }: { name?: string }) => name === wanted);
 
 /** The names of the routes in the table, in its order. */
-const names = (page: Page) => page.locator('.route-table tbody a').allTextContents();
+const names = (page: Page) => page.locator('.route-table a.name').allTextContents();
 
 /** A browser complains about each response of status 400. */
 function forgetRefusals({ complaints }: OpenConsole): void {
@@ -300,6 +300,45 @@ describe('the page Routes', () => {
     await send('touchEnd', []);
     await expect.poll(() => names(page)).toEqual(['all', 'one']);
     await expect.poll(async () => (await routeNamed('all')).priority).toBe(20);
+  });
+
+  it('shows of each route when it is used, whether its agent answers, and the messages of the day', async () => {
+    await addRoute('vip', {
+      priority: 9,
+      regexFilter: '^order',
+      config: {
+        adk: { appName: 'a' },
+        when: {
+          ...{ days: ['mon', 'tue', 'wed', 'sat'], hours: '18:00-09:00', timeZone: 'Europe/Madrid' },
+          ...{ tags: ['vip'], languages: ['es', 'pt'], kinds: ['voice'], isGroup: false, percent: 25 },
+        },
+      },
+    });
+    await addRoute('down', { agentEndpoint: 'http://127.0.0.1:9' });
+    await addRoute('resting', { agentEndpoint: 'http://127.0.0.1:9', enabled: false });
+    const { page, goTo } = await open();
+    await goTo('routes');
+    const row = (name: string) =>
+      page.locator('.route-table tbody tr').filter({ has: page.getByRole('link', { name, exact: true }) });
+    const conditions = row('vip').getByRole('list', { name: 'Conditions' }).getByRole('listitem');
+    expect(await conditions.allTextContents()).toEqual([
+      'text contains ^order',
+      'Mon–Wed, Sat 18:00-09:00 (Europe/Madrid)',
+      'tag vip',
+      'in Spanish or Portuguese',
+      'voice note',
+      'not in groups',
+      '25% of the chats',
+    ]);
+    expect(await row('all').getByRole('listitem').count()).toBe(0);
+    await row('all').getByText('answers', { exact: true }).waitFor();
+    await row('down').getByText('does not answer', { exact: true }).waitFor();
+    await row('down')
+      .getByText(/cannot be reached/)
+      .waitFor();
+    await row('down').getByText('0 messages').waitFor();
+    expect(await row('resting').locator('.health').count()).toBe(0);
+    await expectAccessible(page);
   });
 
   it('shows versions with their changes, and restores one', async () => {

@@ -1,5 +1,6 @@
 import type {
   AccountCounts,
+  RouteCounts,
   StatPoint,
   StatQuery,
   Stats,
@@ -8,12 +9,14 @@ import type {
 /** Counts in memory, as they came. */
 export class MemoryStats implements Stats {
   readonly added: Array<AccountCounts & { atMs: number }> = [];
+  readonly addedOfRoutes: Array<RouteCounts & { atMs: number }> = [];
   /** Set: `add` fails with it. */
   failure: Error | undefined;
 
-  async add(atMs: number, counts: readonly AccountCounts[]): Promise<void> {
+  async add(atMs: number, counts: readonly AccountCounts[], ofRoutes: readonly RouteCounts[]): Promise<void> {
     if (this.failure) throw this.failure;
     for (const each of counts) this.added.push({ ...structuredClone(each), atMs });
+    for (const each of ofRoutes) this.addedOfRoutes.push({ ...each, atMs });
   }
 
   async read({ accountId, fromMs, stepMs }: StatQuery): Promise<StatPoint[]> {
@@ -33,5 +36,20 @@ export class MemoryStats implements Stats {
       });
     }
     return [...points.values()].sort((a, b) => a.atMs - b.atMs);
+  }
+
+  async ofRoutes(fromMs: number): Promise<RouteCounts[]> {
+    const hourMs = (ms: number) => Math.floor(ms / 3_600_000);
+    const found = new Map<string, RouteCounts>();
+    for (const { atMs, routeId, messages, failures } of this.addedOfRoutes) {
+      if (hourMs(atMs) < hourMs(fromMs)) continue;
+      const before = found.get(routeId);
+      found.set(routeId, {
+        routeId,
+        messages: messages + (before?.messages ?? 0),
+        failures: failures + (before?.failures ?? 0),
+      });
+    }
+    return [...found.values()];
   }
 }

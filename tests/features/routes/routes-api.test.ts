@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Route } from '../../../router/src/core/models.ts';
 import { MAX_PATTERN_CHARS } from '../../../router/src/core/routing/regex-problem.ts';
 import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
@@ -619,5 +619,83 @@ describe('POST /api/routes/test', () => {
     }
     expect(statuses).toEqual([403, 400, 403, 404]);
     await other.close();
+  });
+});
+
+describe('GET /api/routes/activity', () => {
+  const routeTo = (port: number) => ({
+    channelId: '*',
+    agentEndpoint: `http://localhost:${port}`,
+    config: { adk: { appName: 'a', headers: { k: 'hunter2' } } },
+  });
+
+  async function setup() {
+    const asked: string[] = [];
+    const finding = {
+      code: 'AGENT_UNREACHABLE' as const,
+      field: 'agentEndpoint',
+      message: 'The ADK server cannot be reached.',
+    };
+    const findings: typeof goodAgents.findings = async ({ agentEndpoint }) => {
+      asked.push(agentEndpoint);
+      return agentEndpoint.endsWith(':9') ? [finding] : [];
+    };
+    const other = await startHttpApi({ routeProbe: { ...goodAgents, findings } });
+    onTestFinished(() => other.close());
+    const add = async (body: object) =>
+      (await other.call('POST', '/api/routes', body)).body.data.id as string;
+    const activity = async (headers = {}) => {
+      const { status, body } = await other.call('GET', '/api/routes/activity', undefined, headers);
+      expect(status).toBe(200);
+      return body.data;
+    };
+    return { other, asked, add, activity, finding };
+  }
+
+  it('says of each route whether its agent answers, and what it did in 24 hours', async () => {
+    const { other, add, activity, finding } = await setup();
+    const good = await add(routeTo(8000));
+    const bad = await add(routeTo(9));
+    const off = await add({ ...routeTo(9), enabled: false });
+    const hourMs = 3_600_000;
+    const nowMs = other.clock.nowMs;
+    await other.stats.add(nowMs, [], [{ routeId: good, messages: 4, failures: 1 }]);
+    await other.stats.add(nowMs - 23 * hourMs, [], [{ routeId: good, messages: 2, failures: 0 }]);
+    await other.stats.add(nowMs - 24 * hourMs, [], [{ routeId: good, messages: 100, failures: 9 }]);
+    expect(await activity()).toEqual([
+      { routeId: good, messages: 6, failures: 1, agent: 'answers' },
+      { routeId: bad, messages: 0, failures: 0, agent: 'problem', problem: finding },
+      { routeId: off, messages: 0, failures: 0, agent: 'unknown' },
+    ]);
+  });
+
+  it('asks an agent once a minute, whatever the number of its routes and of the calls', async () => {
+    const { other, asked, add, activity } = await setup();
+    await add(routeTo(8000));
+    await add({ ...routeTo(8000), priority: 5 });
+    asked.length = 0;
+    await activity();
+    await activity();
+    expect(asked).toEqual(['http://localhost:8000']);
+    other.clock.nowMs += 60_000;
+    await activity();
+    expect(asked).toHaveLength(2);
+  });
+
+  it('asks at most 30 agents at a call, the others at the next ones', async () => {
+    const { asked, add, activity } = await setup();
+    for (let n = 0; n < 31; n++) await add(routeTo(8000 + n));
+    asked.length = 0;
+    const states = (await activity()).map(({ agent }: { agent: string }) => agent);
+    expect([asked.length, states.filter((state: string) => state === 'unknown').length]).toEqual([30, 1]);
+    expect((await activity()).every(({ agent }: { agent: string }) => agent === 'answers')).toBe(true);
+    expect(asked).toHaveLength(31);
+  });
+
+  it('shows a key only the routes that it may use', async () => {
+    const { other, add, activity } = await setup();
+    const [mine] = [await add(routeTo(8000)), await add(routeTo(8001))];
+    const key = await other.addKey({ scopes: ['routes:read'], routes: [mine] });
+    expect(await activity({ 'x-api-key': key })).toMatchObject([{ routeId: mine }]);
   });
 });

@@ -8,7 +8,7 @@ async function add(minutesAgo: number, answersMs: readonly number[], accountId =
   const times = Array.from({ length: TIME_BUCKETS }, () => 0);
   for (const ms of answersMs) times[bucketOf(ms)] = (times[bucketOf(ms)] ?? 0) + 1;
   const counts = { accountId, messages: answersMs.length + 2, answers: answersMs.length, failures: 1, times };
-  await api.stats.add(api.clock.nowMs - minutesAgo * 60_000, [counts]);
+  await api.stats.add(api.clock.nowMs - minutesAgo * 60_000, [counts], []);
 }
 
 describe('GET /api/stats', () => {

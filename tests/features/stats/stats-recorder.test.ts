@@ -34,6 +34,23 @@ describe('StatsRecorder', () => {
     expect(stats.added).toHaveLength(2);
   });
 
+  it('counts the messages and failures of each route, with those that got no answer', async () => {
+    const { stats, clock, recorder } = setup();
+    stats.failure = new Error('away');
+    recorder.ended({ state: 'answered', routeId: 'r' }, 'a', clock.now());
+    await clock.advanceMs(60_000);
+    stats.failure = undefined;
+    recorder.ended({ state: 'dead', routeId: 'r' }, 'a', clock.now());
+    recorder.ended({ state: 'ignored', routeId: 'r' }, 'a', clock.now());
+    recorder.ended({ state: 'ignored', routeId: 's' }, 'a', clock.now());
+    recorder.ended({ state: 'ignored' }, 'a', clock.now());
+    await clock.advanceMs(60_000);
+    expect(stats.addedOfRoutes.map(({ atMs: _, ...counts }) => counts)).toEqual([
+      { routeId: 'r', messages: 3, failures: 1 },
+      { routeId: 's', messages: 1, failures: 0 },
+    ]);
+  });
+
   it('keeps the counts while the database is unavailable', async () => {
     const { stats, clock, recorder } = setup();
     stats.failure = new Error('away');

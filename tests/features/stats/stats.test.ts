@@ -35,7 +35,7 @@ describe.each(adapters)('counts in %s', (_name, open) => {
     const stats = await open();
     await Promise.all(
       Array.from({ length: 5 }, (_, n) =>
-        stats.add(noonMs + 10_000 * n, [counts('a', [700, 80]), counts('b', [80])]),
+        stats.add(noonMs + 10_000 * n, [counts('a', [700, 80]), counts('b', [80])], []),
       ),
     );
     const [all, ...others] = await stats.read({ fromMs: noonMs, stepMs: MINUTE_MS });
@@ -50,7 +50,7 @@ describe.each(adapters)('counts in %s', (_name, open) => {
   it('give points of minutes, of several minutes and of hours, oldest first', async () => {
     const stats = await open();
     for (const minute of [125, 0, 59, 3, 4])
-      await stats.add(noonMs + minute * MINUTE_MS, [counts('a', [80])]);
+      await stats.add(noonMs + minute * MINUTE_MS, [counts('a', [80])], []);
     const points = async (stepMs: number, fromMs = noonMs) =>
       (await stats.read({ fromMs, stepMs })).map(({ atMs, answers }) => [
         (atMs - noonMs) / MINUTE_MS,
@@ -64,5 +64,20 @@ describe.each(adapters)('counts in %s', (_name, open) => {
     ]);
     expect(await points(6 * HOUR_MS)).toEqual([[0, 5]]);
     expect(await points(MINUTE_MS, noonMs + HOUR_MS)).toEqual([[125, 1]]);
+  });
+
+  it('add up what several nodes report of a route, hour by hour', async () => {
+    const stats = await open();
+    const add = (hour: number, routeId: string, messages: number, failures: number) =>
+      stats.add(noonMs + hour * HOUR_MS + 59 * MINUTE_MS, [], [{ routeId, messages, failures }]);
+    await Promise.all([add(0, 'r', 3, 1), add(0, 'r', 4, 0), add(2, 'r', 10, 2), add(2, 's', 1, 0)]);
+    const from = async (hour: number) =>
+      (await stats.ofRoutes(noonMs + (hour + 0.5) * HOUR_MS)).sort((one, other) =>
+        one.routeId.localeCompare(other.routeId),
+      );
+    const s = { routeId: 's', messages: 1, failures: 0 };
+    expect(await from(0)).toEqual([{ routeId: 'r', messages: 17, failures: 3 }, s]);
+    expect(await from(1)).toEqual([{ routeId: 'r', messages: 10, failures: 2 }, s]);
+    expect(await from(3)).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ const PAUSE_MS = 250;
 /** A box in which a person types a message and sees which route it would take, and why. */
 export function DryRun() {
   const text = useTexts('routes');
-  const [from, setFrom] = useState('+54 9 3777 239922');
+  const [from, setFrom] = useState('');
   const { word } = useTranslation();
   const [message, setMessage] = useState('');
   const [asked, setAsked] = useState<{ from: string; text: string }>();
@@ -29,7 +29,13 @@ export function DryRun() {
       <div class="stack">
         <p class="faint">{text.dryRunLead}</p>
         <div class="fields">
-          <TextField type="tel" label={text.from} value={from} onInput={setFrom} />
+          <TextField
+            type="tel"
+            label={text.from}
+            placeholder="+54 9 3777 239922"
+            value={from}
+            onInput={setFrom}
+          />
           <TextField label={text.message} value={message} onInput={setMessage} />
         </div>
         <div aria-live="polite" class="stack">

@@ -8,6 +8,8 @@ import { Icon } from '../../components/icon.tsx';
 import { Badge } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { RemoveRoute } from './remove-route.tsx';
+import { AgentHealth, DayCounts, useActivity } from './route-activity.tsx';
+import { RouteConditions } from './route-conditions.tsx';
 import { inRouteOrder, neighbourOf, orderAfterMove } from './route-order.ts';
 import { type Drag, useDragOrder } from './use-drag-order.ts';
 
@@ -20,6 +22,10 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
   const [wanted, setWanted] = useState<readonly string[]>();
   useEffect(() => setWanted(undefined), [routes]);
   const [said, setSaid] = useState('');
+  const activity = useActivity();
+  // What all routes have in common says nothing about one.
+  const hasSeveral = (field: 'accountId' | 'environment') =>
+    new Set(routes.map((each) => each[field])).size > 1;
   const shown = withOrder(inRouteOrder(routes), wanted);
   const order = useAction(async (ids: string[]) => {
     setWanted(ids);
@@ -64,6 +70,7 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
             cell: (route) => (
               <MoveButtons
                 route={route}
+                place={shown.indexOf(route) + 1}
                 canRaise={neighbourOf(shown, route.id, -1) !== undefined}
                 canLower={neighbourOf(shown, route.id, 1) !== undefined}
                 onStep={(by) => step(route.id, by)}
@@ -74,28 +81,32 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
           {
             title: text.route,
             cell: (route) => (
-              <span>
-                <a href={hrefOf(`/routes/${route.id}`)}>{titleOf(route)}</a>{' '}
-                {route.regexFilter && <code>{route.regexFilter}</code>}
+              <div class="route">
+                <a class="name" href={hrefOf(`/routes/${route.id}`)}>
+                  {titleOf(route)}
+                </a>
                 <span class="faint where">
                   {[
                     route.channelId === '*' ? text.everyChat : route.channelId,
-                    route.accountId,
-                    route.environment,
+                    ...(hasSeveral('accountId') ? [route.accountId] : []),
+                    ...(hasSeveral('environment') ? [route.environment] : []),
                   ].join(' · ')}
                 </span>
-              </span>
+                <RouteConditions route={route} />
+              </div>
             ),
           },
           {
             title: text.agent,
             cell: (route) => (
-              <span>
-                {Object.keys(route.config)[0]} <code>{route.agentEndpoint}</code>
-              </span>
+              <div class="route">
+                <span>{kindTitleOf(route, text.kinds)}</span>
+                {route.agentEndpoint && <code>{route.agentEndpoint}</code>}
+                <AgentHealth route={route} activity={activity.get(route.id)} />
+              </div>
             ),
           },
-          { title: text.priority, isNumber: true, cell: ({ priority }) => priority },
+          { title: text.day, cell: ({ id }) => <DayCounts activity={activity.get(id)} /> },
           {
             title: text.state,
             cell: ({ enabled }) => (
@@ -115,13 +126,15 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
 
 function MoveButtons(props: {
   route: Route;
+  /** From 1. */
+  place: number;
   canRaise: boolean;
   canLower: boolean;
   onStep: (by: -1 | 1) => void;
   onDrag: (event: PointerEvent) => void;
 }) {
   const text = useTexts('routes');
-  const { route, canRaise, canLower, onStep, onDrag } = props;
+  const { route, place, canRaise, canLower, onStep, onDrag } = props;
   const grip = useRef<HTMLButtonElement>(null);
   const hadFocus = useRef(false);
   // A row that moves in the document loses the focus.
@@ -132,6 +145,7 @@ function MoveButtons(props: {
   const name = titleOf(route);
   return (
     <div class="move">
+      <span class="place">{place}</span>
       <button
         ref={grip}
         type="button"
@@ -179,6 +193,13 @@ function RouteActions({ route, reload }: { route: Route; reload: () => void }) {
 
 function titleOf({ name, id, channelId }: Route): string {
   return name ?? (channelId === '*' ? id.slice(0, 8) : channelId);
+}
+
+/** The agent kind is the first field of its config that is the name of one. */
+function kindTitleOf({ config }: Route, titles: Readonly<Record<string, string>>): string {
+  const [first = ''] = Object.keys(config);
+  const kind = Object.keys(config).find((name) => Object.hasOwn(titles, name)) ?? first;
+  return titles[kind] ?? kind;
 }
 
 function dragClassOf(id: string, drag: Drag | undefined): string | undefined {

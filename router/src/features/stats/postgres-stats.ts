@@ -19,6 +19,15 @@ export interface AccountCounts extends StatCounts {
   accountId: string;
 }
 
+/** What happened on a route. */
+export interface RouteCounts {
+  routeId: string;
+  /** Turns that the route took, whatever became of them. */
+  messages: number;
+  /** Those of them that ended as dead. */
+  failures: number;
+}
+
 export interface StatPoint extends StatCounts {
   /** When the time of the point begins, epoch milliseconds. */
   atMs: number;
@@ -32,12 +41,17 @@ export interface StatQuery {
   stepMs: number;
 }
 
-/** Counts of all nodes by minute, for two days, and by hour, for 31 days. @throws {StorageUnavailableError} */
+/**
+ * Counts of all nodes: of accounts by minute, for two days, and by hour, for 31 days; of routes by hour, for two days.
+ * @throws {StorageUnavailableError}
+ */
 export interface Stats {
   /** Adds counts to the minute and the hour of `atMs`, in one transaction. */
-  add(atMs: number, counts: readonly AccountCounts[]): Promise<void>;
+  add(atMs: number, counts: readonly AccountCounts[], ofRoutes: readonly RouteCounts[]): Promise<void>;
   /** Points in which something happened, oldest first. */
   read(query: StatQuery): Promise<StatPoint[]>;
+  /** The counts of the routes on which something happened, from the hour of `fromMs` on. */
+  ofRoutes(fromMs: number): Promise<RouteCounts[]>;
 }
 
 const HOUR_MS = 3_600_000;
@@ -52,10 +66,18 @@ export class PostgresStats implements Stats {
     this.#postgres = postgres;
   }
 
-  async add(atMs: number, counts: readonly AccountCounts[]): Promise<void> {
-    if (counts.length === 0) return;
+  async add(atMs: number, counts: readonly AccountCounts[], ofRoutes: readonly RouteCounts[]): Promise<void> {
+    if (counts.length === 0 && ofRoutes.length === 0) return;
     await withStorage('storing counts', () =>
       this.#postgres.execute(sql`
+        WITH of_routes AS (
+          INSERT INTO route_stat AS s (route_id, at, messages, failures)
+          SELECT c.route_id, to_timestamp(floor(${atMs}::float8 / ${HOUR_MS}) * 3600), c.messages, c.failures
+          FROM json_to_recordset(${JSON.stringify(ofRoutes.map(routeRowOf))}::json)
+            AS c (route_id text, messages integer, failures integer)
+          ORDER BY c.route_id
+          ON CONFLICT (route_id, at) DO UPDATE SET messages = s.messages + excluded.messages,
+            failures = s.failures + excluded.failures)
         INSERT INTO stat AS s (account_id, minutes, at, messages, answers, failures, times)
         SELECT c.account_id, m.minutes,
           to_timestamp(floor(${atMs}::float8 / (m.minutes * 60000)) * m.minutes * 60),
@@ -97,16 +119,31 @@ export class PostgresStats implements Stats {
         LEFT JOIN histogram h ON h.at_ms = p.at_ms ORDER BY p.at_ms`),
     );
   }
+
+  async ofRoutes(fromMs: number): Promise<RouteCounts[]> {
+    return withStorage('reading counts of routes', () =>
+      this.#postgres.query<RouteCounts>(sql`
+        SELECT route_id AS "routeId", sum(messages)::integer AS messages, sum(failures)::integer AS failures
+        FROM route_stat WHERE at >= to_timestamp(floor(${fromMs}::float8 / ${HOUR_MS}) * 3600) GROUP BY route_id`),
+    );
+  }
 }
 
 function rowOf({ accountId, ...counts }: AccountCounts) {
   return { account_id: accountId, ...counts };
 }
 
-/** Removes minutes after two days and hours after 31 days, some at a time. @throws {StorageUnavailableError} */
+function routeRowOf({ routeId, messages, failures }: RouteCounts) {
+  return { route_id: routeId, messages, failures };
+}
+
+/** Removes minutes and counts of routes after two days and hours after 31 days, some at a time. @throws {StorageUnavailableError} */
 export async function forgetOldStats(postgres: Pick<Statements, 'execute'>): Promise<void> {
   await withStorage('removing old counts', () =>
     postgres.execute(sql`
+      WITH of_routes AS (
+        DELETE FROM route_stat WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM route_stat WHERE at < now() - interval '2 days' LIMIT ${MAX_FORGOTTEN})))
       DELETE FROM stat WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM stat
         WHERE minutes = 1 AND at < now() - interval '2 days' OR minutes = 60 AND at < now() - interval '31 days'

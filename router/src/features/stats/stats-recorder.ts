@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { TurnResult } from '../../core/turns/turn.ts';
-import type { AccountCounts, Stats } from './postgres-stats.ts';
+import type { AccountCounts, RouteCounts, Stats } from './postgres-stats.ts';
 
 const REPORT_MS = 60_000;
-/** Accounts with counts of their own; those of further ones are not counted. */
-const MAX_ACCOUNTS = 10_000;
+/** Accounts, and routes, with counts of their own; those of further ones are not counted. */
+const MAX_COUNTED = 10_000;
 
 interface StatsRecorderDeps {
   stats: Pick<Stats, 'add'>;
@@ -14,13 +14,14 @@ interface StatsRecorderDeps {
 }
 
 /**
- * Counts messages and answers of this node, and stores the counts once a minute in one statement; nothing when nothing
+ * Counts messages and answers of this node, by account and by route, and stores the counts once a minute in one statement; nothing when nothing
  * happened. A crash loses the counts of the last minute; while the database is unavailable they are kept.
  */
 export class StatsRecorder {
   readonly #deps: StatsRecorderDeps;
   readonly #stopping = new AbortController();
   #counts = new Map<string, AccountCounts>();
+  #ofRoutes = new Map<string, RouteCounts>();
   #running: Promise<void> = Promise.resolve();
 
   constructor(deps: StatsRecorderDeps) {
@@ -37,7 +38,12 @@ export class StatsRecorder {
    * A turn ended.
    * @param receivedAtMs when its message was stored, by the database's clock
    */
-  ended({ state }: Pick<TurnResult, 'state'>, accountId: string, receivedAtMs: number): void {
+  ended(
+    { state, routeId }: Pick<TurnResult, 'state' | 'routeId'>,
+    accountId: string,
+    receivedAtMs: number,
+  ): void {
+    if (routeId !== undefined) this.#addRoute({ routeId, messages: 1, failures: state === 'dead' ? 1 : 0 });
     const counts = state === 'ignored' ? undefined : this.#of(accountId);
     if (!counts) return;
     if (state === 'dead') {
@@ -69,16 +75,28 @@ export class StatsRecorder {
   }
 
   async #report(): Promise<void> {
-    if (this.#counts.size === 0) return;
+    if (this.#counts.size === 0 && this.#ofRoutes.size === 0) return;
     const { stats, clock, log } = this.#deps;
-    const counts = this.#counts;
+    const [counts, ofRoutes] = [this.#counts, this.#ofRoutes];
     this.#counts = new Map();
+    this.#ofRoutes = new Map();
     try {
-      await stats.add(clock.now(), [...counts.values()]);
+      await stats.add(clock.now(), [...counts.values()], [...ofRoutes.values()]);
     } catch (error) {
       log.debug({ err: error }, 'counts not stored, retrying with the next ones');
       for (const each of counts.values()) this.#addAgain(each);
+      for (const each of ofRoutes.values()) this.#addRoute(each);
     }
+  }
+
+  #addRoute({ routeId, messages, failures }: RouteCounts): void {
+    const known = this.#ofRoutes.get(routeId);
+    if (!known && this.#ofRoutes.size >= MAX_COUNTED) return;
+    this.#ofRoutes.set(routeId, {
+      routeId,
+      messages: messages + (known?.messages ?? 0),
+      failures: failures + (known?.failures ?? 0),
+    });
   }
 
   #addAgain({ accountId, messages, answers, failures, times }: AccountCounts): void {
@@ -92,7 +110,7 @@ export class StatsRecorder {
 
   #of(accountId: string): AccountCounts | undefined {
     const known = this.#counts.get(accountId);
-    if (known || this.#counts.size >= MAX_ACCOUNTS) return known;
+    if (known || this.#counts.size >= MAX_COUNTED) return known;
     const times = Array.from({ length: TIME_BUCKETS }, () => 0);
     const counts = { accountId, messages: 0, answers: 0, failures: 0, times };
     this.#counts.set(accountId, counts);
