@@ -9,6 +9,7 @@ import type { NodeBus } from './core/cluster/node-bus.ts';
 import type { WantedFile } from './core/delivery/agent-file.ts';
 import type { FileToSend, SendMessageInput } from './core/delivery/send-message.ts';
 import type { AgentCalls } from './core/hosting/agents-of-nodes.ts';
+import type { Change, LiveEventTypes } from './core/live/live-event.ts';
 import type { Logger } from './core/logger.ts';
 import type { AgentResponse, MediaKind } from './core/models.ts';
 import type { ConversationSettings } from './core/policies/conversation-fields.ts';
@@ -104,6 +105,10 @@ export interface Feature {
    * @param waitedMs 0: a process has died just now; else tasks that wait for less are being started
    */
   openTasks?(service: Service, waitedMs: number, limit: number): Promise<readonly TaskStart[]>;
+  /** Types of live events that it is about. */
+  readonly liveEvents?: LiveEventTypes;
+  /** Reports as live events what every node learns by itself, over the bus. */
+  noteChanges?(bus: Pick<NodeBus, 'on'>, note: (change: Change) => void): void;
   /** What of its tables is deleted when. */
   readonly retention?: RetentionRules;
   /** Starts its work in the background, when requests are answered. @returns stops it, and resolves when it has ended */
@@ -139,8 +144,9 @@ export interface App {
   storage: Pick<StorageHealth, 'check'>;
   metrics: Metrics;
   stats: Pick<Stats, 'read' | 'ofRoutes'>;
-  /** The live events of all nodes. */
+  /** The live events of all nodes, and their types. */
   liveEvents: EventStreamDeps;
+  liveEventTypes: LiveEventTypes;
 
   // Callers.
   keys: Pick<ApiKeyStore, 'create' | 'all' | 'delete'>;

@@ -1,3 +1,4 @@
+import type { LiveEventTypes } from './core/live/live-event.ts';
 import type { TaskFunctions } from './core/tasks.ts';
 import type { App, Feature, Service } from './feature.ts';
 import { a2a } from './features/a2a/feature.ts';
@@ -60,6 +61,11 @@ export function pagesOf(app: App): Endpoint[] {
 /** What the tags of all operations mean, in the order of the features. */
 export function tagsOf(): Record<string, string> {
   return Object.assign({}, ...features.map(({ tags }) => tags));
+}
+
+/** All types of live events, each with who gets them. */
+export function liveEventTypes(): LiveEventTypes {
+  return Object.assign({}, ...features.map(({ liveEvents }) => liveEvents));
 }
 
 /** What is deleted when: of the core, then of each feature. */

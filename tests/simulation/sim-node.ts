@@ -2,10 +2,15 @@ import { createHash } from 'node:crypto';
 import { backoffMs } from '../../router/src/core/clock.ts';
 import { AccountEvents } from '../../router/src/core/cluster/account-events.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
-import { AccountRegistry, ClusterAccounts } from '../../router/src/core/cluster/cluster-view.ts';
+import {
+  AccountRegistry,
+  accountsChanged,
+  ClusterAccounts,
+  statusRequest,
+} from '../../router/src/core/cluster/cluster-view.ts';
 import { type ConnectedAccount, LeaseManager } from '../../router/src/core/cluster/lease-manager.ts';
 import { NodeBus, NodeCalls } from '../../router/src/core/cluster/node-bus.ts';
-import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
+import { ReplyDelivery, repliesQueued } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/send-message.ts';
 import type { Fence } from '../../router/src/core/ports/cluster.ts';
 import type { AnswerDeps } from '../../router/src/core/turns/answer-message.ts';
@@ -124,15 +129,15 @@ export class SimNode {
         this.#accounts.onClusterView(view);
         this.#workers.onClusterView(view);
       },
-      notifyOthers: () => this.#bus.publish({ kind: 'accounts-changed' }),
+      notifyOthers: () => this.#bus.publish(accountsChanged()),
       connectedForMs: () => session.upForMs(),
       clock,
       monotonicMs: () => clock.monotonicMs(),
       ttlMs: database.deps.leaseTtlMs,
       log,
     });
-    this.#bus.on('replies-queued', ({ accountId }) => this.#registry.delivery(accountId)?.pollQueue());
-    this.#bus.on('accounts-changed', () => this.#leases.checkNow());
+    this.#bus.on(repliesQueued, ({ accountId }) => this.#registry.delivery(accountId)?.pollQueue());
+    this.#bus.on(accountsChanged, () => this.#leases.checkNow());
     this.#bus.onBack(() => this.#greet());
     process.after(0, () => void this.#start());
   }
@@ -181,8 +186,8 @@ export class SimNode {
   }
 
   #greet(): void {
-    this.#bus.broadcast({ kind: 'accounts-changed' });
-    this.#bus.publish({ kind: 'status-request' });
+    this.#bus.broadcast(accountsChanged());
+    this.#bus.publish(statusRequest());
     this.#pollOutbox();
   }
 

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../router/src/core/clock.ts';
 import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { previewRoutes } from '../../router/src/core/routing/explain-route.ts';
-import { PostgresConsoleSessions } from '../../router/src/features/access/console-sessions.ts';
+import { PostgresConsoleSessions, usersChanged } from '../../router/src/features/access/console-sessions.ts';
 import { PostgresApiKeyStore } from '../../router/src/features/access/key-store.ts';
 import { keysApi } from '../../router/src/features/access/keys-api.ts';
 import { PostgresConsoleUsers } from '../../router/src/features/access/postgres-console-users.ts';
@@ -66,7 +66,7 @@ export async function startApiNode(
   const users = new PostgresConsoleUsers(database.open());
   const presence = new UserPresence({ users, clock, log: quietLog });
   await presence.refresh();
-  bus.on('users-changed', () => void presence.refresh());
+  bus.on(usersChanged, () => void presence.refresh());
   const access = new Access({ adminKey: ADMIN_KEY, keys, sessions, presence, clock, log: quietLog });
   const passwords = new Argon2Passwords();
   const attempts = new PostgresLoginAttempts(database.open());

@@ -38,7 +38,7 @@ import { type ShortTaskDeps, ShortTasks } from '../../router/src/features/npc/sh
 import { runScenario } from '../../router/src/features/playground/run-scenario.ts';
 import { createMetrics, type Metrics } from '../../router/src/features/stats/metrics.ts';
 import { askAboutTask, cancelTask } from '../../router/src/features/tasks/follow-task.ts';
-import { operationsOf, pagesOf, tagsOf } from '../../router/src/features.ts';
+import { liveEventTypes, operationsOf, pagesOf, tagsOf } from '../../router/src/features.ts';
 import type { AgentKind } from '../../router/src/infra/agents/agent-kind.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { Egress } from '../../router/src/infra/agents/transport/egress.ts';
@@ -429,6 +429,7 @@ export async function startHttpApi(
     },
     sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
     liveEvents: { liveFeed, clock: liveClock },
+    liveEventTypes: liveEventTypes(),
     prepareFile: (kind, wanted) => new FilesToSend({ webFiles, voice }).prepare(kind, wanted),
     conversation: replyShaping.conversation,
     npcSettings,

@@ -64,7 +64,7 @@ export async function startMcpFace({
           recordChange: async (event) => void events.push(event),
           recordRead: (event) => void events.push(event),
         },
-        cancelRelay: bus,
+        bus,
         clock: all.clock,
         log: api.log,
         stopping: stopping.signal,

@@ -6,7 +6,8 @@ import { CircuitBreakers } from '../../router/src/core/turns/ask-agent.ts';
 import type { ServeTaskDeps } from '../../router/src/features/tasks/ask-person.ts';
 import { serveTask } from '../../router/src/features/tasks/serve-task.ts';
 import type { ServedRequest } from '../../router/src/features/tasks/served-tasks.ts';
-import { TaskFeed } from '../../router/src/features/tasks/task-feed.ts';
+import { servedTaskChanged, TaskFeed } from '../../router/src/features/tasks/task-feed.ts';
+import { questionChanged } from '../../router/src/infra/db/stores/postgres-questions.ts';
 import { DirectSteps } from '../doubles/direct-steps.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
 import { MemoryOutbox } from '../doubles/memory-outbox.ts';
@@ -37,11 +38,9 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
   const bus = new NodeBus('n1', () => ({ publish: () => undefined }));
   const servedTasks = new MemoryServedTasks(
     () => clock.now(),
-    (taskId) => bus.broadcast({ kind: 'served-task-changed', taskId }),
+    (taskId) => bus.broadcast(servedTaskChanged({ taskId })),
   );
-  const questions = new MemoryQuestions(state, (taskId) =>
-    bus.broadcast({ kind: 'question-changed', taskId }),
-  );
+  const questions = new MemoryQuestions(state, (taskId) => bus.broadcast(questionChanged({ taskId })));
   const outbox = new MemoryOutbox(state);
   const routes = new MemoryRouteStore(() => clock.now());
   const feed = new TaskFeed({ servedTasks, bus, clock, log: quietLog });

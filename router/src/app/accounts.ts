@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { AccountEvents } from '../core/cluster/account-events.ts';
+import { accountsChanged, statusRequest } from '../core/cluster/cluster-view.ts';
 import { type ConnectedAccount, LeaseManager } from '../core/cluster/lease-manager.ts';
 import { deliverReplies, ReplyDelivery } from '../core/delivery/deliver-reply.ts';
 import { ContactGovernor, NumberLookUps } from '../core/delivery/govern-contacts.ts';
@@ -90,7 +91,7 @@ export function createAccounts(deps: AccountsDeps): Part<AccountsParts> {
       deps.liveFeed.onClusterView();
       workers.onClusterView(view);
     },
-    notifyOthers: () => bus.publish({ kind: 'accounts-changed' }),
+    notifyOthers: () => bus.publish(accountsChanged()),
     connectedForMs: () => bus.transport.upForMs,
     clock: systemClock,
     monotonicMs: () => performance.now(),
@@ -104,11 +105,11 @@ export function createAccounts(deps: AccountsDeps): Part<AccountsParts> {
     }
   };
   const announce = () => {
-    bus.broadcast({ kind: 'accounts-changed' });
-    bus.publish({ kind: 'status-request' });
+    bus.broadcast(accountsChanged());
+    bus.publish(statusRequest());
     pollOutbox();
   };
-  bus.on('accounts-changed', () => leases.checkNow());
+  bus.on(accountsChanged, () => leases.checkNow());
   bus.onBack(announce);
   const stopping = new AbortController();
   return {

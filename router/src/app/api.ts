@@ -9,6 +9,8 @@ import { policyOfChat } from '../core/routing/route-message.ts';
 import { answerLater } from '../core/turns/ask-owner.ts';
 import type { Kernel, Service } from '../feature.ts';
 import { PostgresTaskHooks } from '../features/a2a/task-hooks.ts';
+import { usersChanged } from '../features/access/console-sessions.ts';
+import { keysChanged } from '../features/access/key-store.ts';
 import { PostgresConsoleUsers } from '../features/access/postgres-console-users.ts';
 import { Argon2Passwords, PostgresLoginAttempts, SignIn } from '../features/access/sign-in.ts';
 import { PostgresAccountProxies, PostgresAccountStore } from '../features/accounts/postgres-account-store.ts';
@@ -24,6 +26,7 @@ import { webhookServices } from '../features/webhooks/feature.ts';
 import {
   durableFunctionsOf,
   features,
+  liveEventTypes,
   operationsOf,
   pagesOf,
   retentionRules,
@@ -82,11 +85,11 @@ export async function openApi(
   const recorder = new AuditRecorder({ auditLog, clock: systemClock, log: httpLog });
   const keyWatch = new KeyWatch({ keys, sessions, clock: systemClock, log: httpLog });
   // After the handler of the keys, which clears their copy.
-  bus.on('keys-changed', () => void keyWatch.check());
+  bus.on(keysChanged, () => void keyWatch.check());
   const users = new PostgresConsoleUsers(postgres);
   const presence = new UserPresence({ users, clock: systemClock, log: httpLog });
   await presence.refresh();
-  bus.on('users-changed', () => {
+  bus.on(usersChanged, () => {
     void presence.refresh();
     void keyWatch.check();
   });
@@ -151,6 +154,7 @@ export async function openApi(
     conversation,
     egressRefusalOf: (url) => transport.refusalOf(url),
     liveEvents: { liveFeed: parts.liveFeed, clock: systemClock },
+    liveEventTypes: liveEventTypes(),
     hostedAgents: parts.hostedAgents,
     keyWatch,
     nodeLog: { ring: parts.logRing, nodeId, clock: systemClock },
@@ -221,6 +225,7 @@ export async function openApi(
         input: { accountId },
       }),
   };
+  for (const { noteChanges } of features) noteChanges?.(bus, (change) => parts.liveFeed.note(change));
   const operations = operationsOf(service);
   const http = createHttpApp({
     local: parts.listener.local,

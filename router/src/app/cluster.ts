@@ -3,10 +3,12 @@ import { hostname } from 'node:os';
 import type { Config } from '../config/config.ts';
 import { packageVersion } from '../config/package-version.ts';
 import { ChatPlacement } from '../core/cluster/chat-placement.ts';
-import { AccountRegistry, ClusterAccounts } from '../core/cluster/cluster-view.ts';
+import { AccountRegistry, accountsChanged, ClusterAccounts } from '../core/cluster/cluster-view.ts';
 import { NodeBus, NodeCalls } from '../core/cluster/node-bus.ts';
+import { repliesQueued } from '../core/delivery/deliver-reply.ts';
 import type { Logger } from '../core/logger.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
+import { presenceWanted, typingWanted } from '../core/policies/presence.ts';
 import type { SettingsStore } from '../core/ports/settings-store.ts';
 import { PostgresConsoleSessions } from '../features/access/console-sessions.ts';
 import { PostgresApiKeyStore } from '../features/access/key-store.ts';
@@ -15,6 +17,7 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/db/connections/node-connection.ts';
 import { PostgresCluster } from '../infra/db/stores/postgres-cluster.ts';
 import { PostgresSettings } from '../infra/db/stores/postgres-settings.ts';
+import { playgroundInput } from '../providers/playground/write-message.ts';
 import type { DatabaseParts, Part } from './database.ts';
 
 export interface ClusterParts {
@@ -76,15 +79,15 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
     newRun: () => randomBytes(6).toString('hex'),
     clock: systemClock,
   });
-  bus.on('typing', ({ accountId, to, isTyping }) => {
+  bus.on(typingWanted, ({ accountId, to, isTyping }) => {
     void registry.provider(accountId)?.setTyping(to, isTyping);
   });
-  bus.on('presence', ({ accountId, key, emoji }) => {
+  bus.on(presenceWanted, ({ accountId, key, emoji }) => {
     const provider = registry.provider(accountId);
     void (emoji === undefined ? provider?.markRead(key) : provider?.react(key, emoji));
   });
-  bus.on('playground-input', () => registry.provider(PLAYGROUND)?.readNow?.());
-  bus.on('replies-queued', ({ accountId }) => registry.delivery(accountId)?.pollQueue());
+  bus.on(playgroundInput, () => registry.provider(PLAYGROUND)?.readNow?.());
+  bus.on(repliesQueued, ({ accountId }) => registry.delivery(accountId)?.pollQueue());
   return {
     parts: {
       bus,
@@ -103,7 +106,7 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
       await cluster
         .leave()
         .catch((error: unknown) => log.debug({ err: error }, 'node not removed from the list'));
-      bus.publish({ kind: 'accounts-changed' });
+      bus.publish(accountsChanged());
       liveFeed.flush();
       await bus.transport.close();
     },

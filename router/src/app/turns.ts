@@ -40,7 +40,7 @@ import { createMetrics, diskSpace, type Metrics } from '../features/stats/metric
 import { PostgresStats, type Stats } from '../features/stats/postgres-stats.ts';
 import { StatsRecorder } from '../features/stats/stats-recorder.ts';
 import { PostgresRemoteTasks } from '../features/tasks/postgres-remote-tasks.ts';
-import { SignedTaskPushes } from '../infra/agents/a2a/signed-task-pushes.ts';
+import { agentTaskChanged, SignedTaskPushes } from '../infra/agents/a2a/signed-task-pushes.ts';
 import { createAgentClients } from '../infra/agents/agent-clients.ts';
 import { HostedTalk } from '../infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
@@ -177,9 +177,9 @@ export function createTurns(
   const taskPushes = new SignedTaskPushes({
     publicUrl: config.publicUrl,
     key: async () => (await pushKey()).derive('notifications of tasks'),
-    publish: (task) => bus.broadcast({ kind: 'agent-task-changed', task }),
+    publish: (task) => bus.broadcast(agentTaskChanged({ task })),
   });
-  bus.on('agent-task-changed', ({ task }) => taskPushes.changed(task));
+  bus.on(agentTaskChanged, ({ task }) => taskPushes.changed(task));
   const agentDeps = {
     matcher,
     defaultTimeoutMs: config.agentTimeoutMs,

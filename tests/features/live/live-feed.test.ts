@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import {
+  accountStatus,
+  accountsChanged,
+  statusRequest,
+} from '../../../router/src/core/cluster/cluster-view.ts';
 import { Changes } from '../../../router/src/core/live/live-event.ts';
+import { keysChanged } from '../../../router/src/features/access/key-store.ts';
 import { LiveFeed } from '../../../router/src/features/live/live-feed.ts';
+import { npcTaskChanged } from '../../../router/src/features/npc/npc-task-feed.ts';
+import { servedTaskChanged } from '../../../router/src/features/tasks/task-feed.ts';
+import { features } from '../../../router/src/features.ts';
+import { routesChanged } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
+import { settingsChanged } from '../../../router/src/infra/db/stores/postgres-settings.ts';
 import { MemoryNodeHub } from '../../doubles/memory-node-hub.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 
@@ -134,7 +145,7 @@ describe('LiveFeed', () => {
     const [here] = nodes as [Node];
     await here.feed.open(reader());
     const before = hub.published.length;
-    hub.connect('n2').publish({ kind: 'status-request' });
+    hub.connect('n2').publish(statusRequest());
     expect(hub.published.slice(before + 1)).toEqual([
       JSON.stringify({ from: 'n1', message: { kind: 'live-events-wanted' } }),
     ]);
@@ -169,15 +180,16 @@ describe('LiveFeed', () => {
     const { clock, nodes } = setup('n1');
     const [here] = nodes as [Node];
     await here.feed.open(reader());
-    here.bus.broadcast({ kind: 'routes-changed' });
-    here.bus.broadcast({ kind: 'keys-changed' });
-    here.bus.broadcast({ kind: 'settings-changed' });
+    for (const { noteChanges } of features) noteChanges?.(here.bus, (change) => here.feed.note(change));
+    here.bus.broadcast(routesChanged());
+    here.bus.broadcast(keysChanged());
+    here.bus.broadcast(settingsChanged());
     here.bus.broadcast({ kind: 'webhooks-changed' });
-    here.bus.broadcast({ kind: 'accounts-changed' });
-    here.bus.broadcast({ kind: 'npc-task', taskId: 't1' });
-    here.bus.broadcast({ kind: 'served-task-changed', taskId: 't2' });
+    here.bus.broadcast(accountsChanged());
+    here.bus.broadcast(npcTaskChanged({ taskId: 't1' }));
+    here.bus.broadcast(servedTaskChanged({ taskId: 't2' }));
     const status = { accountId: 'a', state: 'open' as const, nextAction: '', sinceMs: 0, qr: 'secret' };
-    here.bus.broadcast({ kind: 'status', status });
+    here.bus.broadcast(accountStatus({ status }));
     await clock.advanceMs(50);
     expect(eventsOf(here)).toEqual([
       ...['route', 'key', 'setting', 'webhook', 'account', 'task t1', 'task t2', 'account a'],

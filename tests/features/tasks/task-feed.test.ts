@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NodeBus } from '../../../router/src/core/cluster/node-bus.ts';
-import { TaskFeed } from '../../../router/src/features/tasks/task-feed.ts';
+import { servedTaskChanged, TaskFeed } from '../../../router/src/features/tasks/task-feed.ts';
+import { questionChanged } from '../../../router/src/infra/db/stores/postgres-questions.ts';
 import { MemoryServedTasks } from '../../doubles/memory-served-tasks.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
@@ -11,7 +12,7 @@ async function setup({ isHeard = true } = {}) {
   const bus = new NodeBus('n1', () => ({ publish: () => undefined }));
   const servedTasks = new MemoryServedTasks(
     () => clock.now(),
-    (taskId) => isHeard && bus.broadcast({ kind: 'served-task-changed', taskId }),
+    (taskId) => isHeard && bus.broadcast(servedTaskChanged({ taskId })),
   );
   const reads = { count: 0 };
   const counted = {
@@ -76,7 +77,7 @@ describe('TaskFeed', () => {
     await update('a');
     await watch.change(60_000, signal);
     const wait = watch.change(60_000, signal);
-    bus.broadcast({ kind: 'question-changed', taskId: 't1' });
+    bus.broadcast(questionChanged({ taskId: 't1' }));
     await wait;
     watch.close();
   });

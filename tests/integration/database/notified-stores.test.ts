@@ -1,9 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import {
-  NodeBus,
-  type NodeMessage,
-  type NodeTransportEvents,
-} from '../../../router/src/core/cluster/node-bus.ts';
+import { NodeBus, type NodeTransportEvents } from '../../../router/src/core/cluster/node-bus.ts';
 import { PostgresConsoleSessions } from '../../../router/src/features/access/console-sessions.ts';
 import { PostgresApiKeyStore } from '../../../router/src/features/access/key-store.ts';
 import { PostgresQuestions } from '../../../router/src/infra/db/stores/postgres-questions.ts';
@@ -23,7 +19,7 @@ function aNode() {
   });
   const postgres = database.open();
   const [reads, writes] = [vi.spyOn(postgres, 'query'), vi.spyOn(postgres, 'execute')];
-  const notify = (message: NodeMessage) => events?.onMessage({ from: '', message });
+  const notify = (message: { kind: string; taskId?: string }) => events?.onMessage({ from: '', message });
   return { nodes: { bus, clock }, clock, postgres, reads, writes, notify };
 }
 

@@ -14,7 +14,20 @@ import type {
   PairBy,
 } from '../ports/cluster.ts';
 import { nextActionOf } from './account-state.ts';
-import type { NodeBus, NodeCalls } from './node-bus.ts';
+import { type NodeBus, type NodeCalls, nodeMessage } from './node-bus.ts';
+
+/** Accounts or nodes changed: check immediately. */
+export const accountsChanged = nodeMessage('accounts-changed');
+
+/** The status of an account. */
+export const accountStatus = nodeMessage('status', {
+  status: z.custom<AccountStatus>(
+    (value) => typeof value === 'object' && value !== null && 'accountId' in value && 'state' in value,
+  ),
+});
+
+/** A node that started asks for the status of all accounts. */
+export const statusRequest = nodeMessage('status-request');
 
 interface ClusterAccountsDeps {
   /** The accounts that this node runs. */
@@ -71,9 +84,9 @@ export class ClusterAccounts implements AccountControl {
   constructor(deps: ClusterAccountsDeps) {
     this.#deps = deps;
     const { bus, registry } = deps;
-    bus.on('status', ({ status }, from) => this.#published.set(status.accountId, { from, status }));
-    bus.on('status-request', () => {
-      for (const status of registry.list()) bus.publish({ kind: 'status', status });
+    bus.on(accountStatus, ({ status }, from) => this.#published.set(status.accountId, { from, status }));
+    bus.on(statusRequest, () => {
+      for (const status of registry.list()) bus.publish(accountStatus({ status }));
     });
     deps.calls.serve('account', (args) => this.#run(command.parse(args)));
     deps.calls.serve('number', (args) => this.#askAbout(numberQuestion.parse(args)));
@@ -95,12 +108,12 @@ export class ClusterAccounts implements AccountControl {
     this.#doubtSinceMs = this.#isInDoubt() ? (this.#doubtSinceMs ?? this.#seenAtMs) : undefined;
     if (this.#doubtSinceMs === undefined || this.#seenAtMs - this.#doubtSinceMs < DOUBT_MS) return;
     this.#doubtSinceMs = this.#seenAtMs;
-    this.#deps.bus.publish({ kind: 'status-request' });
+    this.#deps.bus.publish(statusRequest());
   }
 
   /** The status of an account of this node changed: other nodes show it too. */
   changed(status: AccountStatus): void {
-    if (this.#hasOthers()) this.#deps.bus.publish({ kind: 'status', status });
+    if (this.#hasOthers()) this.#deps.bus.publish(accountStatus({ status }));
   }
 
   list(): AccountStatus[] {
@@ -134,7 +147,7 @@ export class ClusterAccounts implements AccountControl {
     // Known here from now on, without waiting for the next view.
     if (outcome === 'added') {
       this.#view = { ...this.#view, accounts: [...this.#view.accounts, account] };
-      this.#deps.bus.broadcast({ kind: 'accounts-changed' });
+      this.#deps.bus.broadcast(accountsChanged());
     }
     return outcome;
   }
@@ -144,7 +157,7 @@ export class ClusterAccounts implements AccountControl {
     this.#published.delete(accountId);
     const accounts = this.#view.accounts.filter((account) => account.accountId !== accountId);
     this.#view = { ...this.#view, accounts };
-    this.#deps.bus.broadcast({ kind: 'accounts-changed' });
+    this.#deps.bus.broadcast(accountsChanged());
   }
 
   pair(accountId: string, by: PairBy): Promise<AccountStatus | undefined> {

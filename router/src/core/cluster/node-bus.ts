@@ -2,102 +2,37 @@ import { z } from 'zod';
 import type { NodeId } from '../chat-id.ts';
 import { type Clock, within } from '../clock.ts';
 import { type ErrorCode, Wa2aiError } from '../errors.ts';
-import { LIVE_EVENT_TYPES, type LiveEvent } from '../live/live-event.ts';
-import type { AccountStatus } from '../ports/chat-provider.ts';
 
-const status = z.custom<AccountStatus>(
-  (value) => typeof value === 'object' && value !== null && 'accountId' in value && 'state' in value,
-);
-const accountId = z.string();
-const liveEvent = z.custom<LiveEvent>(
-  (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    'at' in value &&
-    'type' in value &&
-    isLiveEventType(value.type),
-);
-/** Part `number`, from 0, of `of`. */
-const part = {
-  id: z.string(),
-  to: z.string(),
-  number: z.int().min(0).max(999),
-  of: z.int().min(1).max(1_000),
-  text: z.string(),
-};
-const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number() });
-
-/**
- * What nodes send each other. Every message may be lost: a receiver that relies on one also polls the database.
- * - `accounts-changed`: accounts or nodes changed, check immediately
- * - `replies-queued`: the outbox has replies for the account's node
- * - `typing`: show or hide "typing..." through the account's node
- * - `presence`: mark a message as read through the account's node, or react to it
- * - `chat`: the claim's node may have something to do in the chat; `changed`: a message of it was edited or deleted
- * - `stop-turn`: the claim's node ends the call of the agent that runs in the chat
- * - `status`, `status-request`: the status of an account; a node that started asks for all of them
- * - `routes-changed`, `keys-changed`: PostgreSQL sends it after every change of a route or of a key of the API; `from` is empty
- * - `users-changed`: likewise for users of the console and their sessions
- * - `settings-changed`, `served-task-changed`, `question-changed`: likewise for settings of servers, tasks for programs, and
- *   questions to people; `npc-task`: for tasks of the NPC server
- * - `webhooks-changed`, `webhook-event`: likewise for webhooks, and for events that were stored for them
- * - `live-events-wanted`: the sender has streams of live events; `live-events`: a batch of them, see `EventBatch`
- * - `playground-input`: an invented person wrote something; `playground-changed`: a chat of the playground changed
- * - `agent-task-changed`: an agent notified of a change of a task (a hash of its id)
- * - `mcp-cancelled`: an MCP client ended a call that the sender does not have
- * - `call`, `call-result`: a part of what `NodeCalls` sends to the node `to`
- */
-const nodeMessage = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('accounts-changed') }),
-  z.object({ kind: z.literal('replies-queued'), accountId }),
-  z.object({ kind: z.literal('typing'), accountId, to: z.string(), isTyping: z.boolean() }),
-  z.object({
-    kind: z.literal('presence'),
-    accountId,
-    key: z.object({
-      chat: z.string(),
-      waMessageId: z.string(),
-      from: z.string(),
-      fromLid: z.string().optional(),
-    }),
-    emoji: z.string().optional(),
-  }),
-  z.object({ kind: z.literal('chat'), claim, isRepeat: z.boolean(), changed: z.string().optional() }),
-  z.object({ kind: z.literal('stop-turn'), claim }),
-  z.object({ kind: z.literal('status'), status }),
-  z.object({ kind: z.literal('status-request') }),
-  z.object({ kind: z.literal('routes-changed') }),
-  z.object({ kind: z.literal('keys-changed') }),
-  z.object({ kind: z.literal('users-changed') }),
-  z.object({ kind: z.literal('settings-changed') }),
-  z.object({ kind: z.literal('webhooks-changed') }),
-  z.object({ kind: z.literal('webhook-event') }),
-  z.object({ kind: z.literal('live-events-wanted') }),
-  z.object({
-    kind: z.literal('live-events'),
-    run: z.string(),
-    number: z.number(),
-    events: z.array(liveEvent),
-  }),
-  z.object({ kind: z.literal('npc-task'), taskId: z.string() }),
-  z.object({ kind: z.literal('served-task-changed'), taskId: z.string() }),
-  z.object({ kind: z.literal('question-changed'), taskId: z.string() }),
-  z.object({ kind: z.literal('playground-input') }),
-  z.object({ kind: z.literal('playground-changed'), chatId: z.string() }),
-  z.object({ kind: z.literal('agent-task-changed'), task: z.string() }),
-  z.object({ kind: z.literal('mcp-cancelled'), call: z.string() }),
-  z.object({ kind: z.literal('call'), ...part }),
-  z.object({ kind: z.literal('call-result'), ...part }),
-]);
-const envelope = z.object({ from: z.string(), message: nodeMessage });
-
-function isLiveEventType(type: unknown): boolean {
-  return LIVE_EVENT_TYPES.some((known) => known === type);
+/** What nodes send each other, as JSON: its kind and fields. */
+export interface NodeMessage {
+  readonly kind: string;
 }
 
-export type NodeMessage = z.infer<typeof nodeMessage>;
-type Kind = NodeMessage['kind'];
-type Of<K extends Kind> = Extract<NodeMessage, { kind: K }>;
+/**
+ * A kind of message between nodes; called with the fields, it makes one. Every message may be lost: a receiver that relies on
+ * one also polls the database. Some are sent by PostgreSQL, from the functions in `prisma/functions`.
+ */
+export interface NodeMessageKind<Fields extends object> {
+  (...fields: keyof Fields extends never ? [] : [fields: Fields]): NodeMessage;
+  readonly kind: string;
+  readonly fields: z.ZodType<Fields>;
+}
+
+/**
+ * A kind of message between nodes, named by the part that receives it.
+ * @param kind nodes of other versions send it too: it never changes its meaning
+ */
+export function nodeMessage(kind: string): NodeMessageKind<Record<never, never>>;
+export function nodeMessage<Shape extends z.ZodRawShape>(
+  kind: string,
+  shape: Shape,
+): NodeMessageKind<z.output<z.ZodObject<Shape>>>;
+export function nodeMessage(kind: string, shape: z.ZodRawShape = {}): unknown {
+  const make = (fields?: object) => ({ kind, ...fields });
+  return Object.assign(make, { kind, fields: z.object(shape) });
+}
+
+const envelope = z.object({ from: z.string(), message: z.looseObject({ kind: z.string() }) });
 
 /** What carries messages between the nodes of one database. */
 export interface NodeTransport {
@@ -116,7 +51,7 @@ export interface NodeTransportEvents {
 export class NodeBus<Transport extends NodeTransport = NodeTransport> {
   readonly nodeId: NodeId;
   readonly transport: Transport;
-  readonly #handlers = new Map<Kind, Array<(message: never, from: NodeId) => void>>();
+  readonly #handlers = new Map<string, Array<(message: object, from: NodeId) => void>>();
   readonly #onBack: Array<() => void> = [];
 
   /** @param connect makes the transport */
@@ -141,9 +76,16 @@ export class NodeBus<Transport extends NodeTransport = NodeTransport> {
     this.publish(message);
   }
 
-  /** Handles messages of one kind from other nodes; `from` is the sending node. */
-  on<K extends Kind>(kind: K, handler: (message: Of<K>, from: NodeId) => void): void {
-    this.#handlers.set(kind, [...(this.#handlers.get(kind) ?? []), handler]);
+  /** Handles messages of one kind from other nodes; `from` is the sending node. One whose fields are wrong is ignored. */
+  on<Fields extends object>(
+    { kind, fields }: Pick<NodeMessageKind<Fields>, 'kind' | 'fields'>,
+    handler: (message: Fields, from: NodeId) => void,
+  ): void {
+    const handle = (message: object, from: NodeId) => {
+      const { success, data } = fields.safeParse(message);
+      if (success) handler(data, from);
+    };
+    this.#handlers.set(kind, [...(this.#handlers.get(kind) ?? []), handle]);
   }
 
   /** Calls `handler` each time the transport is back after a break. */
@@ -159,7 +101,7 @@ export class NodeBus<Transport extends NodeTransport = NodeTransport> {
   }
 
   #handle(message: NodeMessage, from: NodeId): void {
-    for (const handler of this.#handlers.get(message.kind) ?? []) handler(message as never, from);
+    for (const handler of this.#handlers.get(message.kind) ?? []) handler(message, from);
   }
 }
 
@@ -172,7 +114,18 @@ interface NodeCallsDeps {
 
 /** A method that this node offers: JSON in, JSON out. */
 type Method = (args: unknown) => Promise<unknown>;
-type Part = Extract<NodeMessage, { kind: 'call' | 'call-result' }>;
+
+/** A part of what `NodeCalls` sends to the node `to`: part `number`, from 0, of `of`. */
+const part = {
+  id: z.string(),
+  to: z.string(),
+  number: z.int().min(0).max(999),
+  of: z.int().min(1).max(1_000),
+  text: z.string(),
+};
+export const nodeCall = nodeMessage('call', part);
+const callResult = nodeMessage('call-result', part);
+type Part = z.output<typeof nodeCall.fields>;
 
 /** A message between nodes has at most 8,000 bytes. */
 const PART_CHARS = 6_000;
@@ -194,14 +147,14 @@ export class NodeCalls {
   constructor(deps: NodeCallsDeps) {
     this.#deps = deps;
     const { bus } = deps;
-    bus.on('call', (part, from) => {
+    bus.on(nodeCall, (part, from) => {
       if (part.to !== bus.nodeId) return;
-      const call = this.#complete(part);
+      const call = this.#complete(nodeCall.kind, part);
       if (call) void this.#run(part.id, from, call as { method: string; args: unknown });
     });
-    bus.on('call-result', (part) => {
+    bus.on(callResult, (part) => {
       if (!this.#waiting.has(part.id)) return;
-      const outcome = this.#complete(part);
+      const outcome = this.#complete(callResult.kind, part);
       if (outcome) this.#waiting.get(part.id)?.(outcome as Outcome);
     });
   }
@@ -225,7 +178,7 @@ export class NodeCalls {
     const id = this.#deps.newId();
     try {
       const arrived = new Promise<Outcome>((resolve) => this.#waiting.set(id, resolve));
-      this.#publish('call', id, node, encoded({ method, args }));
+      this.#publish(nodeCall, id, node, encoded({ method, args }));
       const outcome = await within(this.#deps.clock, waitMs, arrived);
       if (!outcome?.error) return outcome && { value: outcome.value };
       const { code, isLater, message } = outcome.error;
@@ -244,19 +197,19 @@ export class NodeCalls {
     } catch (error) {
       text = encoded({ error: faultOf(error) });
     }
-    this.#publish('call-result', id, from, text);
+    this.#publish(callResult, id, from, text);
   }
 
-  #publish(kind: Part['kind'], id: string, to: NodeId, all: string): void {
+  #publish(kind: typeof nodeCall, id: string, to: NodeId, all: string): void {
     const of = Math.ceil(all.length / PART_CHARS);
     for (let number = 0; number < of; number += 1) {
       const text = all.slice(number * PART_CHARS, (number + 1) * PART_CHARS);
-      this.#deps.bus.publish({ kind, id, to, number, of, text });
+      this.#deps.bus.publish(kind({ id, to, number, of, text }));
     }
   }
 
   /** The content when this was its last part. */
-  #complete({ kind, id, number, of, text }: Part): object | undefined {
+  #complete(kind: string, { id, number, of, text }: Part): object | undefined {
     const key = `${kind} ${id}`;
     const parts = this.#incomplete.get(key) ?? [];
     parts[number] = text;

@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import { type ChatId, chatHash } from '../chat-id.ts';
 import type { Clock } from '../clock.ts';
-import type { NodeBus } from '../cluster/node-bus.ts';
+import { type NodeBus, nodeMessage } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
 import type { Logger } from '../logger.ts';
@@ -23,6 +24,9 @@ const MAX_UNACKNOWLEDGED = 5;
 const DEFAULT_ACK_TIMEOUT_MS = 30_000;
 /** Between attempts while the database does not answer. */
 const STORAGE_WAIT_MS = 1_000;
+
+/** The outbox has replies for the node that runs the account. */
+export const repliesQueued = nodeMessage('replies-queued', { accountId: z.string() });
 
 export interface DeliverRepliesDeps {
   /** The accounts of this node. */
@@ -53,7 +57,7 @@ export function deliverReplies(
   const { accountId } = first.message;
   const delivery = accounts.delivery(accountId);
   if (delivery) delivery.deliver(replies, slot);
-  else bus.publish({ kind: 'replies-queued', accountId });
+  else bus.publish(repliesQueued({ accountId }));
 }
 
 export interface DeliverDeps {

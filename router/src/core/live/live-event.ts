@@ -1,31 +1,15 @@
-/**
- * What the stream of live events reports. `ready`: the stream has begun; `reset`: events were lost, so that a client must
- * load again everything that it shows.
- */
-export const LIVE_EVENT_TYPES = [
-  'ready',
-  'reset',
-  'message',
-  'turn',
-  'reply',
-  'delivery',
-  'account',
-  'route',
-  'chat',
-  'dead-letter',
-  'draft',
-  'agent',
-  'key',
-  'setting',
-  'webhook',
-  'task',
-] as const;
+import { type Admission, RESTRICTIONS } from '../access/caller.ts';
 
-export type LiveEventType = (typeof LIVE_EVENT_TYPES)[number];
+/** Types of live events, each with who gets its events: who may read what they are about. */
+export type LiveEventTypes = Readonly<Record<string, Admission | ((event: Change) => Admission)>>;
+
+/** Who gets events of messages. */
+export const OF_MESSAGES: Admission = { scopes: ['messages:read'], honours: RESTRICTIONS };
 
 /** A change that is stored: ids and small facts, without texts of people and without secrets. */
 export interface Change {
-  type: LiveEventType;
+  /** One of the types that a feature names. */
+  type: string;
   accountId?: string;
   /** Id of the stored chat. */
   chatId?: string;

@@ -1,5 +1,6 @@
+import { z } from 'zod';
 import type { Clock } from '../clock.ts';
-import type { NodeBus } from '../cluster/node-bus.ts';
+import { type NodeBus, nodeMessage } from '../cluster/node-bus.ts';
 import type { Logger } from '../logger.ts';
 import type { MessageKey } from '../models.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
@@ -10,6 +11,25 @@ import { textOf } from './texts.ts';
 
 /** After a restart, a turn may end before its account is connected again: the last reaction is then sent later. */
 const REACT_AGAIN_AFTER_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
+
+/** The node that runs the account marks a message as read, or reacts to it. */
+export const presenceWanted = nodeMessage('presence', {
+  accountId: z.string(),
+  key: z.object({
+    chat: z.string(),
+    waMessageId: z.string(),
+    from: z.string(),
+    fromLid: z.string().optional(),
+  }),
+  emoji: z.string().optional(),
+});
+
+/** The node that runs the account shows or hides "typing...". */
+export const typingWanted = nodeMessage('typing', {
+  accountId: z.string(),
+  to: z.string(),
+  isTyping: z.boolean(),
+});
 
 interface PresenceDeps {
   clock: Pick<Clock, 'sleep'>;
@@ -29,14 +49,14 @@ export function presencePolicy({ clock, accounts, bus }: PresenceDeps): ChatPoli
     const provider = accounts.provider(accountId);
     for (const key of keysOf(turn)) {
       if (provider) await provider.markRead(key);
-      else bus.publish({ kind: 'presence', accountId, key });
+      else bus.publish(presenceWanted({ accountId, key }));
     }
   };
   /** Sends a reaction, or again while the account is not connected and `isLast` says so. */
   const react = async (turn: PendingTurn, emoji: string, isLast: () => boolean) => {
     const { accountId } = turn;
     const key = keyOf(turn);
-    if (!accounts.provider(accountId)) bus.publish({ kind: 'presence', accountId, key, emoji });
+    if (!accounts.provider(accountId)) bus.publish(presenceWanted({ accountId, key, emoji }));
     for (const waitMs of REACT_AGAIN_AFTER_MS) {
       if (await accounts.provider(accountId)?.react(key, emoji)) return;
       await clock.sleep(waitMs);
@@ -115,7 +135,7 @@ export function typingPolicy({ clock, accounts, bus }: TypingDeps): ChatPolicy {
       const setTyping = async (isTyping: boolean) => {
         const provider = accounts.provider(accountId);
         if (provider) await provider.setTyping(to, isTyping);
-        else bus.publish({ kind: 'typing', accountId, to, isTyping });
+        else bus.publish(typingWanted({ accountId, to, isTyping }));
       };
       return whileTyping(clock, setTyping, work);
     },

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { type ChatId, chatHash, type NodeId } from '../chat-id.ts';
 import { type Clock, storageRetryMs } from '../clock.ts';
 import type { ChatPlacement } from '../cluster/chat-placement.ts';
-import type { NodeBus } from '../cluster/node-bus.ts';
+import { type NodeBus, nodeMessage } from '../cluster/node-bus.ts';
 import { StorageUnavailableError } from '../errors.ts';
 import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
 import type { ClusterView } from '../ports/cluster.ts';
@@ -17,6 +18,14 @@ const SWEEP_SOON_MS = 300;
 
 /** How long aborted workers may take to hand their chats over when the service stops. */
 const LAST_WRITES_MS = 5_000;
+
+const claim = z.object({ chatId: z.string(), node: z.string(), epoch: z.number() });
+
+/** The claim's node may have something to do in the chat; `changed`: a message of it was edited or deleted. */
+const chatToServe = nodeMessage('chat', { claim, isRepeat: z.boolean(), changed: z.string().optional() });
+
+/** The claim's node ends the call of the agent that runs in the chat. */
+const turnToStop = nodeMessage('stop-turn', { claim });
 
 interface ChatWorkersDeps extends Omit<ChatWorkerDeps, 'onTurns' | 'suspects'> {
   /** Stable name of this node: its claims outlive a restart under the same name. */
@@ -55,10 +64,10 @@ export class ChatWorkers {
   constructor(deps: ChatWorkersDeps) {
     this.#deps = deps;
     this.suspects = new Suspects({ clock: deps.clock, log: deps.answer.log });
-    deps.bus.on('chat', ({ claim, isRepeat, changed }) => {
+    deps.bus.on(chatToServe, ({ claim, isRepeat, changed }) => {
       if (claim.node === deps.nodeId) this.serve(claim, isRepeat, { changed });
     });
-    deps.bus.on('stop-turn', ({ claim }) => {
+    deps.bus.on(turnToStop, ({ claim }) => {
       if (claim.node === deps.nodeId) this.stopTurn(claim);
     });
   }
@@ -84,7 +93,7 @@ export class ChatWorkers {
     const { nodeId, bus, placement } = this.#deps;
     if (claim.node !== nodeId) {
       if (!isRepeat) placement.placed(claim.node);
-      bus.publish({ kind: 'chat', claim, isRepeat, ...(stored.changed && { changed: stored.changed }) });
+      bus.publish(chatToServe({ claim, isRepeat, ...(stored.changed && { changed: stored.changed }) }));
       return;
     }
     const running = this.#workers.get(claim.chatId)?.worker;
@@ -101,7 +110,7 @@ export class ChatWorkers {
   stopTurn(claim: ChatClaim): void {
     const { nodeId, bus } = this.#deps;
     if (claim.node === nodeId) this.#workers.get(claim.chatId)?.worker.stopTurn();
-    else bus.publish({ kind: 'stop-turn', claim });
+    else bus.publish(turnToStop({ claim }));
   }
 
   /** Takes a fresh view of the nodes. */

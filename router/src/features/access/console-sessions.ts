@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 import { ROLES, userKeyOf } from '../../core/access/caller.ts';
+import { nodeMessage } from '../../core/cluster/node-bus.ts';
 import {
   type ConsoleSession,
   type ConsoleSessions,
@@ -34,6 +35,9 @@ const rowSchema = z.object({
   address: absent(z.string()),
 });
 
+/** PostgreSQL: a user of the console or a session changed. */
+export const usersChanged = nodeMessage('users-changed');
+
 const IDLE = sql`${SESSION_IDLE_MS}::bigint * interval '1 millisecond'`;
 
 const hex = (tokenHash: Uint8Array) => Buffer.from(tokenHash).toString('hex');
@@ -50,7 +54,7 @@ export class PostgresConsoleSessions implements ConsoleSessions {
 
   constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
-    this.#copy = new NotifiedCache(nodes, { changed: 'users-changed', maxAgeMs: ACCESS_MAX_AGE_MS });
+    this.#copy = new NotifiedCache(nodes, { changed: usersChanged, maxAgeMs: ACCESS_MAX_AGE_MS });
     this.#seen = recentUses(nodes);
   }
 

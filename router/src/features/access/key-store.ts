@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { z } from 'zod';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
+import { nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { ApiKey, ApiKeyStore, NewApiKey, StoredApiKey } from '../../core/ports/api-key-store.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import {
@@ -14,6 +15,9 @@ import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
 const COLUMNS = sql`id, name, secret_hash AS "secretHash", scopes, chats, routes, accounts, limits, created_at AS "createdAt",
   expires_at AS "expiresAt", last_used_at AS "lastUsedAt"`;
+
+/** PostgreSQL: a key of the API changed. */
+export const keysChanged = nodeMessage('keys-changed');
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES);
 const absent = <T extends z.ZodType>(type: T) => type.nullable().transform((value) => value ?? undefined);
@@ -48,7 +52,7 @@ export class PostgresApiKeyStore implements ApiKeyStore {
 
   constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
-    this.#copy = new NotifiedCache(nodes, { changed: 'keys-changed', maxAgeMs: ACCESS_MAX_AGE_MS });
+    this.#copy = new NotifiedCache(nodes, { changed: keysChanged, maxAgeMs: ACCESS_MAX_AGE_MS });
     this.#used = recentUses(nodes);
   }
 

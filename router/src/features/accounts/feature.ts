@@ -32,6 +32,7 @@ export const accounts: Feature = {
     Accounts: 'WhatsApp accounts: add, pair, restart, log out, delete.',
     Pairing: 'Pages and status for linking a WhatsApp account.',
   },
+  liveEvents: { account: { scopes: ['accounts:read'], honours: RESTRICTIONS } },
   operations: (app) => [...accountsApi(app), ...accountLimitsApi(app)],
   durable: {
     'delete-account': ({ accounts, postgres }, steps, input) => {

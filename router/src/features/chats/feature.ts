@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/caller.ts';
 import { answerFilesField, fileField, fileLinkField, filesOfAnswer } from '../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../core/errors.ts';
+import { OF_MESSAGES } from '../../core/live/live-event.ts';
 import type { AgentResponse } from '../../core/models.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
 import type { ReplyTokenState } from '../../core/ports/pending-answers.ts';
@@ -19,6 +20,13 @@ export const chats: Feature = {
   tags: {
     Messages: 'Messages received and sent, and sending.',
     Chats: 'Chats with people and groups: list, read, pause, resume.',
+  },
+  liveEvents: {
+    message: OF_MESSAGES,
+    turn: OF_MESSAGES,
+    reply: OF_MESSAGES,
+    delivery: OF_MESSAGES,
+    chat: OF_MESSAGES,
   },
   operations: (app) => [...messagesApi(app), ...mediaApi(app), ...chatsApi(app), ...repliesApi(app)],
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-id.ts';
+import { OF_MESSAGES } from '../../core/live/live-event.ts';
 import { say } from '../../core/phrases.ts';
 import type { DeadLetterRow } from '../../core/ports/message-log.ts';
 import type { App, Feature } from '../../feature.ts';
@@ -236,5 +237,6 @@ function replayedBefore(): HttpProblem {
 export const deadLetters: Feature = {
   name: 'dead-letters',
   tags: { 'Dead letters': 'Messages and replies that were given up: read, replay, close.' },
+  liveEvents: { 'dead-letter': OF_MESSAGES },
   operations: deadLettersApi,
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { allowedAccounts, type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-id.ts';
+import { OF_MESSAGES } from '../../core/live/live-event.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
 import type { Draft } from '../../core/ports/pending-answers.ts';
 import type { App, Feature } from '../../feature.ts';
@@ -169,5 +170,6 @@ function noSuchDraft(): HttpProblem {
 
 export const drafts: Feature = {
   name: 'drafts',
+  liveEvents: { draft: OF_MESSAGES },
   operations: draftsApi,
 };

@@ -6,5 +6,6 @@ export const hosting: Feature = {
   tags: {
     'Hosted agents': 'Agents that wa2ai runs: add, start, stop, talk to, read files and logs, delete.',
   },
+  liveEvents: { agent: { scopes: ['agents:manage'], honours: [] } },
   operations: agentsApi,
 };

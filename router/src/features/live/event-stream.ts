@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../core/clock.ts';
-import type { LiveEvent, LiveEventType } from '../../core/live/live-event.ts';
+import type { LiveEvent } from '../../core/live/live-event.ts';
 import { frameOf } from './event-batches.ts';
 import type { FeedReader, LiveFeed } from './live-feed.ts';
 
@@ -153,7 +153,7 @@ export class EventStream implements FeedReader {
   }
 
   /** An event of this stream alone. */
-  #own(type: LiveEventType): string {
+  #own(type: 'ready' | 'reset'): string {
     this.#sentId = this.#position;
     const at = new Date(this.#deps.clock.now()).toISOString();
     return frameOf(this.#deps.liveFeed.ring.idOf(this.#position), { type, at });

@@ -9,7 +9,7 @@ import {
   RESTRICTIONS,
   refusalOf,
 } from '../../core/access/caller.ts';
-import { LIVE_EVENT_TYPES, type LiveEvent, type LiveEventType } from '../../core/live/live-event.ts';
+import { type LiveEvent, type LiveEventTypes, OF_MESSAGES } from '../../core/live/live-event.ts';
 import { say } from '../../core/phrases.ts';
 import type { App, Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -22,25 +22,25 @@ export const MAX_STREAMS = 100;
 /** Chats of which a stream remembers whether its key may use them. */
 const MAX_KNOWN_CHATS = 1_000;
 
-const typesField = z
-  .string()
-  .transform((text) => text.split(','))
-  .pipe(z.array(z.enum(LIVE_EVENT_TYPES)))
-  .describe('Only events of these types, with commas. `ready` and `reset` come always.');
+const eventsQuery = (types: LiveEventTypes) =>
+  z.strictObject({
+    types: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(z.enum(Object.keys(types))))
+      .optional()
+      .describe('Only events of these types, with commas. `ready` and `reset` come always.'),
+    accountId: accountIdField
+      .optional()
+      .describe('Only events of this WhatsApp account, and those of no account. Default: of all.'),
+    lastEventId: z
+      .string()
+      .max(100)
+      .optional()
+      .describe('As the header `Last-Event-ID`, for clients that cannot set it.'),
+  });
 
-const eventsQuery = z.strictObject({
-  types: typesField.optional(),
-  accountId: accountIdField
-    .optional()
-    .describe('Only events of this WhatsApp account, and those of no account. Default: of all.'),
-  lastEventId: z
-    .string()
-    .max(100)
-    .optional()
-    .describe('As the header `Last-Event-ID`, for clients that cannot set it.'),
-});
-
-type EventFilter = Pick<z.infer<typeof eventsQuery>, 'types' | 'accountId'>;
+type EventFilter = Pick<z.infer<ReturnType<typeof eventsQuery>>, 'types' | 'accountId'>;
 
 /** What changes, as it changes: `/api/events`. */
 function eventsApi(app: App): Endpoint[] {
@@ -58,7 +58,7 @@ function eventsApi(app: App): Endpoint[] {
       summary: 'Stream changes of all nodes as server-sent events',
       description:
         'Each event has an id, its type as `event`, and JSON as `data`: `type`, `at`, `accountId`, `chatId` and `id` where there are such, and small facts. It has no text of a message: a client loads what it shows. `ready` says that the stream has begun, `reset` that events were lost: then load everything again. A key gets the events that its scopes and chats allow.',
-      query: eventsQuery,
+      query: eventsQuery(app.liveEventTypes),
       headers: { 'last-event-id': 'The last event that the client has; browsers send it by themselves.' },
       responses: {
         200: { description: 'The events, until the client leaves.', contentType: 'text/event-stream' },
@@ -98,7 +98,7 @@ function nameOf(caller: Caller): string {
 
 /** Whether the caller gets an event, and wants it. While the chats cannot be read, it gets none of those that need it. */
 function filterOf(
-  { chatStore, aliasesOf }: App,
+  { chatStore, aliasesOf, liveEventTypes }: App,
   caller: Caller,
   { types, accountId }: EventFilter,
 ): (event: LiveEvent) => boolean | Promise<boolean> {
@@ -119,42 +119,20 @@ function filterOf(
     if (type !== 'reset' && types && !types.includes(type)) return false;
     if (accountId !== undefined && event.accountId !== undefined && event.accountId !== accountId)
       return false;
-    const isVisible = maySee(caller, event);
+    const isVisible = maySee(liveEventTypes, caller, event);
     if (isVisible !== 'if-its-chat' || chatId === undefined) return isVisible === true;
     return known.get(chatId) ?? mayUse(chatId);
   };
 }
 
+const OF_STREAM: Admission = { scopes: 'public' };
+
 export const live: Feature = {
   name: 'live',
   tags: { 'Live events': 'What changes, as it changes.' },
   operations: eventsApi,
-};
-
-const OF_STREAM: Admission = { scopes: 'public' };
-const OF_MESSAGES: Admission = { scopes: ['messages:read'], honours: RESTRICTIONS };
-const OF_ADMINS: Admission = { scopes: ['admin'], honours: [] };
-
-/** Who gets events of a type: who may read what they are about. */
-const ADMISSION_OF: Record<LiveEventType, Admission> = {
-  ready: OF_STREAM,
-  reset: OF_STREAM,
-  message: OF_MESSAGES,
-  turn: OF_MESSAGES,
-  reply: OF_MESSAGES,
-  delivery: OF_MESSAGES,
-  chat: OF_MESSAGES,
-  'dead-letter': OF_MESSAGES,
-  draft: OF_MESSAGES,
-  account: { scopes: ['accounts:read'], honours: RESTRICTIONS },
-  // Of the whole table.
-  route: { scopes: ['routes:read'], honours: [] },
-  agent: { scopes: ['agents:manage'], honours: [] },
-  webhook: { scopes: ['webhooks:manage'], honours: [] },
-  key: OF_ADMINS,
-  setting: OF_ADMINS,
-  // Of a chat: as messages.
-  task: OF_ADMINS,
+  // `ready`: the stream has begun; `reset`: events were lost, so that a client must load again everything that it shows.
+  liveEvents: { ready: OF_STREAM, reset: OF_STREAM },
 };
 
 /**
@@ -162,13 +140,16 @@ const ADMISSION_OF: Record<LiveEventType, Admission> = {
  * chats or accounts gets events of messages only if they name their chat or account.
  */
 export function maySee(
+  types: LiveEventTypes,
   caller: Caller,
   event: Pick<LiveEvent, 'type' | 'chatId' | 'accountId'>,
 ): boolean | 'if-its-chat' {
   const { type, chatId, accountId } = event;
-  const admission = type === 'task' && chatId !== undefined ? OF_MESSAGES : ADMISSION_OF[type];
+  const known = types[type];
+  const admission = typeof known === 'function' ? known(event) : known;
   if (admission === OF_STREAM) return true;
-  if (refusalOf(caller, admission)) return false;
+  // A newer version may have other types.
+  if (!admission || refusalOf(caller, admission)) return false;
   if (accountId !== undefined && !mayUseAccount(caller, accountId)) return false;
   const hasAccounts = allowedAccounts(caller) !== undefined;
   const isOfMessages = admission === OF_MESSAGES;

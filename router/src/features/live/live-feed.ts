@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { NodeId } from '../../core/chat-id.ts';
 import { type Clock, within } from '../../core/clock.ts';
-import type { NodeBus } from '../../core/cluster/node-bus.ts';
+import { accountStatus, accountsChanged, statusRequest } from '../../core/cluster/cluster-view.ts';
+import { type NodeBus, nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { Change, Changes, LiveEvent } from '../../core/live/live-event.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import { type EventBatch, EventBatches, EventRing } from './event-batches.ts';
@@ -17,6 +19,20 @@ const INTEREST_MS = 60_000;
 const LINGER_ROUNDS = 3;
 /** How long the first stream waits until the other nodes publish. */
 const GREETING_MS = 1_000;
+
+/** The sender has streams of live events. */
+const liveEventsWanted = nodeMessage('live-events-wanted');
+
+/** An `EventBatch`. */
+const eventBatch = nodeMessage('live-events', {
+  run: z.string(),
+  number: z.number(),
+  events: z.array(
+    z.custom<LiveEvent>(
+      (value) => typeof value === 'object' && value !== null && 'at' in value && 'type' in value,
+    ),
+  ),
+});
 
 interface LiveFeedDeps {
   bus: Pick<NodeBus, 'on' | 'onBack' | 'publish'>;
@@ -64,20 +80,21 @@ export class LiveFeed {
     this.#ring = new EventRing(deps.newRun(), RING_EVENTS);
     this.#batches = new EventBatches({
       run: deps.newRun(),
-      publish: (batch) => bus.publish({ kind: 'live-events', ...batch }),
+      publish: (batch) => bus.publish(eventBatch(batch)),
       clock,
     });
     changes.onReport((change) => this.#report(change));
-    bus.on('live-events-wanted', (_, from) => this.#want(from));
-    bus.on('live-events', (batch, from) => this.#receive(batch, from));
+    bus.on(liveEventsWanted, (_, from) => this.#want(from));
+    bus.on(eventBatch, (batch, from) => this.#receive(batch, from));
     // A node that starts does not know yet who wants events.
-    bus.on('status-request', () => this.#announce());
+    bus.on(statusRequest, () => this.#announce());
     bus.onBack(() => {
       this.#lost();
       this.#announce();
       if (this.#wantedBy.size > 0) this.#batches.greet();
     });
-    this.#noteChangesOfAllNodes();
+    bus.on(accountStatus, ({ status }) => this.noteStatus(status));
+    bus.on(accountsChanged, () => this.note({ type: 'account' }));
   }
 
   /** The events that streams read; the same as long as a stream is open. */
@@ -170,7 +187,7 @@ export class LiveFeed {
   }
 
   #announce(): void {
-    if (this.#open) this.#deps.bus.publish({ kind: 'live-events-wanted' });
+    if (this.#open) this.#deps.bus.publish(liveEventsWanted());
   }
 
   #want(from: NodeId): void {
@@ -227,19 +244,5 @@ export class LiveFeed {
       this.#isGathering = false;
       for (const reader of [...this.#readers]) reader.onEvents();
     });
-  }
-
-  /** Changes that PostgreSQL or their node reports to every node. */
-  #noteChangesOfAllNodes(): void {
-    const { bus } = this.#deps;
-    bus.on('status', ({ status }) => this.noteStatus(status));
-    bus.on('accounts-changed', () => this.note({ type: 'account' }));
-    bus.on('routes-changed', () => this.note({ type: 'route' }));
-    bus.on('keys-changed', () => this.note({ type: 'key' }));
-    bus.on('settings-changed', () => this.note({ type: 'setting' }));
-    bus.on('webhooks-changed', () => this.note({ type: 'webhook' }));
-    bus.on('npc-task', ({ taskId }) => this.note({ type: 'task', id: taskId, face: 'npc' }));
-    bus.on('served-task-changed', ({ taskId }) => this.note({ type: 'task', id: taskId, face: 'a2a' }));
-    bus.on('question-changed', ({ taskId }) => this.note({ type: 'task', id: taskId, face: 'a2a' }));
   }
 }

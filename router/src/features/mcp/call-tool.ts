@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { auditedCaller } from '../../core/access/audited-caller.ts';
 import { type Caller, type CallerAdmission, taskOwnerOf } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/clock.ts';
+import { type NodeBus, nodeMessage } from '../../core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { AuditEvent } from '../../core/ports/audit-log.ts';
@@ -306,11 +307,8 @@ export class McpCaller {
   }
 }
 
-/** Carries cancellations to the other nodes, and those of other nodes to this one. */
-export interface CancelRelay {
-  publish(message: { kind: 'mcp-cancelled'; call: string }): void;
-  on(kind: 'mcp-cancelled', handler: (message: { call: string }) => void): void;
-}
+/** An MCP client ended a call that the sender does not have. */
+const callCancelled = nodeMessage('mcp-cancelled', { call: z.string() });
 
 const requestId = z.union([z.string().max(200), z.number()]);
 const message = z.object({ method: z.string(), id: requestId.optional(), params: z.unknown() });
@@ -321,12 +319,13 @@ const cancelled = z.object({ requestId });
  * node: the header `Mcp-Session-Id`, which each `initialize` gets, says whose call it means. A session has no other state.
  */
 export class OpenCalls {
-  readonly #relay: CancelRelay;
+  readonly #bus: Pick<NodeBus, 'publish' | 'on'>;
   readonly #open = new Map<string, AbortController>();
 
-  constructor(relay: CancelRelay) {
-    this.#relay = relay;
-    relay.on('mcp-cancelled', ({ call }) => this.#open.get(call)?.abort());
+  /** @param bus carries cancellations between nodes */
+  constructor(bus: Pick<NodeBus, 'publish' | 'on'>) {
+    this.#bus = bus;
+    bus.on(callCancelled, ({ call }) => this.#open.get(call)?.abort());
   }
 
   /**
@@ -353,7 +352,7 @@ export class OpenCalls {
       const call = callOf(named);
       const open = this.#open.get(call);
       if (open) open.abort();
-      else this.#relay.publish({ kind: 'mcp-cancelled', call });
+      else this.#bus.publish(callCancelled({ call }));
     }
     if (id === undefined) return { leave };
     const call = callOf(id);

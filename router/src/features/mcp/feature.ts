@@ -16,7 +16,7 @@ export const mcp: Feature = {
       feed: service.taskFeed,
       tasks: service.tasks,
       rest: service.calls,
-      cancelRelay: service.bus,
+      bus: service.bus,
       watch: new MessageWatch(service),
     }),
   ],

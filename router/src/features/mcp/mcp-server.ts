@@ -18,6 +18,7 @@ import {
 } from 'express';
 import { packageVersion } from '../../config/package-version.ts';
 import { type Caller, type CallerAdmission, refusalOf } from '../../core/access/caller.ts';
+import type { NodeBus } from '../../core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { WaitForMessageDeps } from '../../core/messages/message-watch.ts';
 import { admit, connectionOf } from '../../infra/operations/guard.ts';
@@ -28,7 +29,6 @@ import type { RestCalls } from '../../infra/operations/server.ts';
 import { type AgentToolsDeps, agentTools } from './agent-tools.ts';
 import { type AskPersonDeps, askPersonTool } from './ask-person.ts';
 import {
-  type CancelRelay,
   callTool,
   descriptionOf,
   McpCaller,
@@ -50,7 +50,7 @@ export interface McpServerDeps
     Pick<McpSessionDeps, 'recorder' | 'log'> {
   rest: RestCalls;
   keyWatch: Pick<KeyWatch, 'watch'>;
-  cancelRelay: CancelRelay;
+  bus: Pick<NodeBus, 'publish' | 'on'>;
   /** Aborts when the server stops: calls that wait end. */
   stopping: AbortSignal;
 }
@@ -82,7 +82,7 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
     onerror: (error) => log.debug({ err: error }, 'mcp request refused'),
     maxRequestBodySize: MAX_BODY_BYTES,
   });
-  const openCalls = new OpenCalls(deps.cancelRelay);
+  const openCalls = new OpenCalls(deps.bus);
   const router = Router({ caseSensitive: true });
   router.use(raw({ limit: MAX_BODY_BYTES, type: () => true }), async (request, response) => {
     const body = meantBody(bodyOf(request));

@@ -22,7 +22,7 @@ import {
 } from './npc-chain.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl, npcChainApi } from './npc-chain-api.ts';
 import { npcServer } from './npc-server.ts';
-import { NpcTaskFeed } from './npc-task-feed.ts';
+import { NpcTaskFeed, npcTaskChanged } from './npc-task-feed.ts';
 import { npcTradesApi } from './npc-trades-api.ts';
 import { openNpcTasks } from './open-npc-task.ts';
 import { PostgresNpcChainEvents, PostgresNpcTransactions } from './postgres-npc-chain.ts';
@@ -38,6 +38,9 @@ const FOLLOW_EVERY_MS = 5_000;
 export const npc: Feature = {
   name: 'npc',
   tags: { Agents: 'wa2ai as an agent of other agents: the NPC server.' },
+  noteChanges: (bus, note) => {
+    bus.on(npcTaskChanged, ({ taskId }) => note({ type: 'task', id: taskId, face: 'npc' }));
+  },
   operations: (app) => [...npcSettingsApi(app), ...npcTradesApi(app), ...npcChainApi(app)],
   pages: (app) => npcServer({ ...app, log: app.logOf('npc') }),
   durable: {
@@ -98,7 +101,7 @@ export function npcServices(
   const npcTasks = new PostgresNpcTasks(postgres);
   const npcFeed = new NpcTaskFeed({ npcTasks, clock, log });
   npcTasks.onEnd((task) => npcFeed.show(task));
-  bus.on('npc-task', ({ taskId }) => npcFeed.changed(taskId));
+  bus.on(npcTaskChanged, ({ taskId }) => npcFeed.changed(taskId));
   const settings = new NpcSettingsStore(settingsStore, postgres.secrets);
   const key = config.npcWalletKey;
   const inUse = (stored: NpcServerSettings | undefined): NpcServerSettings => {

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
+import { nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { Logger } from '../../core/logger.ts';
 import { estimatedMs, hasEnded, type NpcTask, type NpcTasks } from './npc-tasks.ts';
 
@@ -7,6 +9,9 @@ import { estimatedMs, hasEnded, type NpcTask, type NpcTasks } from './npc-tasks.
 export const HEARTBEAT_MS = 15_000;
 /** Tasks of one statement. */
 const MAX_READ = 500;
+
+/** PostgreSQL: a task of the NPC server changed. */
+export const npcTaskChanged = nodeMessage('npc-task', { taskId: z.string() });
 
 /** Receives the states of one task. */
 export interface TaskWatcher {

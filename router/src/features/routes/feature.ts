@@ -4,6 +4,7 @@ import { PHRASES, say } from '../../core/phrases.ts';
 import type { App, Feature } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { commonConfigField } from '../../infra/agents/route-config.ts';
+import { routesChanged } from '../../infra/db/stores/postgres-route-store.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
@@ -18,6 +19,9 @@ import { routesApi } from './routes-api.ts';
 export const routes: Feature = {
   name: 'routes',
   tags: { Routes: 'Which agent answers which chat.' },
+  // Of the whole table.
+  liveEvents: { route: { scopes: ['routes:read'], honours: [] } },
+  noteChanges: (bus, note) => bus.on(routesChanged, () => note({ type: 'route' })),
   operations: (app) => {
     const schemas = routeSchemas(app.agentKinds);
     return [

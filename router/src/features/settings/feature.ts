@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { PHRASES } from '../../core/phrases.ts';
 import { governorFields, governorOf } from '../../core/policies/governor.ts';
 import type { App, Feature } from '../../feature.ts';
+import { settingsChanged } from '../../infra/db/stores/postgres-settings.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { listResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
@@ -13,6 +14,8 @@ import { conversationSettingsApi } from './conversation-settings-api.ts';
 export const settings: Feature = {
   name: 'settings',
   tags: { Settings: 'Protocols spoken to wa2ai.' },
+  liveEvents: { setting: { scopes: ['admin'], honours: [] } },
+  noteChanges: (bus, note) => bus.on(settingsChanged, () => note({ type: 'setting' })),
   operations: (app) => [...conversationSettingsApi(app), ...governorSettingsApi(app), ...settingsApi(app)],
 };
 

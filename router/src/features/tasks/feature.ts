@@ -1,15 +1,26 @@
 import sql from 'sql-template-tag';
+import { OF_MESSAGES } from '../../core/live/live-event.ts';
 import type { Feature, Kernel, Service } from '../../feature.ts';
+import { questionChanged } from '../../infra/db/stores/postgres-questions.ts';
 import { askAboutTask, cancelTask, followTask, followTaskStart } from './follow-task.ts';
 import { PostgresServedTasks } from './postgres-served-tasks.ts';
 import { serveTask, serveTaskStart } from './serve-task.ts';
-import { TaskFeed } from './task-feed.ts';
+import { servedTaskChanged, TaskFeed } from './task-feed.ts';
 import { tasksApi } from './tasks-api.ts';
 
 /** Tasks of agents that outlive their turns, and tasks that wa2ai does for programs. */
 export const tasks: Feature = {
   name: 'tasks',
   tags: { Tasks: 'Tasks that agents run for messages: list, progress, cancel.' },
+  // Those of agents name their chat.
+  liveEvents: {
+    task: ({ chatId }) => (chatId === undefined ? { scopes: ['admin'], honours: [] } : OF_MESSAGES),
+  },
+  noteChanges: (bus, note) => {
+    for (const changed of [servedTaskChanged, questionChanged]) {
+      bus.on(changed, ({ taskId }) => note({ type: 'task', id: taskId, face: 'a2a' }));
+    }
+  },
   operations: tasksApi,
   durable: {
     'follow-task': (service, steps, input) => {

@@ -1,10 +1,15 @@
+import { z } from 'zod';
 import { type Clock, withLimit } from '../../core/clock.ts';
-import type { NodeBus } from '../../core/cluster/node-bus.ts';
+import { type NodeBus, nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { Logger } from '../../core/logger.ts';
+import { questionChanged } from '../../infra/db/stores/postgres-questions.ts';
 import { isEnd, type ServedTask, type ServedTasks } from './served-tasks.ts';
 
 /** How often the tasks that somebody waits for are read when no node message arrives. */
 const POLL_EVERY_MS = 5_000;
+
+/** PostgreSQL: a task for a program changed. */
+export const servedTaskChanged = nodeMessage('served-task-changed', { taskId: z.string() });
 
 interface TaskFeedDeps {
   servedTasks: Pick<ServedTasks, 'get' | 'versions'>;
@@ -53,8 +58,8 @@ export class TaskFeed {
 
   constructor(deps: TaskFeedDeps) {
     this.#deps = deps;
-    deps.bus.on('served-task-changed', ({ taskId }) => this.#changed(taskId));
-    deps.bus.on('question-changed', ({ taskId }) => this.#changed(taskId));
+    deps.bus.on(servedTaskChanged, ({ taskId }) => this.#changed(taskId));
+    deps.bus.on(questionChanged, ({ taskId }) => this.#changed(taskId));
     deps.bus.onBack(() => {
       for (const id of this.#watched.keys()) this.#changed(id);
     });

@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import { nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { Feature, Kernel, Service } from '../../feature.ts';
 import { sendEvent } from './send-event.ts';
 import { PostgresWebhookDeliveries } from './webhook-deliveries.ts';
@@ -6,10 +7,18 @@ import { WebhookDispatcher } from './webhook-dispatcher.ts';
 import { PostgresWebhooks } from './webhooks.ts';
 import { webhooksApi } from './webhooks-api.ts';
 
+/** PostgreSQL: a webhook changed. */
+const webhooksChanged = nodeMessage('webhooks-changed');
+
+/** PostgreSQL: an event was stored for webhooks. */
+const webhookEvent = nodeMessage('webhook-event');
+
 /** Events sent to other programs. This node sends those that are due, like every other node. */
 export const webhooks: Feature = {
   name: 'webhooks',
   tags: { Webhooks: 'Events sent to other programs, with a delivery log.' },
+  liveEvents: { webhook: { scopes: ['webhooks:manage'], honours: [] } },
+  noteChanges: (bus, note) => bus.on(webhooksChanged, () => note({ type: 'webhook' })),
   operations: webhooksApi,
   retention: {
     batches: {
@@ -37,8 +46,8 @@ export const webhooks: Feature = {
       random: service.random,
       log: service.logOf('webhooks'),
     });
-    service.bus.on('webhooks-changed', () => dispatcher.wake());
-    service.bus.on('webhook-event', () => dispatcher.wake());
+    service.bus.on(webhooksChanged, () => dispatcher.wake());
+    service.bus.on(webhookEvent, () => dispatcher.wake());
     service.bus.onBack(() => dispatcher.wake());
     dispatcher.start();
     return () => dispatcher.stop();

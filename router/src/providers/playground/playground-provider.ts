@@ -15,7 +15,7 @@ import { PLAYGROUND_PHONE } from '../../core/playground/playground-account.ts';
 import type { AccountStore } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
 import type { Playground, PlaygroundChat, PlaygroundEvent } from '../../core/ports/playground.ts';
-import { addressOf } from './write-message.ts';
+import { addressOf, playgroundChanged } from './write-message.ts';
 
 /** How often messages are read whose report from another node was lost. */
 const READ_EVERY_MS = 5_000;
@@ -202,7 +202,7 @@ export class PlaygroundProvider implements ChatProvider {
             log.error({ err: error, waMessageId: message.waMessageId }, 'message of the playground refused');
           });
           await playground.removeInput(id);
-          bus.broadcast({ kind: 'playground-changed', chatId });
+          bus.broadcast(playgroundChanged({ chatId }));
         }
         if (inputs.length === PAGE || this.#isDue) continue;
         const waited = new AbortController();
@@ -225,7 +225,7 @@ export class PlaygroundProvider implements ChatProvider {
 
   async #record(chat: PlaygroundChat, event: PlaygroundEvent): Promise<void> {
     await this.#options.playground.addEvent(chat.id, event);
-    this.#options.bus.broadcast({ kind: 'playground-changed', chatId: chat.id });
+    this.#options.bus.broadcast(playgroundChanged({ chatId: chat.id }));
   }
 
   /** Records what nobody waits for. @returns whether it was recorded */

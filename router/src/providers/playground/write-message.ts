@@ -1,6 +1,7 @@
+import { z } from 'zod';
 import type { ChatId } from '../../core/chat-id.ts';
 import { type Clock, within } from '../../core/clock.ts';
-import type { NodeBus } from '../../core/cluster/node-bus.ts';
+import { type NodeBus, nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { ChatAddress, InboundMessage, ToUs } from '../../core/messages/inbound-message.ts';
 import type { MediaKind, MessageKind } from '../../core/models.ts';
 import {
@@ -34,6 +35,12 @@ export interface Writing {
   /** The text begins with a mention of the account. */
   isMention?: boolean;
 }
+
+/** An invented person wrote something. */
+export const playgroundInput = nodeMessage('playground-input');
+
+/** A chat of the playground changed. */
+export const playgroundChanged = nodeMessage('playground-changed', { chatId: z.string() });
 
 interface WriteMessageDeps {
   playground: Playground;
@@ -110,7 +117,7 @@ export async function writeMessage(
     ...(deleted && { ignoredReason: 'deleted', deletes: deleted.editOf ?? deleted.waMessageId }),
   };
   await deps.playground.addInput(chat.id, message);
-  deps.bus.broadcast({ kind: 'playground-input' });
+  deps.bus.broadcast(playgroundInput());
   const id = await deps.changes.until(chat.id, STORED_WITHIN_MS, () =>
     deps.playground.messageId(chat.id, waMessageId),
   );
@@ -190,7 +197,7 @@ export class PlaygroundChanges {
 
   constructor(bus: Pick<NodeBus, 'on'>, clock: Pick<Clock, 'sleep' | 'monotonicMs'>) {
     this.#clock = clock;
-    bus.on('playground-changed', ({ chatId }) => {
+    bus.on(playgroundChanged, ({ chatId }) => {
       for (const wake of this.#waiting.get(chatId) ?? []) wake();
     });
   }

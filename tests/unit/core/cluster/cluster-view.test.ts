@@ -1,5 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AccountRegistry, ClusterAccounts } from '../../../../router/src/core/cluster/cluster-view.ts';
+import {
+  AccountRegistry,
+  ClusterAccounts,
+  statusRequest,
+} from '../../../../router/src/core/cluster/cluster-view.ts';
 import { NodeCalls } from '../../../../router/src/core/cluster/node-bus.ts';
 import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import { AlreadyLinkedError } from '../../../../router/src/core/errors.ts';
@@ -106,7 +110,7 @@ describe('an account of another node', () => {
   });
 
   it('is requested by a node that just started', () => {
-    n1.bus.publish({ kind: 'status-request' });
+    n1.bus.publish(statusRequest());
     expect(n1.accounts.get('sales')).toMatchObject({ state: 'open', node: 'n2' });
   });
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { NodeCalls } from '../../../../router/src/core/cluster/node-bus.ts';
+import { NodeCalls, nodeCall } from '../../../../router/src/core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../../../router/src/core/errors.ts';
 import { MemoryNodeHub } from '../../../doubles/memory-node-hub.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
@@ -89,14 +89,15 @@ describe('a call to another node', () => {
     const text = Buffer.from(JSON.stringify({ method: 'count', args: {} })).toString('base64');
     const half = Math.ceil(text.length / 2);
     const part = (id: string, number: number) =>
-      bus.publish({
-        kind: 'call',
-        to: 'n2',
-        id,
-        number,
-        of: 2,
-        text: number === 0 ? text.slice(0, half) : text.slice(half),
-      });
+      bus.publish(
+        nodeCall({
+          to: 'n2',
+          id,
+          number,
+          of: 2,
+          text: number === 0 ? text.slice(0, half) : text.slice(half),
+        }),
+      );
     for (let id = 0; id <= 100; id += 1) part(`lost-${id}`, 0);
     part('lost-0', 1);
     part('lost-100', 1);

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import { NodeBus } from '../../../../router/src/core/cluster/node-bus.ts';
-import { PlaygroundChanges } from '../../../../router/src/providers/playground/write-message.ts';
+import {
+  PlaygroundChanges,
+  playgroundChanged,
+} from '../../../../router/src/providers/playground/write-message.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 function setup() {
@@ -24,10 +27,10 @@ it('reads again after a change of the chat, and not of another one', async () =>
   const { clock, bus, changes, read, reads, become } = setup();
   const found = changes.until('1', 60_000, read);
   await clock.untilSleeping();
-  bus.broadcast({ kind: 'playground-changed', chatId: '2' });
+  bus.broadcast(playgroundChanged({ chatId: '2' }));
   expect(reads()).toBe(1);
   become('new');
-  bus.broadcast({ kind: 'playground-changed', chatId: '1' });
+  bus.broadcast(playgroundChanged({ chatId: '1' }));
   expect(await found).toBe('new');
 });
 

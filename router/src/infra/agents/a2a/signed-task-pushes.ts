@@ -1,4 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { nodeMessage } from '../../../core/cluster/node-bus.ts';
 import type { PushedTask, TaskPushes } from '../../../core/tasks.ts';
 
 const BYTES = 16;
@@ -6,6 +8,9 @@ const BYTES = 16;
 export const TASK_PUSHES_PATH = '/task-pushes/';
 /** The hash of the task and its signature. */
 const TOKEN = /^[\w-]{43}$/;
+
+/** An agent notified of a change of a task; `task` is a hash of its id. */
+export const agentTaskChanged = nodeMessage('agent-task-changed', { task: z.string() });
 
 interface SignedTaskPushesDeps {
   /** Where agents reach wa2ai, without a slash at the end. Absent: they cannot. */

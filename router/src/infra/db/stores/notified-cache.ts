@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../core/clock.ts';
-import type { NodeBus, NodeMessage, NodeTransport } from '../../../core/cluster/node-bus.ts';
+import type { NodeBus, NodeMessageKind, NodeTransport } from '../../../core/cluster/node-bus.ts';
 
 /** How long an entry is used unless the owner says otherwise. */
 const DEFAULT_MAX_AGE_MS = 5_000;
@@ -19,7 +19,7 @@ export interface CacheNodes {
 
 interface NotifiedCacheOptions<Value> {
   /** The notification of a change of the table. */
-  changed: NodeMessage['kind'];
+  changed: Pick<NodeMessageKind<object>, 'kind' | 'fields'>;
   /** Sum of the sizes of all entries; the least recently used entries are dropped. Default 1. */
   maxSize?: number;
   /** From 1. Default 1. */

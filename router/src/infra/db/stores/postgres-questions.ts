@@ -1,10 +1,15 @@
 import sql from 'sql-template-tag';
+import { z } from 'zod';
 import { type ChatId, parseJid } from '../../../core/chat-id.ts';
+import { nodeMessage } from '../../../core/cluster/node-bus.ts';
 import { StorageRejectedError } from '../../../core/errors.ts';
 import type { NewQuestion, Question, QuestionState, Questions } from '../../../core/ports/pending-answers.ts';
 import type { Statements } from '../postgres.ts';
 import { type CacheNodes, NotifiedCache } from './notified-cache.ts';
 import { withStorage } from './storage-errors.ts';
+
+/** PostgreSQL: a question to a person changed; `taskId`: of the task for which a program asks. */
+export const questionChanged = nodeMessage('question-changed', { taskId: z.string() });
 
 /** How long the list of chats is used when no question changes. Bounds the delay of a notification that is lost. */
 const MAX_AGE_MS = 60_000;
@@ -19,7 +24,7 @@ export class PostgresQuestions implements Questions {
 
   constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
-    this.#chats = new NotifiedCache(nodes, { changed: 'question-changed', maxAgeMs: MAX_AGE_MS });
+    this.#chats = new NotifiedCache(nodes, { changed: questionChanged, maxAgeMs: MAX_AGE_MS });
   }
 
   async add({ id, accountId, to, remindMs, deadlineMs }: NewQuestion): Promise<void> {

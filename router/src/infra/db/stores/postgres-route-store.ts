@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import sql, { type Sql } from 'sql-template-tag';
 import { ANY_CHANNEL } from '../../../core/chat-id.ts';
+import { nodeMessage } from '../../../core/cluster/node-bus.ts';
 import type { Environment, Route, RouteConfig } from '../../../core/models.ts';
 import type {
   NewRoute,
@@ -28,6 +29,9 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** As the trigger of each change takes it (prisma/functions/routes.sql), before any row is locked. */
 const LOCK_VERSIONS = sql`SELECT pg_advisory_xact_lock(hashtextextended('wa2ai route versions', 0))`;
 
+/** PostgreSQL: a route changed. */
+export const routesChanged = nodeMessage('routes-changed');
+
 /** Of the candidates in the cache, together. */
 const MAX_ROUTES = 1_000;
 
@@ -47,7 +51,7 @@ export class PostgresRouteStore implements RouteStore {
   ) {
     this.#postgres = postgres;
     this.#candidates = new NotifiedCache(nodes, {
-      changed: 'routes-changed',
+      changed: routesChanged,
       maxSize: MAX_ROUTES,
       sizeOf: ({ length }) => length,
     });

@@ -1,8 +1,12 @@
 import sql from 'sql-template-tag';
+import { nodeMessage } from '../../../core/cluster/node-bus.ts';
 import type { SettingsStore } from '../../../core/ports/settings-store.ts';
 import type { Statements } from '../postgres.ts';
 import { type CacheNodes, NotifiedCache } from './notified-cache.ts';
 import { withStorage } from './storage-errors.ts';
+
+/** PostgreSQL: settings changed. */
+export const settingsChanged = nodeMessage('settings-changed');
 
 /** They are few. */
 const MAX_NAMES = 20;
@@ -14,7 +18,7 @@ export class PostgresSettings implements SettingsStore {
 
   constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
-    this.#cache = new NotifiedCache(nodes, { changed: 'settings-changed', maxSize: MAX_NAMES });
+    this.#cache = new NotifiedCache(nodes, { changed: settingsChanged, maxSize: MAX_NAMES });
   }
 
   async get(name: string): Promise<unknown> {

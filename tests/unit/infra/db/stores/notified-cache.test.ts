@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { NodeBus, type NodeTransportEvents } from '../../../../../router/src/core/cluster/node-bus.ts';
 import { NotifiedCache } from '../../../../../router/src/infra/db/stores/notified-cache.ts';
+import { routesChanged } from '../../../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 function setup() {
@@ -13,7 +14,7 @@ function setup() {
   });
   const cache = new NotifiedCache<string[]>(
     { bus, clock },
-    { changed: 'routes-changed', maxSize: 3, sizeOf: ({ length }) => length },
+    { changed: routesChanged, maxSize: 3, sizeOf: ({ length }) => length },
   );
   /** PostgreSQL's notification after a change by any writer. */
   const notify = () => events?.onMessage({ from: '', message: { kind: 'routes-changed' } });
@@ -47,7 +48,7 @@ describe('NotifiedCache', () => {
 
   it('caches nothing without nodes', async () => {
     const { load } = setup();
-    const cache = new NotifiedCache<string[]>(undefined, { changed: 'routes-changed' });
+    const cache = new NotifiedCache<string[]>(undefined, { changed: routesChanged });
     await cache.read('a', load);
     await cache.read('a', load);
     expect(load).toHaveBeenCalledTimes(2);
