@@ -26,8 +26,13 @@ BEGIN
   IF NOT EXISTS (SELECT 1 FROM account WHERE id = p_account AND deleting_at IS NOT NULL) THEN
     RETURN 0;
   END IF;
-  FOREACH v_table IN ARRAY ARRAY['auth_key', 'journal', 'remote_task', 'agent_session', 'person_question', 'person_session', 'served_task', 'dead_letter',
-                                 'outbox', 'message', 'playground_input', 'playground_file', 'playground_event', 'playground_chat', 'chat', 'webhook', 'webhook_delivery', 'lid_mapping', 'number_check', 'account_limit', 'account_state_change', 'route', 'route_version_change', 'stat'] LOOP
+  -- Every table with rows of accounts. A message references its chat.
+  FOR v_table IN
+    SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND a.attname = 'account_id' AND NOT a.attisdropped
+      AND c.relname NOT IN ('account_lease', 'hosted_agent')
+    ORDER BY c.relname = 'chat', c.relname = 'message', c.relname
+  LOOP
     IF v_table = 'message' THEN
       WITH gone AS (
         DELETE FROM message WHERE ctid = ANY (ARRAY(SELECT ctid FROM message WHERE account_id = p_account LIMIT p_limit))

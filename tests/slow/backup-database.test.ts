@@ -20,7 +20,7 @@ import { backupTables } from '../../router/src/features/backup/records.ts';
 import { drillBackup, restoreBackup } from '../../router/src/features/backup/restore-backup.ts';
 import { parseDataKeys, readDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
 import { SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
-import { applyMigrations } from '../../router/src/infra/db/upkeep/migrations.ts';
+import { applyMigrations, tableNames } from '../../router/src/infra/db/upkeep/migrations.ts';
 import { createTaskTables } from '../../router/src/infra/engine/create-task-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { quietLog } from '../support/quiet-log.ts';
@@ -125,7 +125,7 @@ describe('A backup', () => {
     const { rows } = await client.query<{ name: string }>(
       `SELECT tablename AS name FROM pg_tables WHERE schemaname IN ('public', 'dbos') ORDER BY 1`,
     );
-    const included = (await backupTables(client)).map(({ name }) => name);
+    const included = (await backupTables(client, await tableNames(prismaFolder))).map(({ name }) => name);
     const others = rows.map(({ name }) => name).filter((name) => !included.includes(name));
     expect(others).toEqual([
       '_prisma_migrations',

@@ -49,6 +49,7 @@ export function openStorage(config: Config, log: Logger, database: Database): Pa
     postgres,
     nodeId,
     migrations: database.migrations,
+    tables: database.tables,
     serverTrouble: () => database.trouble(),
     log: log.child({ mod: 'database' }),
   });

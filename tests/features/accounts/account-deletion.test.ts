@@ -122,14 +122,6 @@ it('deletes every row of a closed account in batches, and no row of another one'
   expect(await cluster.addAccount(accountId)).toBe('added');
 });
 
-it('names every table that has rows of an account', async () => {
-  const [deleting] = await postgres.query<{ text: string }>(
-    sql`SELECT prosrc AS text FROM pg_proc WHERE proname = 'account_delete_rows'`,
-  );
-  const missing = (await tablesOfAccounts()).filter((table) => !deleting?.text.includes(table));
-  expect(missing).toEqual([]);
-});
-
 it('deletes nothing of an account that is not closed or does not exist', async () => {
   await fill(accountId);
   expect(await deletion.deleteRows(accountId, 100)).toBe(0);

@@ -3,13 +3,13 @@ import sql from 'sql-template-tag';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageTroubleError, StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import { Postgres } from '../../../router/src/infra/db/postgres.ts';
-import { migrationNames } from '../../../router/src/infra/db/upkeep/migrations.ts';
+import { migrationNames, tableNames } from '../../../router/src/infra/db/upkeep/migrations.ts';
 import { StorageCheck } from '../../../router/src/infra/db/upkeep/storage-check.ts';
-import { TABLES } from '../../../router/src/infra/db/upkeep/table-privileges.ts';
 import { countRows, createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { asOwner, createRole, type DatabaseRole } from '../../support/database-role.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 
+const prisma = join(import.meta.dirname, '../../../prisma');
 let database: TestDatabase;
 let role: DatabaseRole;
 let log: ReturnType<typeof recordingLog>;
@@ -22,8 +22,8 @@ beforeEach(async () => {
   log = recordingLog();
   const postgres = new Postgres(role.url, { poolSize: 2 });
   end = () => postgres.close();
-  const migrations = await migrationNames(join(import.meta.dirname, '../../../prisma'));
-  check = new StorageCheck({ postgres, nodeId: 'n1', migrations, log });
+  const [migrations, tables] = await Promise.all([migrationNames(prisma), tableNames(prisma)]);
+  check = new StorageCheck({ postgres, nodeId: 'n1', migrations, tables, log });
   postgres.onError((error) => check.reportError(error));
 });
 
@@ -54,7 +54,7 @@ describe('the check of a database', () => {
         WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> '_prisma_migrations'
         ORDER BY table_name`)
       .then((rows) => ({ rows }));
-    expect(rows.map(({ name }) => name)).toEqual([...TABLES]);
+    expect(rows.map(({ name }) => name)).toEqual(await tableNames(prisma));
   });
 
   it('passes for a complete database', async () => {
@@ -190,7 +190,7 @@ describe('the check of a database', () => {
     const url = new URL(role.url);
     url.port = '1';
     const postgres = new Postgres(url.href, { connectTimeoutMs: 1_000 });
-    const away = new StorageCheck({ postgres, nodeId: 'n1', migrations: [], log });
+    const away = new StorageCheck({ postgres, nodeId: 'n1', migrations: [], tables: [], log });
     const error = await away.check().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StorageUnavailableError);
     expect(error).not.toBeInstanceOf(StorageTroubleError);

@@ -19,6 +19,7 @@ import {
   migrationNames,
   presentMigrations,
   type RecordedMigration,
+  tableNames,
 } from '../../infra/db/upkeep/migrations.ts';
 import { dumpAgentData, type LeftOut } from './agent-data.ts';
 import {
@@ -87,7 +88,7 @@ export async function createBackup(options: CreateBackupOptions): Promise<Backup
       const manifest = await manifestOf(client, options);
       const counts = { tables: [] as TableSummary[], files: 0, leftOut: { count: 0, files: [] } as LeftOut };
       await pipeline(
-        Readable.from(encodeRecords(recordsOf(client, manifest, config.dataDir, counts))),
+        Readable.from(encodeRecords(recordsOf(client, manifest, options, counts))),
         createGzip(),
         (zipped: AsyncIterable<Uint8Array>) => sealed(zipped, options.passphrase, options.scryptCost),
         createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }),
@@ -115,12 +116,12 @@ export async function createBackup(options: CreateBackupOptions): Promise<Backup
 async function* recordsOf(
   client: pg.Client,
   manifest: Manifest,
-  dataDir: string,
+  { config, prismaFolder }: CreateBackupOptions,
   counts: { tables: TableSummary[]; files: number; leftOut: LeftOut },
 ): AsyncGenerator<BackupRecord> {
   yield { type: 'manifest', value: manifest };
-  counts.tables = yield* dumpDatabase(client);
-  counts.files = yield* dumpAgentData(dataDir, counts.leftOut);
+  counts.tables = yield* dumpDatabase(client, await tableNames(prismaFolder));
+  counts.files = yield* dumpAgentData(config.dataDir, counts.leftOut);
   yield { type: 'end', value: { tables: counts.tables.length, files: counts.files } };
 }
 
@@ -250,9 +251,12 @@ async function beginSnapshot(client: pg.ClientBase): Promise<void> {
 }
 
 /** All tables with their rows, then the sequences. Memory: the longest row. */
-async function* dumpDatabase(client: pg.ClientBase): AsyncGenerator<BackupRecord, TableSummary[], undefined> {
+async function* dumpDatabase(
+  client: pg.ClientBase,
+  tables: readonly string[],
+): AsyncGenerator<BackupRecord, TableSummary[], undefined> {
   const summaries: TableSummary[] = [];
-  for (const table of await backupTables(client)) {
+  for (const table of await backupTables(client, tables)) {
     yield { type: 'table', value: table };
     const digest = new RowDigest();
     yield* dataRecords(rowsOf(client, table, digest));

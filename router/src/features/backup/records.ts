@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
 import { z } from 'zod';
-import { TABLES } from '../../infra/db/upkeep/table-privileges.ts';
 import { BackupError } from './sealed-file.ts';
 
 /** What a backup says of itself, its first record. */
@@ -178,8 +177,11 @@ export function quotedTable({ group, name }: Pick<TableHead, 'group' | 'name'>):
   return group === 'tasks' ? `"${TASKS_SCHEMA}"."${name}"` : `"${name}"`;
 }
 
-/** The tables of a backup with their columns; a table comes after those that it references. */
-export async function backupTables(client: pg.ClientBase): Promise<TableHead[]> {
+/**
+ * The tables of a backup with their columns; a table comes after those that it references.
+ * @param tables names of all tables of wa2ai, there or not
+ */
+export async function backupTables(client: pg.ClientBase, tables: readonly string[]): Promise<TableHead[]> {
   const { rows } = await client.query<{
     group: TableHead['group'];
     name: string;
@@ -194,7 +196,7 @@ export async function backupTables(client: pg.ClientBase): Promise<TableHead[]> 
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE c.relkind = 'r' AND (n.nspname = current_schema() AND c.relname = ANY ($1) OR n.nspname = $2)
      ORDER BY 1, 2`,
-    [[...TABLES], TASKS_SCHEMA],
+    [tables, TASKS_SCHEMA],
   );
   const waiting = rows.filter(({ name }) => !LEFT_OUT.has(name));
   const ordered: TableHead[] = [];

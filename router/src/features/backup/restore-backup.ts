@@ -20,8 +20,8 @@ import {
   lockMigrations,
   migrationSums,
   presentMigrations,
+  tableNames,
 } from '../../infra/db/upkeep/migrations.ts';
-import { TABLES } from '../../infra/db/upkeep/table-privileges.ts';
 import { AGENT_FOLDERS, AgentDataWriter } from './agent-data.ts';
 import { summarize } from './create-backup.ts';
 import { checkBackup, RecordReader, readBackup } from './read-backup.ts';
@@ -129,7 +129,8 @@ async function refuseAgentFiles(dataDir: string): Promise<void> {
 /** Creates the schema as it was in the backup, and loads it. The connection is in a transaction, which the caller ends. */
 async function load(client: pg.Client, files: AgentDataWriter, options: RestoreOptions): Promise<void> {
   await client.query(TEXT_SETTINGS);
-  await clearTarget(client, options.mayReplace);
+  const ours = await tableNames(options.prismaFolder);
+  await clearTarget(client, ours, options.mayReplace);
   const reader = new RecordReader(readBackup(options.path, options.passphrase));
   try {
     for (let record = await reader.next(); record; record = await reader.next()) {
@@ -138,7 +139,7 @@ async function load(client: pg.Client, files: AgentDataWriter, options: RestoreO
           const present = await presentMigrations(record.value.migrations, options.prismaFolder);
           const names = present.map(({ name }) => name);
           await createSchema(client, options.prismaFolder, names);
-          await emptyTables(client);
+          await emptyTables(client, ours);
           break;
         }
         case 'table': {
@@ -200,8 +201,8 @@ async function isThere(client: pg.ClientBase, table: TableHead): Promise<boolean
 }
 
 /** Removes rows that migrations store, and the durable tasks of a database that is replaced. */
-async function emptyTables(client: pg.ClientBase): Promise<void> {
-  const tables = (await backupTables(client)).map(quotedTable);
+async function emptyTables(client: pg.ClientBase, ours: readonly string[]): Promise<void> {
+  const tables = (await backupTables(client, ours)).map(quotedTable);
   await client.query(`TRUNCATE ${tables.join(', ')}`);
 }
 
@@ -244,14 +245,19 @@ async function refuseNodes(client: pg.ClientBase): Promise<void> {
 
 /**
  * Makes the database ready for the tables of a backup, in the caller's transaction.
+ * @param tables names of wa2ai's own tables
  * @param mayReplace whether wa2ai's own tables may be removed with their rows
  * @throws {BackupError} BACKUP_TARGET: there are tables, of wa2ai and not to be replaced, or of another program
  */
-async function clearTarget(client: pg.ClientBase, mayReplace: boolean): Promise<void> {
+async function clearTarget(
+  client: pg.ClientBase,
+  tables: readonly string[],
+  mayReplace: boolean,
+): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema()`,
   );
-  const ours = new Set<string>([...TABLES, '_prisma_migrations']);
+  const ours = new Set([...tables, '_prisma_migrations']);
   const foreign = rows.find(({ name }) => !ours.has(name));
   if (foreign) {
     throw new BackupError(

@@ -21,12 +21,12 @@ import {
   migrationNames,
   presentMigrations,
   type RecordedMigration,
+  tableNames,
 } from '../../infra/db/upkeep/migrations.ts';
 import {
   type MissingRight,
   missingRightSentence,
   missingRightsSql,
-  TABLES,
 } from '../../infra/db/upkeep/table-privileges.ts';
 import { openSource } from '../backup/sealed-file.ts';
 import { type AccountToCheck, checkWhatsApp, type Finding, proxyFindings } from './check-network.ts';
@@ -311,7 +311,9 @@ async function checkDatabase(
           await migrationNames(prismaFolder),
         );
         if (migrations.level !== 'ok') return [...findings, migrations];
-        const { rows: missing } = await client.query<MissingRight>(missingRightsSql(TABLES));
+        const { rows: missing } = await client.query<MissingRight>(
+          missingRightsSql(await tableNames(prismaFolder)),
+        );
         return [...findings, migrations, rightsFinding(missing)];
       });
     } finally {

@@ -9,7 +9,7 @@ import { openSecrets } from './encryption/re-encrypt.ts';
 import type { SecretCipher } from './encryption/secret-cipher.ts';
 import { createFile, makeFolder, readIfThere } from './files.ts';
 import { DatabaseError, errorMessage } from './stores/storage-errors.ts';
-import { migrate, migrationNames } from './upkeep/migrations.ts';
+import { migrate, migrationNames, tableNames } from './upkeep/migrations.ts';
 import { orFullDisk } from './upkeep/storage-check.ts';
 
 /** The settings that choose the database. */
@@ -36,8 +36,9 @@ export interface Database {
   nodeId: string;
   /** Encrypts the secrets in it. */
   secrets: SecretCipher;
-  /** Migrations that this version knows, by name. */
+  /** Migrations that this version knows, by name, and the tables that they make. */
   migrations: readonly string[];
+  tables: readonly string[];
   /** For a process that ends immediately: the embedded server stops soon after. */
   abandon(): void;
 }
@@ -89,6 +90,7 @@ async function prepare(config: DatabaseConfig, database: RunningPostgres, log: L
       secrets,
       trouble: () => database.trouble,
       migrations: await migrationNames(folder),
+      tables: await tableNames(folder),
       stop: () => database.stop(),
       abandon: () => database.abandon(),
     };

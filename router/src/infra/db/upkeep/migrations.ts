@@ -9,7 +9,7 @@ import { lockOwner, tryLock } from '../connections/instance-lock.ts';
 import { DatabaseError, errorCode, errorMessage } from '../stores/storage-errors.ts';
 import { applyFunctions } from './sql-functions.ts';
 import { troubleOf } from './storage-faults.ts';
-import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } from './table-privileges.ts';
+import { type MissingRight, missingRightSentence, missingRightsSql } from './table-privileges.ts';
 
 /** The session advisory lock of `prisma migrate`, so that both never migrate at the same time. */
 const MIGRATION_LOCK = 72707369;
@@ -85,7 +85,7 @@ export async function migrate(client: pg.Client, prismaFolder: string): Promise<
   const pending = findPending(migrations, await readApplied(client));
   for (const migration of pending) await apply(client, migration);
   await applyFunctions(client, join(prismaFolder, 'functions'));
-  await refuseMissingRights(client);
+  await refuseMissingRights(client, tablesOf(migrations));
   return pending.map((migration) => migration.name);
 }
 
@@ -136,6 +136,24 @@ export async function migrationNames(prismaFolder: string): Promise<string[]> {
   return (await readMigrations(prismaFolder)).map(({ name }) => name);
 }
 
+/** Names of the tables that all migrations together make. */
+export async function tableNames(prismaFolder: string): Promise<string[]> {
+  return tablesOf(await readMigrations(prismaFolder));
+}
+
+function tablesOf(migrations: readonly Migration[]): string[] {
+  const tables = new Set<string>();
+  for (const { sql } of migrations) {
+    for (const [, verb, name = ''] of sql.matchAll(
+      /^(CREATE|DROP) TABLE (?:IF (?:NOT )?EXISTS )?"(\w+)"/gm,
+    )) {
+      if (verb === 'CREATE') tables.add(name);
+      else tables.delete(name);
+    }
+  }
+  return [...tables].sort();
+}
+
 async function isThere(client: pg.Client, table: string): Promise<boolean> {
   const { rows } = await client.query<{ isThere: boolean }>(
     'SELECT to_regclass($1) IS NOT NULL AS "isThere"',
@@ -145,8 +163,8 @@ async function isThere(client: pg.Client, table: string): Promise<boolean> {
 }
 
 /** Finds a missing privilege at the start, not with the first message. */
-async function refuseMissingRights(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<MissingRight>(missingRightsSql(TABLES));
+async function refuseMissingRights(client: pg.Client, tables: readonly string[]): Promise<void> {
+  const { rows } = await client.query<MissingRight>(missingRightsSql(tables));
   const sentence = missingRightSentence(rows);
   if (!sentence) return;
   throw new DatabaseError(

@@ -7,7 +7,7 @@ import type { StorageHealth } from '../../../core/ports/storage-health.ts';
 import type { Postgres } from '../postgres.ts';
 import { codeOf, DatabaseError, errorCode, errorMessage, withStorage } from '../stores/storage-errors.ts';
 import { TROUBLE_SENTENCES, troubleOf } from './storage-faults.ts';
-import { type MissingRight, missingRightSentence, missingRightsSql, TABLES } from './table-privileges.ts';
+import { type MissingRight, missingRightSentence, missingRightsSql } from './table-privileges.ts';
 
 /** A disk that was full counts as free when this much fits: a few rows often fit on a full disk. */
 const PROBE_BYTES = 1_048_576;
@@ -16,8 +16,9 @@ interface StorageCheckDeps {
   postgres: Postgres;
   /** This node's name: the probe's row contains it. */
   nodeId: string;
-  /** Migrations that this version knows, by name. */
+  /** Migrations that this version knows, by name, and the tables that they make. */
   migrations: readonly string[];
+  tables: readonly string[];
   /** Why the embedded server cannot run. */
   serverTrouble?(): StorageTroubleError | undefined;
   log: Logger;
@@ -114,7 +115,7 @@ export class StorageCheck implements StorageHealth {
     const { postgres } = this.#deps;
     const finding = await this.#checkWritable();
     const missing = await withStorage('checking its privileges', () =>
-      postgres.query<MissingRight>(missingRightsSql(TABLES)),
+      postgres.query<MissingRight>(missingRightsSql(this.#deps.tables)),
     );
     const sentence = missingRightSentence(missing);
     if (sentence) throw new StorageTroubleError(missing[0]?.right === null ? 'schema' : 'rights', sentence);

@@ -1,66 +1,5 @@
 import sql, { type Sql } from 'sql-template-tag';
 
-/** Every table of the migrations; all need SELECT, INSERT, UPDATE and DELETE. */
-export const TABLES = [
-  'account',
-  'account_lease',
-  'account_limit',
-  'account_state_change',
-  'agent_exchange',
-  'agent_session',
-  'api_key',
-  'api_key_rate',
-  'audit_chain',
-  'audit_entry',
-  'auth_key',
-  'chat',
-  'console_session',
-  'console_user',
-  'data_key_use',
-  'dead_letter',
-  'face_setting',
-  'hosted_agent',
-  'journal',
-  'lid_mapping',
-  'lock_key',
-  'login_attempt',
-  'message',
-  'message_file',
-  'node',
-  'npc_chain_cursor',
-  'npc_chain_event',
-  'npc_emotion',
-  'npc_memory',
-  'npc_task',
-  'npc_trade_end',
-  'npc_trade_offer',
-  'npc_transaction',
-  'number_check',
-  'outbox',
-  'outbox_file',
-  'person_question',
-  'person_session',
-  'playground_chat',
-  'playground_event',
-  'playground_file',
-  'playground_input',
-  'playground_scenario',
-  'remote_task',
-  'reply_token',
-  'route',
-  'route_version',
-  'route_version_change',
-  'served_task',
-  'served_task_hook',
-  'served_task_update',
-  'sql_functions',
-  'stat',
-  'webhook',
-  'webhook_delivery',
-  'whatsapp_version',
-  'whatsapp_version_look_up',
-] as const;
-
 /** A missing privilege on a table or sequence; `right` is null if the table itself is missing. */
 export interface MissingRight {
   name: string;
@@ -68,7 +7,7 @@ export interface MissingRight {
 }
 
 /**
- * The privileges that the current user lacks, as one statement that reads catalogs only. Includes the tables of DBOS that
+ * The privileges that the current user lacks, of SELECT, INSERT, UPDATE and DELETE on each table, as one statement that reads catalogs only. Includes the tables of DBOS that
  * exist, and the sequences of both.
  * @param tables names of wa2ai's own tables
  */
