@@ -72,6 +72,7 @@ import type { Inspection } from './infra/agents/agent-tools.ts';
 import type { RouteProbe } from './infra/agents/route-probe.ts';
 import type { AgentTransport } from './infra/agents/transport/agent-transport.ts';
 import type { NodeConnection } from './infra/db/connections/node-connection.ts';
+import type { SecretColumn } from './infra/db/encryption/secret-columns.ts';
 import type { Postgres } from './infra/db/postgres.ts';
 import type { RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { LogRing } from './infra/logging/log-ring.ts';
@@ -109,6 +110,8 @@ export interface Feature {
   readonly liveEvents?: LiveEventTypes;
   /** Reports as live events what every node learns by itself, over the bus. */
   noteChanges?(bus: Pick<NodeBus, 'on'>, note: (change: Change) => void): void;
+  /** The columns of its tables whose values are encrypted. */
+  readonly secrets?: readonly SecretColumn[];
   /** What of its tables is deleted when. */
   readonly retention?: RetentionRules;
   /** Starts its work in the background, when requests are answered. @returns stops it, and resolves when it has ended */

@@ -20,6 +20,7 @@ import { settings } from './features/settings/feature.ts';
 import { stats } from './features/stats/feature.ts';
 import { tasks } from './features/tasks/feature.ts';
 import { webhooks } from './features/webhooks/feature.ts';
+import { coreSecrets, type SecretColumn } from './infra/db/encryption/secret-columns.ts';
 import { coreRetention } from './infra/db/upkeep/core-retention.ts';
 import type { RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
@@ -66,6 +67,11 @@ export function tagsOf(): Record<string, string> {
 /** All types of live events, each with who gets them. */
 export function liveEventTypes(): LiveEventTypes {
   return Object.assign({}, ...features.map(({ liveEvents }) => liveEvents));
+}
+
+/** All columns whose values are encrypted: of the core, then of each feature. */
+export function secretColumns(): SecretColumn[] {
+  return [...coreSecrets, ...features.flatMap(({ secrets }) => secrets ?? [])];
 }
 
 /** What is deleted when: of the core, then of each feature. */

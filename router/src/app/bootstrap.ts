@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger as PinoLogger } from 'pino';
 import { type Config, unknownVariables } from '../config/config.ts';
 import { type Database, openDatabase } from '../infra/db/database.ts';
+import type { SecretColumn } from '../infra/db/encryption/secret-columns.ts';
 import { LogRing } from '../infra/logging/log-ring.ts';
 import { createLogger } from '../infra/logging/logger.ts';
 import { Watchdog } from '../infra/watchdog/watchdog.ts';
@@ -20,6 +21,11 @@ export interface Bootstrap {
   stop(): Promise<void>;
 }
 
+/** Loads the features, which a start needs later otherwise. */
+async function secretColumns(): Promise<readonly SecretColumn[]> {
+  return (await import('../features.ts')).secretColumns();
+}
+
 /** Creates the log and opens the database of the settings. */
 export function bootstrap(config: Config): Bootstrap {
   const logRing = new LogRing(randomUUID().replaceAll('-', ''));
@@ -31,7 +37,7 @@ export function bootstrap(config: Config): Bootstrap {
   const serverStart = new Promise<void>((resolve) => {
     onServerStart = resolve;
   });
-  const database = openDatabase(config, log, onServerStart);
+  const database = openDatabase(config, log, secretColumns, onServerStart);
   const opened = database.then(
     () => undefined,
     () => undefined,

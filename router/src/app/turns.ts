@@ -47,7 +47,6 @@ import { AgentTransport } from '../infra/agents/transport/agent-transport.ts';
 import { Egress, type EgressPolicy, type OwnAddress } from '../infra/agents/transport/egress.ts';
 import { TransportRecorder } from '../infra/agents/transport/exchange-mask.ts';
 import { allowManyWaits, systemClock } from '../infra/clock/system-clock.ts';
-import { pushKeyCipher } from '../infra/db/encryption/secret-columns.ts';
 import { PostgresAuditLog } from '../infra/db/stores/log-conditions.ts';
 import { PostgresChatHistory } from '../infra/db/stores/postgres-chat-history.ts';
 import { PostgresInbox } from '../infra/db/stores/postgres-inbox.ts';
@@ -168,7 +167,7 @@ export function createTurns(
   const publicTransport = new AgentTransport(egressOf(config.egress === 'any' ? 'any' : 'public'));
   let loadingKey: Promise<SigningKey> | undefined;
   const pushKey = () => {
-    loadingKey ??= signingKey(settingsStore, pushKeyCipher(postgres.secrets)).catch((error: unknown) => {
+    loadingKey ??= signingKey(settingsStore, postgres.secrets).catch((error: unknown) => {
       loadingKey = undefined;
       throw error;
     });

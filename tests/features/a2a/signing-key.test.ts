@@ -4,8 +4,8 @@ import { signingKey } from '../../../router/src/features/a2a/push-updates.ts';
 import { MemorySettings } from '../../doubles/memory-settings.ts';
 
 const cipher = {
-  seal: (text: string) => `sealed ${text}`,
-  open: (text: string) => text.slice('sealed '.length),
+  sealText: (text: string) => `sealed ${text}`,
+  openText: (text: string) => text.slice('sealed '.length),
 };
 
 it('signs bodies with one key of all nodes, which is stored encrypted', async () => {

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { secretColumns } from '../../../router/src/features.ts';
 import { type Database, openDatabase } from '../../../router/src/infra/db/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { quietLog, recordingLog } from '../../support/quiet-log.ts';
@@ -27,7 +28,9 @@ async function open(
   config: Partial<Parameters<typeof openDatabase>[0]> = {},
   log = quietLog,
 ): Promise<Database> {
-  const result = await openDatabase({ dataDir, databaseUrl: database.url, ...config }, log);
+  const result = await openDatabase({ dataDir, databaseUrl: database.url, ...config }, log, async () =>
+    secretColumns(),
+  );
   opened.push(result);
   return result;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { InboundMessage } from '../../../router/src/core/messages/inbound-message.ts';
+import { secretColumns } from '../../../router/src/features.ts';
 import { openSecrets } from '../../../router/src/infra/db/encryption/re-encrypt.ts';
 import type { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
 import type { Postgres } from '../../../router/src/infra/db/postgres.ts';
@@ -56,6 +57,7 @@ async function start(lines?: string[], nodeId = 'n1'): Promise<SecretCipher> {
     keyFile: lines && keyFile,
     dataDir: undefined,
     nodeId,
+    columns: async () => secretColumns(),
     log: quietLog,
   });
 }
@@ -246,7 +248,13 @@ describe('openSecrets', () => {
 
   it('refuses the embedded database when its key file is gone, and creates no other one', async () => {
     const embedded = () =>
-      openSecrets(client, { keyFile: undefined, dataDir: folder, nodeId: 'n1', log: quietLog });
+      openSecrets(client, {
+        keyFile: undefined,
+        dataDir: folder,
+        nodeId: 'n1',
+        columns: async () => secretColumns(),
+        log: quietLog,
+      });
     await store(await embedded());
     await rm(join(folder, 'data-key'));
     await expect(embedded()).rejects.toMatchObject({

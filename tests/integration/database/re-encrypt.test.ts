@@ -4,14 +4,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { signingKey } from '../../../router/src/features/a2a/push-updates.ts';
 import { PostgresAccountProxies } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { NpcSettingsStore } from '../../../router/src/features/npc/npc-chain.ts';
+import { secretColumns } from '../../../router/src/features.ts';
 import { parseDataKeys } from '../../../router/src/infra/db/encryption/data-keys.ts';
-import { reEncrypt } from '../../../router/src/infra/db/encryption/re-encrypt.ts';
+import { reEncrypt as reEncryptColumns } from '../../../router/src/infra/db/encryption/re-encrypt.ts';
 import { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
-import { pushKeyCipher } from '../../../router/src/infra/db/encryption/secret-columns.ts';
 import { PostgresKeyStore } from '../../../router/src/infra/db/stores/postgres-key-store.ts';
 import { PostgresSettings } from '../../../router/src/infra/db/stores/postgres-settings.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
+const reEncrypt = (on: pg.Client, cipher: SecretCipher) => reEncryptColumns(on, cipher, secretColumns());
 const scope = { accountId: 'a', generation: 1 };
 /** Ciphers without a key, with the former key, with both, and with the current key only. */
 const [former, current] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
@@ -63,9 +64,9 @@ describe('reEncrypt', () => {
   it('encrypts the key that signs push notifications, and no other setting of a face', async () => {
     const settings = new PostgresSettings(database.open());
     await settings.put('npc', { pem: 'not a secret' });
-    const made = await signingKey(settings, pushKeyCipher(cipherOf(former)));
+    const made = await signingKey(settings, cipherOf(former));
     expect(await reEncrypt(client, both)).toEqual({ encrypted: 1, left: 0 });
-    expect((await signingKey(settings, pushKeyCipher(cipherOf(current)))).keySet()).toEqual(made.keySet());
+    expect((await signingKey(settings, cipherOf(current))).keySet()).toEqual(made.keySet());
     expect(await settings.get('npc')).toEqual({ pem: 'not a secret' });
   });
 

@@ -4,11 +4,20 @@ import { contains } from '../../core/access/scopes.ts';
 import { say } from '../../core/phrases.ts';
 import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { App, Feature, Service } from '../../feature.ts';
+import { secretText } from '../../infra/db/encryption/secret-columns.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { isServerOn, type ProtocolServer } from '../../infra/operations/protocol-server.ts';
 import type { A2aHandlerDeps } from './a2a-handler.ts';
-import { pushUpdates, pushUpdatesStart, type SigningKey, sendPush } from './push-updates.ts';
+import {
+  PUSH_KEY,
+  PUSH_KEY_CONTEXT,
+  pushUpdates,
+  pushUpdatesStart,
+  type SigningKey,
+  sendPush,
+} from './push-updates.ts';
+import { TASK_HOOK_CONTEXT } from './task-hooks.ts';
 
 /** Notifications of A2A agents: their address is the secret, so no key is needed. The body is not read. */
 function taskPushesApi({ receivePush }: App): Endpoint[] {
@@ -38,6 +47,16 @@ function taskPushesApi({ receivePush }: App): Endpoint[] {
 /** wa2ai as an A2A agent, and notifications about tasks in both directions. */
 export const a2a: Feature = {
   name: 'a2a',
+  secrets: [
+    secretText({ table: 'served_task_hook', column: 'secret', context: TASK_HOOK_CONTEXT }),
+    secretText({
+      table: 'face_setting',
+      column: 'settings',
+      text: `CASE WHEN face = '${PUSH_KEY}' THEN settings ->> 'pem' END`,
+      typed: (text) => `jsonb_build_object('pem', ${text})`,
+      context: PUSH_KEY_CONTEXT,
+    }),
+  ],
   operations: taskPushesApi,
   servers: (service) =>
     a2aServer({

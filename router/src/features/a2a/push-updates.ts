@@ -21,6 +21,7 @@ import {
 import type { Logger } from '../../core/logger.ts';
 import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { DurableTasks, TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
+import type { SecretCipher } from '../../infra/db/encryption/secret-cipher.ts';
 import { isEnd, type ServedTask, type ServedUpdate } from '../tasks/served-tasks.ts';
 import type { TaskFeed, TaskWatch } from '../tasks/task-feed.ts';
 import { artifactEventOf, type StreamEvent, stateEventOf, taskOf } from './a2a-wire.ts';
@@ -239,14 +240,13 @@ function refuse(status: number): void {
 }
 
 /** Where the key is stored, among the settings of servers. */
-const STORED_AS = 'a2a-push-key';
+export const PUSH_KEY = 'a2a-push-key';
+/** Context of the encrypted key; it never changes. */
+export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
 const storedKey = z.object({ pem: z.string() });
 
 /** Encrypts what is stored. */
-interface TextCipher {
-  seal(plaintext: string): string;
-  open(stored: string): string;
-}
+type TextCipher = Pick<SecretCipher, 'sealText' | 'openText'>;
 
 /** By which receivers of push notifications know that they are from this wa2ai (ES256, RFC 7518). */
 export interface SigningKey {
@@ -260,16 +260,16 @@ export interface SigningKey {
 
 /** The key of all nodes of this database; made when it is first used. @throws {StorageUnavailableError} */
 export async function signingKey(settings: SettingsStore, cipher: TextCipher): Promise<SigningKey> {
-  const stored = storedKey.safeParse(await settings.get(STORED_AS));
+  const stored = storedKey.safeParse(await settings.get(PUSH_KEY));
   const { pem } = stored.success ? stored.data : await storeNewKey(settings, cipher);
-  return keyOf(cipher.open(pem));
+  return keyOf(cipher.openText(pem, PUSH_KEY_CONTEXT));
 }
 
 /** @returns what is stored: another node may have been first */
 async function storeNewKey(settings: SettingsStore, cipher: TextCipher): Promise<z.output<typeof storedKey>> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
-  return storedKey.parse(await settings.putFirst(STORED_AS, { pem: cipher.seal(pem) }));
+  return storedKey.parse(await settings.putFirst(PUSH_KEY, { pem: cipher.sealText(pem, PUSH_KEY_CONTEXT) }));
 }
 
 function keyOf(pem: string): SigningKey {

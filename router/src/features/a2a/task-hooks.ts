@@ -1,9 +1,11 @@
 import type { Sql } from 'sql-template-tag';
 import sql from 'sql-template-tag';
-import { TASK_HOOK_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { storableId } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
+
+/** Context of the encrypted token and credentials of receivers; it never changes. */
+export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
 
 /** Where the updates of a served task are sent. */
 export interface NewTaskHook {

@@ -2,10 +2,12 @@ import sql, { join, type Sql } from 'sql-template-tag';
 import type { NodeId } from '../../core/chat-id.ts';
 import type { AgentPhase, HostedAgent } from '../../core/hosting/agent-life.ts';
 import type { AgentQuery, AgentRecord, AgentRegistry } from '../../core/ports/agent-registry.ts';
-import { HOSTED_AGENT_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { storableJson, storableOrNull } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
+
+/** Context of the encrypted settings, which have the variables of an agent; it never changes. */
+export const HOSTED_AGENT_CONTEXT = 'hosted_agent.settings';
 
 interface Row {
   agentId: string;

@@ -7,6 +7,7 @@ import { withoutTrailing } from '../../core/text.ts';
 import type { App, Feature, Kernel, Service } from '../../feature.ts';
 import { MASK } from '../../infra/agents/secrets.ts';
 import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
+import { secretText } from '../../infra/db/encryption/secret-columns.ts';
 import type { Endpoint } from '../../infra/operations/endpoint.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { mistakeAt } from '../../infra/operations/problem.ts';
@@ -19,6 +20,7 @@ import {
   type NpcChainSettings,
   type NpcServerSettings,
   NpcSettingsStore,
+  RPC_URL_CONTEXT,
 } from './npc-chain.ts';
 import { chainSettingsBody, chainSettingsView, maskedRpcUrl, npcChainApi } from './npc-chain-api.ts';
 import { npcServer } from './npc-server.ts';
@@ -38,6 +40,15 @@ const FOLLOW_EVERY_MS = 5_000;
 export const npc: Feature = {
   name: 'npc',
   tags: { Agents: 'wa2ai as an agent of other agents: the NPC server.' },
+  secrets: [
+    secretText({
+      table: 'face_setting',
+      column: 'settings',
+      text: `(settings #>> '{chain,rpcUrl}')`,
+      typed: (text) => `jsonb_set(settings, '{chain,rpcUrl}', to_jsonb(${text}))`,
+      context: RPC_URL_CONTEXT,
+    }),
+  ],
   noteChanges: (bus, note) => {
     bus.on(npcTaskChanged, ({ taskId }) => note({ type: 'task', id: taskId, face: 'npc' }));
   },

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { errorOf } from '../../core/errors.ts';
 import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { SecretCipher } from '../../infra/db/encryption/secret-cipher.ts';
-import { RPC_URL_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 
 /** The RPC server of the chain did not answer, or not as one does; nothing is known of what was asked. Safe to repeat. */
 export class ChainUnavailableError extends errorOf('CHAIN_UNAVAILABLE', 'retry') {}
@@ -287,6 +286,9 @@ export function capabilitiesOf({ routeId, custom = [], chain }: NpcServerSetting
     ...(routeId === undefined ? [] : custom),
   ];
 }
+
+/** Context of the encrypted RPC URL; it never changes. */
+export const RPC_URL_CONTEXT = 'face_setting.npc-rpc-url';
 
 /**
  * Settings of the NPC server among those of all servers, with the RPC URL of the chain encrypted: it may contain a key.

@@ -4,6 +4,7 @@ import { PHRASES, say } from '../../core/phrases.ts';
 import type { App, Feature } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { commonConfigField } from '../../infra/agents/route-config.ts';
+import { ROUTE_CONFIG_CONTEXT, secretText } from '../../infra/db/encryption/secret-columns.ts';
 import { routesChanged } from '../../infra/db/stores/postgres-route-store.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';
@@ -19,6 +20,15 @@ import { routesApi } from './routes-api.ts';
 export const routes: Feature = {
   name: 'routes',
   tags: { Routes: 'Which agent answers which chat.' },
+  secrets: (['before', 'after'] as const).map((column) =>
+    secretText({
+      table: 'route_version_change',
+      column,
+      text: `coalesce(${column} #>> '{config,encrypted}', (${column} -> 'config')::text)`,
+      typed: (text) => `jsonb_set(${column}, '{config}', jsonb_build_object('encrypted', ${text}))`,
+      context: ROUTE_CONFIG_CONTEXT,
+    }),
+  ),
   // Of the whole table.
   liveEvents: { route: { scopes: ['routes:read'], honours: [] } },
   noteChanges: (bus, note) => bus.on(routesChanged, () => note({ type: 'route' })),

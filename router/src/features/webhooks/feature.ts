@@ -1,10 +1,11 @@
 import sql from 'sql-template-tag';
 import { nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { Feature, Kernel, Service } from '../../feature.ts';
+import { secretText } from '../../infra/db/encryption/secret-columns.ts';
 import { sendEvent } from './send-event.ts';
 import { PostgresWebhookDeliveries } from './webhook-deliveries.ts';
 import { WebhookDispatcher } from './webhook-dispatcher.ts';
-import { PostgresWebhooks } from './webhooks.ts';
+import { PostgresWebhooks, WEBHOOK_SECRET_CONTEXT } from './webhooks.ts';
 import { webhooksApi } from './webhooks-api.ts';
 
 /** PostgreSQL: a webhook changed. */
@@ -17,6 +18,7 @@ const webhookEvent = nodeMessage('webhook-event');
 export const webhooks: Feature = {
   name: 'webhooks',
   tags: { Webhooks: 'Events sent to other programs, with a delivery log.' },
+  secrets: [secretText({ table: 'webhook', column: 'secret', context: WEBHOOK_SECRET_CONTEXT })],
   liveEvents: { webhook: { scopes: ['webhooks:manage'], honours: [] } },
   noteChanges: (bus, note) => bus.on(webhooksChanged, () => note({ type: 'webhook' })),
   operations: webhooksApi,

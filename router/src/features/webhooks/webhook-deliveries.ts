@@ -1,10 +1,10 @@
 import sql from 'sql-template-tag';
-import { WEBHOOK_SECRET_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { allOf, olderThan, together } from '../../infra/db/stores/log-conditions.ts';
 import { type Columns, rowId, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { StorageDamagedError, withStorage } from '../../infra/db/stores/storage-errors.ts';
 import type { WebhookEvent } from './webhooks.ts';
+import { WEBHOOK_SECRET_CONTEXT } from './webhooks.ts';
 
 /** What an event reports, as it was stored with it. */
 export type EventFacts = Record<string, unknown>;

@@ -1,5 +1,4 @@
 import sql from 'sql-template-tag';
-import { WEBHOOK_SECRET_CONTEXT } from '../../infra/db/encryption/secret-columns.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
 import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
@@ -68,6 +67,9 @@ const COLUMNS = sql`id, url, events, account_id AS "accountId", is_enabled AS "i
   CASE WHEN is_enabled AND retry_at > now() THEN retry_at END AS "pausedUntil",
   (SELECT count(*)::integer FROM webhook_delivery d WHERE d.webhook_id = webhook.id AND d.state = 'pending') AS waiting,
   created_at AS "createdAt", updated_at AS "updatedAt"`;
+
+/** Context of the encrypted keys of signatures; it never changes. */
+export const WEBHOOK_SECRET_CONTEXT = 'webhook.secret';
 
 /** What events are about. */
 const WATCHED_TABLES = ['message', 'outbox', 'dead_letter', 'account'];

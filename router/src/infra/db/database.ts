@@ -7,6 +7,7 @@ import { connectExternalPostgres, withConnection } from './connections/external-
 import { type RunningPostgres, startEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { openSecrets } from './encryption/re-encrypt.ts';
 import type { SecretCipher } from './encryption/secret-cipher.ts';
+import type { SecretColumn } from './encryption/secret-columns.ts';
 import { createFile, makeFolder, readIfThere } from './files.ts';
 import { DatabaseError, errorMessage } from './stores/storage-errors.ts';
 import { migrate, migrationNames, tableNames } from './upkeep/migrations.ts';
@@ -45,22 +46,24 @@ export interface Database {
 
 /**
  * Opens the database of the settings and brings it up to date.
+ * @param secretColumns called when values must be encrypted again
  * @param onServerStart called when the server starts, or answers, without further work of this process
  * @throws {DatabaseError} with a sentence for the operator; nothing that this call started is left running
  */
 export async function openDatabase(
   config: DatabaseConfig,
   log: Logger,
+  secretColumns: () => Promise<readonly SecretColumn[]>,
   onServerStart?: () => void,
 ): Promise<Database> {
   if (config.databaseUrl) {
     onServerStart?.();
     const nodeId = await nodeIdFrom(config);
     const database = await connectExternalPostgres({ url: config.databaseUrl, nodeId, log });
-    return prepare(config, database, log);
+    return prepare(config, database, log, secretColumns);
   }
   const database = await startEmbeddedPostgres({ dataDir: config.dataDir, log, onServerStart });
-  return prepare(config, database, log).catch(async (error: unknown) => {
+  return prepare(config, database, log, secretColumns).catch(async (error: unknown) => {
     throw await orFullDisk(error, config.dataDir);
   });
 }
@@ -69,7 +72,12 @@ async function nodeIdFrom(config: DatabaseConfig): Promise<string> {
   return config.nodeId ?? nodeIdOf(config.dataDir);
 }
 
-async function prepare(config: DatabaseConfig, database: RunningPostgres, log: Logger): Promise<Database> {
+async function prepare(
+  config: DatabaseConfig,
+  database: RunningPostgres,
+  log: Logger,
+  columns: () => Promise<readonly SecretColumn[]>,
+): Promise<Database> {
   const { url } = database;
   try {
     const folder = join(projectFolder(), 'prisma');
@@ -81,6 +89,7 @@ async function prepare(config: DatabaseConfig, database: RunningPostgres, log: L
         keyFile: config.dataKeyFile,
         dataDir: config.databaseUrl === undefined ? config.dataDir : undefined,
         nodeId,
+        columns,
         log: log.child({ mod: 'database' }),
       });
     });

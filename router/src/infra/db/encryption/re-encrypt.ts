@@ -3,174 +3,13 @@ import type { Logger } from '../../../core/logger.ts';
 import { tryLock, unlock } from '../connections/instance-lock.ts';
 import { DatabaseError, StorageDamagedError, withStorage } from '../stores/storage-errors.ts';
 import { type DataKeyFile, dataKeysOfFolder, readDataKeys } from './data-keys.ts';
-import { bytesPrefix, PLAIN, SecretCipher, textPrefix } from './secret-cipher.ts';
-import {
-  accountProxyContext,
-  authKeyContext,
-  FILE_CONTENT_CONTEXT,
-  HOSTED_AGENT_CONTEXT,
-  journalContext,
-  MEDIA_REF_CONTEXT,
-  MESSAGE_SECRET_CONTEXT,
-  PUSH_KEY_CONTEXT,
-  ROUTE_CONFIG_CONTEXT,
-  RPC_URL_CONTEXT,
-  TASK_HOOK_CONTEXT,
-  WEBHOOK_SECRET_CONTEXT,
-} from './secret-columns.ts';
+import { PLAIN, SecretCipher } from './secret-cipher.ts';
+import type { SecretColumn } from './secret-columns.ts';
 
 /** Rows of one statement. */
 const BATCH = 200;
 
 type Row = Record<string, string>;
-
-interface SecretColumn {
-  table: string;
-  /** The value as text, for SQL. */
-  text: string;
-  /** A stored text as the column's type, for SQL. */
-  typed: (text: string) => string;
-  column: string;
-  /** Columns that the context is made of. */
-  identity: string[];
-  context: (row: Row) => string;
-  /** How texts of this column begin that a key encrypted. */
-  prefixOf: (keyId: string) => string;
-  reseal: (cipher: SecretCipher, stored: string, context: string) => string;
-}
-
-const asText: Pick<SecretColumn, 'prefixOf' | 'reseal'> = {
-  prefixOf: textPrefix,
-  reseal: (cipher, stored, context) => cipher.sealText(cipher.openText(stored, context), context),
-};
-
-/** Bytes travel as hexadecimal digits. */
-const asBytes: Pick<SecretColumn, 'typed' | 'prefixOf' | 'reseal'> = {
-  typed: (text) => `decode(${text}, 'hex')`,
-  prefixOf: (keyId) => bytesPrefix(keyId).toString('hex'),
-  reseal: (cipher, stored, context) => {
-    const plaintext = cipher.openBytes(Buffer.from(stored, 'hex'), context);
-    return Buffer.from(cipher.sealBytes(plaintext, context)).toString('hex');
-  },
-};
-
-const COLUMNS: SecretColumn[] = [
-  {
-    ...asText,
-    table: 'account',
-    column: 'proxy',
-    text: 'proxy',
-    typed: (text) => text,
-    identity: ['id'],
-    context: (row) => accountProxyContext(row.id ?? ''),
-  },
-  {
-    ...asText,
-    table: 'auth_key',
-    column: 'value',
-    text: 'value',
-    typed: (text) => text,
-    identity: ['account_id', 'generation', 'category', 'key_id'],
-    context: (row) =>
-      authKeyContext(row.account_id ?? '', Number(row.generation), row.category ?? '', row.key_id ?? ''),
-  },
-  {
-    ...asText,
-    table: 'route',
-    column: 'config',
-    text: `coalesce(config ->> 'encrypted', config::text)`,
-    typed: (text) => `jsonb_build_object('encrypted', ${text})`,
-    identity: [],
-    context: () => ROUTE_CONFIG_CONTEXT,
-  },
-  ...(['before', 'after'] as const).map((column) => ({
-    ...asText,
-    table: 'route_version_change',
-    column,
-    text: `coalesce(${column} #>> '{config,encrypted}', (${column} -> 'config')::text)`,
-    typed: (text: string) => `jsonb_set(${column}, '{config}', jsonb_build_object('encrypted', ${text}))`,
-    identity: [],
-    context: () => ROUTE_CONFIG_CONTEXT,
-  })),
-  {
-    ...asText,
-    table: 'face_setting',
-    column: 'settings',
-    text: `(settings #>> '{chain,rpcUrl}')`,
-    typed: (text) => `jsonb_set(settings, '{chain,rpcUrl}', to_jsonb(${text}))`,
-    identity: [],
-    context: () => RPC_URL_CONTEXT,
-  },
-  {
-    ...asText,
-    table: 'message',
-    column: 'media_ref',
-    text: 'media_ref',
-    typed: (text) => text,
-    identity: [],
-    context: () => MEDIA_REF_CONTEXT,
-  },
-  {
-    ...asBytes,
-    table: 'message',
-    column: 'secret',
-    text: `encode(secret, 'hex')`,
-    identity: [],
-    context: () => MESSAGE_SECRET_CONTEXT,
-  },
-  {
-    ...asText,
-    table: 'served_task_hook',
-    column: 'secret',
-    text: 'secret',
-    typed: (text) => text,
-    identity: [],
-    context: () => TASK_HOOK_CONTEXT,
-  },
-  {
-    ...asText,
-    table: 'webhook',
-    column: 'secret',
-    text: 'secret',
-    typed: (text) => text,
-    identity: [],
-    context: () => WEBHOOK_SECRET_CONTEXT,
-  },
-  {
-    ...asText,
-    table: 'hosted_agent',
-    column: 'settings',
-    text: 'settings',
-    typed: (text) => text,
-    identity: [],
-    context: () => HOSTED_AGENT_CONTEXT,
-  },
-  {
-    ...asText,
-    table: 'face_setting',
-    column: 'settings',
-    text: `CASE WHEN face = 'a2a-push-key' THEN settings ->> 'pem' END`,
-    typed: (text) => `jsonb_build_object('pem', ${text})`,
-    identity: [],
-    context: () => PUSH_KEY_CONTEXT,
-  },
-  {
-    ...asBytes,
-    table: 'journal',
-    column: 'plaintext',
-    text: `encode(plaintext, 'hex')`,
-    identity: ['account_id', 'ciphertext_hash'],
-    context: (row) => journalContext(row.account_id ?? '', row.ciphertext_hash ?? ''),
-  },
-  {
-    ...asBytes,
-    table: 'outbox_file',
-    column: 'content',
-    text: `encode(content, 'hex')`,
-    identity: [],
-    context: () => FILE_CONTENT_CONTEXT,
-  },
-];
 
 /**
  * Encrypts every secret in the database with the cipher's write key that is not encrypted with it. Safe while nodes run:
@@ -180,10 +19,11 @@ const COLUMNS: SecretColumn[] = [
 export async function reEncrypt(
   client: pg.Client,
   cipher: SecretCipher,
+  columns: readonly SecretColumn[],
 ): Promise<{ encrypted: number; left: number }> {
   const total = { encrypted: 0, left: 0 };
   if (cipher.writeKeyId === PLAIN) return total;
-  for (const column of COLUMNS) {
+  for (const column of columns) {
     const { encrypted, left } = await reEncryptColumn(client, cipher, column).catch((error: unknown) => {
       if (error instanceof StorageDamagedError) return { encrypted: 0, left: 1 };
       throw error;
@@ -231,7 +71,8 @@ async function reEncryptColumn(
 
 function reseal(cipher: SecretCipher, spec: SecretColumn, stored: string, row: Row): string | undefined {
   try {
-    return spec.reseal(cipher, stored, spec.context(row));
+    const { context } = spec;
+    return spec.reseal(cipher, stored, typeof context === 'string' ? context : context(row));
   } catch (error) {
     if (error instanceof StorageDamagedError) return undefined;
     throw error;
@@ -250,6 +91,8 @@ interface SecretsOptions {
   /** Of the embedded database: its key file is created when it is needed. Undefined for DATABASE_URL. */
   dataDir: string | undefined;
   nodeId: string;
+  /** The columns with secrets: loaded when values of another key must be encrypted again. */
+  columns(): Promise<readonly SecretColumn[]>;
   log: Logger;
 }
 
@@ -315,7 +158,7 @@ async function retireOthers(client: pg.Client, cipher: SecretCipher, options: Se
   const taken = await tryLock(client, LOCK, 'the encryption with a new key');
   if (!('key' in taken)) return;
   try {
-    const { encrypted, left } = await reEncrypt(client, cipher);
+    const { encrypted, left } = await reEncrypt(client, cipher, await options.columns());
     if (encrypted > 0)
       log.info({ values: encrypted, key: cipher.writeKeyId }, 'secrets encrypted with a new key');
     if (left > 0) {

@@ -1,10 +1,54 @@
 import { StorageDamagedError } from '../stores/storage-errors.ts';
-import type { SecretCipher } from './secret-cipher.ts';
+import { bytesPrefix, type SecretCipher, textPrefix } from './secret-cipher.ts';
 
-/**
- * The columns whose values are encrypted, and the context of each value (secret-cipher.ts). A context contains only what
- * never changes: the columns of the primary key, or only the name.
- */
+/** A column whose values are encrypted. */
+export interface SecretColumn {
+  table: string;
+  column: string;
+  /** The value as text, for SQL. */
+  text: string;
+  /** A stored text as the column's type, for SQL. */
+  typed: (text: string) => string;
+  /** Columns that the context is made of. */
+  identity: readonly string[];
+  /**
+   * The context of a value (secret-cipher.ts): only what never changes, the columns of the primary key, or only the name. Values
+   * of earlier versions were encrypted with it.
+   */
+  context: string | ((row: Readonly<Record<string, string>>) => string);
+  /** How texts of this column begin that a key encrypted. */
+  prefixOf: (keyId: string) => string;
+  reseal: (cipher: SecretCipher, stored: string, context: string) => string;
+}
+
+type Named = Pick<SecretColumn, 'table' | 'column' | 'context'> & Partial<SecretColumn>;
+
+/** A column of texts, or of JSON with a text. */
+export function secretText(column: Named): SecretColumn {
+  return {
+    text: column.column,
+    typed: (text) => text,
+    identity: [],
+    prefixOf: textPrefix,
+    reseal: (cipher, stored, context) => cipher.sealText(cipher.openText(stored, context), context),
+    ...column,
+  };
+}
+
+/** A column of bytes, which travel as hexadecimal digits. */
+function secretBytes(column: Named): SecretColumn {
+  return {
+    text: `encode(${column.column}, 'hex')`,
+    typed: (text) => `decode(${text}, 'hex')`,
+    identity: [],
+    prefixOf: (keyId) => bytesPrefix(keyId).toString('hex'),
+    reseal: (cipher, stored, context) => {
+      const plaintext = cipher.openBytes(Buffer.from(stored, 'hex'), context);
+      return Buffer.from(cipher.sealBytes(plaintext, context)).toString('hex');
+    },
+    ...column,
+  };
+}
 
 /** `auth_key.value`: WhatsApp credentials and Signal keys. */
 export function authKeyContext(
@@ -30,21 +74,6 @@ export const MESSAGE_SECRET_CONTEXT = 'message.secret';
 /** `outbox_file.content`: the uploaded form of a reply's file, with its key. */
 export const FILE_CONTENT_CONTEXT = 'outbox_file.content';
 
-/** `served_task_hook.secret`: token and credentials of the receiver. */
-export const TASK_HOOK_CONTEXT = 'served_task_hook.secret';
-
-/** `webhook.secret`: key of the signature. */
-export const WEBHOOK_SECRET_CONTEXT = 'webhook.secret';
-
-/** `hosted_agent.settings`: settings of an agent that wa2ai runs, with its variables. */
-export const HOSTED_AGENT_CONTEXT = 'hosted_agent.settings';
-
-/** `face_setting.settings` of the key that signs push notifications. */
-export const PUSH_KEY_CONTEXT = 'face_setting.a2a-push-key';
-
-/** `face_setting.settings`, at `chain.rpcUrl`: it may contain a key of the RPC server. */
-export const RPC_URL_CONTEXT = 'face_setting.npc-rpc-url';
-
 /** `account.proxy`: the URL of a proxy, with user name and password. */
 export function accountProxyContext(accountId: string): string {
   return JSON.stringify(['account', accountId, 'proxy']);
@@ -53,13 +82,38 @@ export function accountProxyContext(accountId: string): string {
 /** `route.config`: settings of an agent, with its headers and keys. */
 export const ROUTE_CONFIG_CONTEXT = 'route.config';
 
-/** Encrypts the key that signs push notifications. */
-export function pushKeyCipher(secrets: Pick<SecretCipher, 'sealText' | 'openText'>) {
-  return {
-    seal: (plaintext: string) => secrets.sealText(plaintext, PUSH_KEY_CONTEXT),
-    open: (stored: string) => secrets.openText(stored, PUSH_KEY_CONTEXT),
-  };
-}
+/** The columns of the tables of accounts, keys, messages and routes. */
+export const coreSecrets: readonly SecretColumn[] = [
+  secretText({
+    table: 'account',
+    column: 'proxy',
+    identity: ['id'],
+    context: ({ id = '' }) => accountProxyContext(id),
+  }),
+  secretText({
+    table: 'auth_key',
+    column: 'value',
+    identity: ['account_id', 'generation', 'category', 'key_id'],
+    context: (row) =>
+      authKeyContext(row.account_id ?? '', Number(row.generation), row.category ?? '', row.key_id ?? ''),
+  }),
+  secretText({
+    table: 'route',
+    column: 'config',
+    text: `coalesce(config ->> 'encrypted', config::text)`,
+    typed: (text) => `jsonb_build_object('encrypted', ${text})`,
+    context: ROUTE_CONFIG_CONTEXT,
+  }),
+  secretText({ table: 'message', column: 'media_ref', context: MEDIA_REF_CONTEXT }),
+  secretBytes({ table: 'message', column: 'secret', context: MESSAGE_SECRET_CONTEXT }),
+  secretBytes({
+    table: 'journal',
+    column: 'plaintext',
+    identity: ['account_id', 'ciphertext_hash'],
+    context: (row) => journalContext(row.account_id ?? '', row.ciphertext_hash ?? ''),
+  }),
+  secretBytes({ table: 'outbox_file', column: 'content', context: FILE_CONTENT_CONTEXT }),
+];
 
 /**
  * A route's config as it is stored, both as JSON: encrypted as a whole, since which settings are secret depends on the

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { PUSH_KEY_CONTEXT } from '../../../../../router/src/features/a2a/push-updates.ts';
+import { TASK_HOOK_CONTEXT } from '../../../../../router/src/features/a2a/task-hooks.ts';
+import { HOSTED_AGENT_CONTEXT } from '../../../../../router/src/features/hosting/postgres-agent-registry.ts';
+import { RPC_URL_CONTEXT } from '../../../../../router/src/features/npc/npc-chain.ts';
+import { WEBHOOK_SECRET_CONTEXT } from '../../../../../router/src/features/webhooks/webhooks.ts';
 import {
   authKeyContext,
   FILE_CONTENT_CONTEXT,
   journalContext,
   MEDIA_REF_CONTEXT,
   MESSAGE_SECRET_CONTEXT,
-  PUSH_KEY_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
-  TASK_HOOK_CONTEXT,
-  WEBHOOK_SECRET_CONTEXT,
 } from '../../../../../router/src/infra/db/encryption/secret-columns.ts';
 
 describe('the contexts of encrypted values', () => {
@@ -29,6 +31,8 @@ describe('the contexts of encrypted values', () => {
       TASK_HOOK_CONTEXT,
       WEBHOOK_SECRET_CONTEXT,
       PUSH_KEY_CONTEXT,
+      HOSTED_AGENT_CONTEXT,
+      RPC_URL_CONTEXT,
     ];
     expect(new Set(contexts).size).toBe(contexts.length);
   });
@@ -44,6 +48,8 @@ describe('the contexts of encrypted values', () => {
       TASK_HOOK_CONTEXT,
       WEBHOOK_SECRET_CONTEXT,
       PUSH_KEY_CONTEXT,
+      HOSTED_AGENT_CONTEXT,
+      RPC_URL_CONTEXT,
     ]).toEqual([
       'message.media_ref',
       'message.secret',
@@ -52,6 +58,8 @@ describe('the contexts of encrypted values', () => {
       'served_task_hook.secret',
       'webhook.secret',
       'face_setting.a2a-push-key',
+      'hosted_agent.settings',
+      'face_setting.npc-rpc-url',
     ]);
   });
 });
