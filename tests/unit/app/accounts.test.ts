@@ -72,10 +72,10 @@ function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
     },
     placement: { hasOthers: options.hasOthers ?? false },
     registry,
-    accounts: { view: VIEW, seen: () => undefined, changed: () => undefined },
+    accounts: { view: VIEW, onClusterView: () => undefined, changed: () => undefined },
     workers: {
       turns: 0,
-      seen: () => undefined,
+      onClusterView: () => undefined,
       start: async () => void calls.push('workers started'),
       stop: async () => {
         calls.push('workers stopping');
@@ -86,7 +86,7 @@ function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
     },
     routes: { list },
     metrics: { observeSent: () => undefined },
-    liveFeed: { noteStatus: () => undefined, seen: () => undefined },
+    liveFeed: { noteStatus: () => undefined, onClusterView: () => undefined },
     faults: {
       inbox: (inner: unknown) => inner,
       provider: (inner: unknown) => inner,
