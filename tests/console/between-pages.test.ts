@@ -95,7 +95,7 @@ describe('a page of the console', () => {
     await page.locator('.bubble.account strong').filter({ hasText: 'you' }).waitFor();
   });
 
-  it('shows how many chats wait for the owner, and finds them by the filter', async () => {
+  it('finds the chats that wait for the owner by the filter', async () => {
     const eve = bed.person({ name: 'Eve' });
     await eve.say('hello', { to: bed.phone });
     await eve.nextReply();
@@ -103,11 +103,8 @@ describe('a page of the console', () => {
     await bed.service.api('POST', `/api/chats/${found?.id}/pause`, { mode: 'approve' });
     const { page, goTo } = await open();
     await goTo('chats');
-    const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: /^Chats/ });
-    expect(await link.textContent()).toBe('Chats');
-    await eve.say('when do you open?', { to: bed.phone });
-    await expect.poll(() => link.textContent()).toBe('Chats1 wait for approval');
     await page.getByLabel('Show').selectOption('pending');
+    await eve.say('when do you open?', { to: bed.phone });
     await expect.poll(() => page.locator('.virtual-row').count()).toBe(1);
     expect(await page.locator('.virtual-row').textContent()).toContain('Eve');
     await expectAccessible(page);

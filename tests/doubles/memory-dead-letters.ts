@@ -30,8 +30,14 @@ export class MemoryDeadLetters implements DeadLetters {
     return letter.closedAt ? 'closed' : 'replayed';
   }
 
+  async closeAll(filter: DeadLetterFilter): Promise<number> {
+    const ids = await this.open(filter, Number.POSITIVE_INFINITY);
+    for (const id of ids) await this.close(id);
+    return ids.length;
+  }
+
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
-    const { accountId, reason, before, after, channelId } = filter;
+    const { accountId, reason, before, after, channelId, until } = filter;
     const canonical = channelId === undefined ? undefined : canonicalChannelId(channelId);
     return this.#state.deadLetters
       .filter((letter) => {
@@ -46,7 +52,8 @@ export class MemoryDeadLetters implements DeadLetters {
           letter.accountId === (accountId ?? letter.accountId) &&
           letter.reason === (reason ?? letter.reason) &&
           (before === undefined || letter.id < Number(before)) &&
-          (after === undefined || letter.id > Number(after))
+          (after === undefined || letter.id > Number(after)) &&
+          (until === undefined || letter.failedAt <= until)
         );
       })
       .sort((a, b) => a.id - b.id)

@@ -13,7 +13,7 @@ export class MemoryDrafts implements Drafts {
     this.#state = state;
   }
 
-  async list({ accountId, channelId, chats, after = '0', limit }: DraftQuery): Promise<Draft[]> {
+  async list({ accountId, accounts, channelId, chats, after = '0', limit }: DraftQuery): Promise<Draft[]> {
     const messages = new Set(this.#parts().map(({ messageId }) => Number(messageId)));
     const isOf = (draft: Draft, channelIds: readonly string[] | undefined) => {
       const chat = this.#state.chats.get(Number(draft.chatId));
@@ -25,7 +25,8 @@ export class MemoryDrafts implements Drafts {
       .filter((id) => id > Number(after))
       .map((id) => this.#draft(String(id)))
       .filter((draft) => draft !== undefined)
-      .filter((draft) => draft.accountId === accountId)
+      .filter((draft) => draft.accountId === (accountId ?? draft.accountId))
+      .filter((draft) => accounts?.includes(draft.accountId) ?? true)
       .filter((draft) => isOf(draft, channelId === undefined ? undefined : [channelId]) && isOf(draft, chats))
       .slice(0, limit);
   }

@@ -4,7 +4,6 @@ import { baseUrl } from '../api/base-url.ts';
 import { call } from '../api/call.ts';
 import { onLiveEvent, onLiveState, onReached } from '../api/live.ts';
 import { Problem } from '../api/problem.ts';
-import { useQuery } from '../api/use-query.ts';
 import { Button } from '../components/button.tsx';
 import { Icon } from '../components/icon.tsx';
 import { PageFrame } from '../components/page.tsx';
@@ -15,10 +14,11 @@ import { LANGUAGES } from '../translation/languages.ts';
 import { CallerProvider, useCaller, useMay } from './caller.tsx';
 import { chooseLanguage, language, useTexts } from './language.ts';
 import { hrefOf, type Place, usePlace } from './location.ts';
+import { NeedsProvider, useNeeds } from './needs.tsx';
 import { useStored } from './stored.ts';
 import { THEMES, theme } from './theme.ts';
 
-/** More chats are shown as `99+`. */
+/** More are shown as `99+`. */
 const MAX_COUNT = 99;
 
 const GROUPS = ['work', 'connect', 'system'] as const;
@@ -27,7 +27,9 @@ const GROUPS = ['work', 'connect', 'system'] as const;
 export function Shell() {
   return (
     <CallerProvider>
-      <Frame />
+      <NeedsProvider>
+        <Frame />
+      </NeedsProvider>
     </CallerProvider>
   );
 }
@@ -116,7 +118,7 @@ function Group({ title, pages, open }: { title: string; pages: readonly Page[]; 
             <a href={hrefOf(`/${each.path}`)} aria-current={each === open ? 'page' : undefined}>
               <Icon name={each.icon} />
               {titles[each.name]}
-              {each.path === 'chats' && <WaitingCount />}
+              {each.path === '' && <NeedsCount />}
             </a>
           </li>
         ))}
@@ -125,20 +127,16 @@ function Group({ title, pages, open }: { title: string; pages: readonly Page[]; 
   );
 }
 
-/** How many chats wait for the owner: drafts and strangers. */
-function WaitingCount() {
+/** How much waits for the person. */
+function NeedsCount() {
   const text = useTexts('shell');
-  const { data } = useQuery('GET /api/chats', { query: { waiting: 'true', limit: MAX_COUNT + 1 } }, [
-    'draft',
-    'chat',
-  ]);
-  const count = data?.data.length ?? 0;
+  const count = useNeeds().all?.length ?? 0;
   if (count === 0) return null;
   const shown = count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
   return (
     <span class="badge busy">
       {shown}
-      <span class="hidden"> {text.waiting}</span>
+      <span class="hidden"> {text.needs}</span>
     </span>
   );
 }

@@ -34,7 +34,7 @@ export const pt: Language = {
     pageAway: 'Não foi possível carregar esta página. Ela abre sozinha assim que o wa2ai responder.',
     pageGone:
       'Não foi possível carregar esta página. Talvez o wa2ai tenha sido atualizado: recarregue o console.',
-    waiting: 'aguardam aprovação',
+    needs: 'esperam por você',
     live: 'Ao vivo',
     polling: 'A cada 5 s',
     groups: { work: 'Trabalho', connect: 'Conexão', system: 'Sistema' },
@@ -175,6 +175,30 @@ export const pt: Language = {
     none: 'Nada neste período.',
     summary: (title: string, highest: string, at: string, average: string) =>
       `${title}: máximo ${highest} às ${at}, média ${average}.`,
+  },
+  needs: {
+    title: 'Precisa de você',
+    none: 'Nada precisa de você.',
+    count: (count: number) =>
+      count === 1 ? '1 coisa espera por você.' : `${count} coisas esperam por você.`,
+    keys: 'J e K ou as setas passam de uma para a outra, Enter abre.',
+    draft: (who: string) => `Resposta para ${who}`,
+    sent: 'O rascunho está sendo enviado.',
+    dropped: 'O rascunho foi descartado.',
+    stranger: (who: string) => `${who} espera a sua aprovação`,
+    approved: 'Aprovado: as mensagens em espera são respondidas.',
+    refused: 'Recusado.',
+    letters: (count: number) => (count === 1 ? '1 mensagem com falha' : `${count} mensagens com falha`),
+    replayAll: 'Repetir todas',
+    closeAll: 'Fechar todas',
+    closed: (count: number) =>
+      count === 1 ? '1 mensagem com falha fechada.' : `${count} mensagens com falha fechadas.`,
+    account: (name: string) => `Conta ${name}`,
+    link: 'Vincular um celular',
+    webhook: (url: string) => `Os eventos não chegam a ${url}`,
+    tryNow: 'Tentar agora',
+    tried: 'O wa2ai envia os eventos em espera.',
+    open: 'Abrir',
   },
   chats: {
     title: 'Conversas',

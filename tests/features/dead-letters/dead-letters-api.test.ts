@@ -83,6 +83,31 @@ describe('POST /api/dead-letters/:id/close', () => {
   });
 });
 
+describe('POST /api/dead-letters/close', () => {
+  it('closes the open ones of a filter, but none that failed after a person looked', async () => {
+    for (let n = 1; n <= 2; n++) await deadLetter(`549377700000${n}`);
+    const other = await deadLetter('5493777000009', 'AGENT_UNAVAILABLE');
+    const close = async (body: object) =>
+      (await api.call('POST', '/api/dead-letters/close', { reason: 'AGENT_TIMEOUT', ...body })).body;
+    expect(await close({ until: '2020-01-01T00:00:00.000Z' })).toEqual({ success: true, closed: 0 });
+    const seenAt = api.state.deadLetters[0]?.failedAt.toISOString();
+    expect(await close({ until: seenAt })).toEqual({ success: true, closed: 2 });
+    expect(await close({})).toMatchObject({ closed: 0 });
+    expect(api.state.deadLetters.filter(({ closedAt }) => !closedAt).map(({ id }) => String(id))).toEqual([
+      other,
+    ]);
+  });
+
+  it('refuses a key for some chats that names none of them', async () => {
+    await deadLetter('5493777000001');
+    const key = await api.addKey({ scopes: ['messages:send'], chats: ['5493777000001'] });
+    const close = (body?: object) => api.call('POST', '/api/dead-letters/close', body, { 'x-api-key': key });
+    expect((await close()).body.code).toBe('CHAT_NOT_ALLOWED');
+    expect((await close({ channelId: '5493777000002' })).body.code).toBe('CHAT_NOT_ALLOWED');
+    expect((await close({ channelId: '5493777000001' })).body.closed).toBe(1);
+  });
+});
+
 describe('POST /api/dead-letters/:id/replay', () => {
   it('replays the message once and starts its turn', async () => {
     const id = await deadLetter('5493777000001');

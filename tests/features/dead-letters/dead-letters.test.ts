@@ -197,6 +197,20 @@ describeStores('dead letters in $name', (stores) => {
     );
   });
 
+  it('closes the open dead letters of a filter, but none that failed later', async () => {
+    for (const reason of ['AGENT_TIMEOUT', 'AGENT_UNAVAILABLE'] as const) {
+      await deadMessage(aPerson(), { ...died, reason });
+    }
+    const [last] = await letters();
+    const seen = new Date((last?.failedAt.getTime() ?? 0) - 60_000);
+    expect(await stores.deadLetters.closeAll({ accountId, until: seen })).toBe(0);
+    const filter = { accountId, reason: 'AGENT_TIMEOUT', until: last?.failedAt };
+    expect(await stores.deadLetters.closeAll(filter)).toBe(1);
+    expect(await openIds()).toEqual([last?.id]);
+    expect(await stores.deadLetters.closeAll({ accountId })).toBe(1);
+    expect(await openIds()).toEqual([]);
+  });
+
   it('replays all dead letters of a chat in the order in which the messages arrived', async () => {
     const person = aPerson();
     const dead = [await deadMessage(person), await deadMessage(person), await deadMessage(person)];

@@ -9,11 +9,11 @@ const call = (method: string, path: string, body?: unknown) =>
   api.call(method, path, body, { 'x-api-key': ADMIN_KEY });
 
 /** A message whose answer waits for the owner. */
-async function aDraft(text = 'At nine.') {
+async function aDraft(text = 'At nine.', accountId = 'default') {
   const person = aPerson();
   const inbox = new MemoryInbox(api.state);
-  const { messageId, chatId, worker } = await inbox.add(aMessage('default', person, { text: 'When?' }), 'n1');
-  const replies = [aReply('default', `${person.phone}@s.whatsapp.net`, text)];
+  const { messageId, chatId, worker } = await inbox.add(aMessage(accountId, person, { text: 'When?' }), 'n1');
+  const replies = [aReply(accountId, `${person.phone}@s.whatsapp.net`, text)];
   await inbox.finishTurn(
     messageId,
     { state: 'answered', reason: 'draft', isDraft: true, replies },
@@ -37,6 +37,15 @@ describe('drafts of the API', () => {
     expect((await call('GET', `/api/drafts/${first.id}`)).body.data).toMatchObject({
       channelId: first.phone,
     });
+  });
+
+  it('are those of every account, or of one', async () => {
+    const [own, other] = [await aDraft(), await aDraft('At ten.', 'sales')];
+    expect((await call('GET', '/api/drafts')).body.data).toMatchObject([{ id: own.id }, { id: other.id }]);
+    expect((await call('GET', '/api/drafts?accountId=sales')).body.data).toMatchObject([{ id: other.id }]);
+    const key = await api.addKey({ scopes: ['messages:read'], accounts: ['sales'] });
+    const listed = await api.call('GET', '/api/drafts', undefined, { 'x-api-key': key });
+    expect(listed.body.data).toMatchObject([{ id: other.id }]);
   });
 
   it('are sent as they are, or with another text', async () => {

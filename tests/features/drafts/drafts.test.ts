@@ -67,6 +67,10 @@ describeStores('drafts in $name', (stores) => {
     expect(await list({ chats: [first.person.phone] })).toEqual([first.id]);
     expect(await list({ chats: [] })).toEqual([]);
     expect(await list({ accountId: anAccount() })).toEqual([]);
+    expect(await list({ accountId: undefined, accounts: [accountId] })).toEqual([first.id, second.id]);
+    expect(await list({ accountId: undefined, limit: 1_000 })).toEqual(
+      expect.arrayContaining([first.id, second.id]),
+    );
   });
 
   it('are queued once, in order, with their WhatsApp ids', async () => {

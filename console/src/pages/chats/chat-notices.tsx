@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import { Allowed } from '../../app/caller.tsx';
-import { useUnsaved } from '../../app/location.ts';
 import type { Chat, Draft } from '../../conversation/chat-types.ts';
+import { DraftForm } from '../../conversation/draft-form.tsx';
 import { useTimes } from '../../conversation/times.ts';
 import { useText } from './texts.ts';
 
@@ -86,7 +86,7 @@ export function ChatNotices({
         </div>
       )}
       {drafts.map((draft) => (
-        <DraftCard key={draft.id} draft={draft} act={act} />
+        <DraftForm key={draft.id} draft={draft} act={(work) => void act(work)} />
       ))}
     </div>
   );
@@ -100,45 +100,4 @@ function pauseText(
   if (mode === 'approve') return t('approving');
   if (mode === 'auto-reply-loop') return t('loop');
   return until === undefined ? t('pausedNow') : t('pausedUntil', { time: full(until) });
-}
-
-function DraftCard({ draft, act }: { draft: Draft; act(work: () => Promise<unknown>): Promise<void> }) {
-  const t = useText();
-  const given = draft.replies
-    .map(({ text }) => text)
-    .filter(Boolean)
-    .join('\n\n');
-  const [text, setText] = useState(given);
-  useUnsaved(() => text !== given);
-  const path = { id: draft.id };
-  return (
-    <form
-      class="notice draft"
-      aria-label={t('draftFor', { text: draft.question.slice(0, 60) })}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void act(() => call('POST /api/drafts/{id}/approve', { path, body: text === given ? {} : { text } }));
-      }}
-    >
-      <p>{t('draftFor', { text: draft.question.slice(0, 120) })}</p>
-      <textarea
-        rows={3}
-        aria-label={t('draftText')}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      <Allowed scope="messages:send">
-        <button type="submit" class="button main">
-          {t('sendDraft')}
-        </button>
-        <button
-          type="button"
-          class="button"
-          onClick={() => void act(() => call('POST /api/drafts/{id}/drop', { path }))}
-        >
-          {t('dropDraft')}
-        </button>
-      </Allowed>
-    </form>
-  );
 }

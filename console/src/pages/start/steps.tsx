@@ -3,16 +3,15 @@ import { hrefOf } from '../../app/location.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Card } from '../../components/page.tsx';
 
-/** What to do next until the first answered message; nothing after it. */
-export function Steps(props: { isPaired: boolean; hasRoute: boolean; isAnswered: boolean }) {
+/** What to do until the first answered message. */
+export function Steps(props: { isPaired: boolean; hasRoute: boolean }) {
   const text = useTexts('start');
   const steps = [
     { path: '/accounts', title: text.pair, hint: text.pairHint, isDone: props.isPaired },
     { path: '/routes', title: text.agent, hint: text.agentHint, isDone: props.hasRoute },
-    { path: '/chats', title: text.hello, hint: text.helloHint, isDone: props.isAnswered },
+    { path: '/chats', title: text.hello, hint: text.helloHint, isDone: false },
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);
-  if (next < 0) return null;
   return (
     <Card title={text.steps}>
       <ol class="steps">

@@ -22,7 +22,10 @@ export interface Draft {
 
 /** Which drafts, oldest message first; `chats` and `channelId` in any of their spellings. */
 export interface DraftQuery {
-  accountId: string;
+  /** Absent: of every account. */
+  accountId?: string;
+  /** Only drafts of these accounts. */
+  accounts?: readonly string[];
   channelId?: string;
   chats?: readonly string[];
   /** Only drafts of messages with a larger id. */

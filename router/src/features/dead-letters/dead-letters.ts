@@ -3,7 +3,14 @@ import type { ChatClaim } from '../../core/ports/inbox.ts';
 import type { ChatWorkers } from '../../core/turns/chat-workers.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
-import { allOf, newerThan, ofChat, olderThan, together } from '../../infra/db/stores/log-conditions.ts';
+import {
+  allOf,
+  type Conditions,
+  newerThan,
+  ofChat,
+  olderThan,
+  together,
+} from '../../infra/db/stores/log-conditions.ts';
 import { queuedReply, REPLY_COLUMNS, type ReplyRow, rowId } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 
@@ -17,6 +24,8 @@ export interface DeadLetterFilter {
   before?: string;
   /** Only dead letters with a larger id. */
   after?: string;
+  /** Only dead letters that failed last at this time or before. */
+  until?: Date;
 }
 
 /** What a replay queued: a message with the claim on its chat, or the reply to deliver. */
@@ -43,6 +52,8 @@ export interface DeadLetters {
    * @returns `replayed` when it is not open because it was replayed; nothing was changed
    */
   close(id: string): Promise<'closed' | 'replayed' | 'missing'>;
+  /** Closes the open dead letters of a filter. @returns how many */
+  closeAll(filter: DeadLetterFilter): Promise<number>;
   /** Ids of open dead letters, oldest first, at most `limit`. */
   open(filter: DeadLetterFilter, limit: number): Promise<string[]>;
 }
@@ -108,27 +119,44 @@ export class PostgresDeadLetters implements DeadLetters {
     return row.is_closed ? 'closed' : 'replayed';
   }
 
+  async closeAll(filter: DeadLetterFilter): Promise<number> {
+    const conditions = openOf(filter);
+    if (conditions === 'none') return 0;
+    const rows = await withStorage('closing dead letters', () =>
+      this.#postgres.query<{ id: string; chatId: string }>(sql`
+        UPDATE dead_letter SET closed_at = now() WHERE ${allOf(conditions)}
+        RETURNING id::text, chat_id::text AS "chatId"`),
+    );
+    for (const { id, chatId } of rows) this.#report(id, chatId, 'closed');
+    return rows.length;
+  }
+
   #report(id: string, chatId: string, change: 'replayed' | 'closed'): void {
     this.#postgres.changes.report({ type: 'dead-letter', chatId, id, change });
   }
 
   async open(filter: DeadLetterFilter, limit: number): Promise<string[]> {
-    const { accountId, reason, channelId, before, after } = filter;
-    const conditions = together(
-      olderThan(sql`id`, before),
-      newerThan(sql`id`, after),
-      ofChat(sql`chat_id`, channelId, accountId),
-      accountId === undefined ? [] : [sql`account_id = ${accountId}`],
-      reason === undefined ? [] : [sql`reason = ${reason}`],
-    );
+    const conditions = openOf(filter);
     if (conditions === 'none') return [];
     const rows = await withStorage('looking for dead letters', () =>
       this.#postgres.query<{ id: bigint }>(sql`
-        SELECT id FROM dead_letter WHERE replayed_at IS NULL AND closed_at IS NULL AND ${allOf(conditions)}
+        SELECT id FROM dead_letter WHERE ${allOf(conditions)}
         ORDER BY id LIMIT ${limit}::integer`),
     );
     return rows.map(({ id }) => String(id));
   }
+}
+
+function openOf({ accountId, reason, channelId, before, after, until }: DeadLetterFilter): Conditions {
+  return together(
+    [sql`replayed_at IS NULL AND closed_at IS NULL`],
+    olderThan(sql`id`, before),
+    newerThan(sql`id`, after),
+    ofChat(sql`chat_id`, channelId, accountId),
+    accountId === undefined ? [] : [sql`account_id = ${accountId}`],
+    reason === undefined ? [] : [sql`reason = ${reason}`],
+    until === undefined ? [] : [sql`failed_at <= ${until}`],
+  );
 }
 
 export interface ReplayDeps {

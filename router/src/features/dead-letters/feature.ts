@@ -25,6 +25,7 @@ import {
   pageResponse,
   rowIdField,
   searchedChatField,
+  timeQuery,
 } from '../../infra/operations/fields.ts';
 import { deadLetterGroupView, deadLetterView, logQuery } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -54,6 +55,20 @@ const replayBody = z
     limit: z.int().min(1).max(1_000).optional().describe('Maximum number. Default: 100.'),
   })
   .meta({ id: 'DeadLettersToReplay', examples: [{ reason: 'AGENT_UNAVAILABLE', limit: 500 }] });
+
+const closeBody = z
+  .strictObject({
+    accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
+    channelId: searchedChatField.optional().describe('Only this chat.'),
+    reason: reasonField.optional(),
+    until: timeQuery
+      .optional()
+      .describe('Only dead letters that failed last at this time or before: those that a person has seen.'),
+  })
+  .meta({
+    id: 'DeadLettersToClose',
+    examples: [{ reason: 'AGENT_UNAVAILABLE', until: '2026-01-31T12:00:01.204Z' }],
+  });
 
 /** Messages and replies that were given up, with their reasons: read, replay, close. `/api/dead-letters`. */
 function deadLettersApi(app: App): Endpoint[] {
@@ -126,6 +141,33 @@ function deadLettersApi(app: App): Endpoint[] {
         const result = await replayDeadLetters(app, filter, limit);
         log.info({ ...result, reason: filter.reason }, 'dead letters replayed by an admin');
         return { status: 202, json: { success: true, ...result } };
+      },
+    }),
+    endpoint({
+      ...common,
+      method: 'post',
+      path: '/api/dead-letters/close',
+      operationId: 'closeDeadLetters',
+      scopes: ['messages:send'],
+      honours: RESTRICTIONS,
+      summary: 'Close the open dead letters of a filter: leave them as they are',
+      body: closeBody,
+      isBodyOptional: true,
+      responses: {
+        200: {
+          description: 'Closed.',
+          schema: z.object({
+            success: z.literal(true),
+            closed: z.int().describe('Number of dead letters closed.'),
+          }),
+        },
+      },
+      handle: async ({ body, caller }) => {
+        refuseAll(caller, body);
+        await partOf(caller, body);
+        const closed = await app.deadLetters.closeAll(body);
+        log.info({ closed, reason: body.reason }, 'dead letters closed by an admin');
+        return { status: 200, json: { success: true, closed } };
       },
     }),
     endpoint({

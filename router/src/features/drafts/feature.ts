@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { allowedAccounts, type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
+import { type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-id.ts';
 import { OF_MESSAGES } from '../../core/live/live-event.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
@@ -20,7 +20,7 @@ import {
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 
 const listQuery = z.strictObject({
-  accountId: accountIdField.optional(),
+  accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
   channelId: searchedChatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
   ...pageQuery(rowIdField, 50),
 });
@@ -100,12 +100,10 @@ function draftsApi({ drafts, deliver, aliasesOf, config, log }: App): Endpoint[]
         'Of chats that were paused in the mode `approve`. A key that is restricted to some chats gets drafts of those only.',
       query: listQuery,
       responses: { 200: { description: 'A page of drafts.', schema: pageResponse(draftView) } },
-      handle: async ({ query: { cursor, limit, channelId, ...query }, caller }) => {
-        const { accountId = allowedAccounts(caller)?.[0] ?? config.accountId } = query;
-        const named = { accountId, channelId };
-        const { chats } = await allowedPart(caller, named, { aliasesOf, defaultAccount: accountId });
-        const found = await drafts.list({ accountId, channelId, chats, after: cursor, limit: limit + 1 });
-        return { status: 200, object: channelId, json: pageOf(found, limit, ({ id }) => id) };
+      handle: async ({ query: { cursor, limit, ...query }, caller }) => {
+        const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
+        const found = await drafts.list({ ...query, ...part, after: cursor, limit: limit + 1 });
+        return { status: 200, object: query.channelId, json: pageOf(found, limit, ({ id }) => id) };
       },
     }),
     endpoint({

@@ -4,7 +4,7 @@ import type { Draft, DraftQuery, Drafts } from '../../core/ports/pending-answers
 import { cleanText } from '../../core/text.ts';
 import type { QueuedReply } from '../../core/turns/turn.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
-import { allOf, newerThan, ofChats, together } from '../../infra/db/stores/log-conditions.ts';
+import { allOf, newerThan, ofAccounts, ofChats, together } from '../../infra/db/stores/log-conditions.ts';
 import { reportReplies } from '../../infra/db/stores/postgres-outbox.ts';
 import { type Columns, queuedReply, type ReplyRow, rowId, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
@@ -21,9 +21,15 @@ export class PostgresDrafts implements Drafts {
     this.#postgres = postgres;
   }
 
-  async list({ accountId, channelId, chats, after, limit }: DraftQuery): Promise<Draft[]> {
+  async list({ accountId, accounts, channelId, chats, after, limit }: DraftQuery): Promise<Draft[]> {
     const conditions = together(
-      [sql`o.account_id = ${accountId}`],
+      // The index of states begins with the account.
+      [
+        accountId === undefined
+          ? sql`o.account_id = ANY (ARRAY(SELECT DISTINCT account_id FROM chat))`
+          : sql`o.account_id = ${accountId}`,
+      ],
+      ofAccounts(sql`o.account_id`, accounts),
       ofChats(sql`o.chat_id`, channelId === undefined ? undefined : [channelId], accountId),
       ofChats(sql`o.chat_id`, chats, accountId),
       newerThan(sql`o.message_id`, after),

@@ -154,16 +154,17 @@ export class PostgresWebhookDeliveries implements WebhookDeliveries {
   }
 
   async markDelivered({ id, attempt, webhookId }: DueDelivery, status: number): Promise<void> {
-    await withStorage('recording a delivered event', () =>
-      this.#postgres.execute(sql`
+    const recovered = await withStorage('recording a delivered event', () =>
+      this.#postgres.query(sql`
         WITH done AS (
           UPDATE webhook_delivery SET state = 'delivered', facts = NULL, status = ${status}::integer, error = NULL,
             finished_at = now()
           WHERE id = ${id}::bigint AND attempts = ${attempt}::integer AND state = 'pending' RETURNING 1
         )
         UPDATE webhook SET failures = 0, failing_since = NULL, retry_at = NULL FROM done
-        WHERE id = ${webhookId} AND failures > 0`),
+        WHERE id = ${webhookId} AND failures > 0 RETURNING 1`),
     );
+    if (recovered.length > 0) this.#report(webhookId, 'recovered');
   }
 
   async markFailed({ id, attempt, webhookId }: DueDelivery, failed: FailedAttempt): Promise<void> {
@@ -181,12 +182,17 @@ export class PostgresWebhookDeliveries implements WebhookDeliveries {
           retry_at = now() + ${pauseMs === undefined ? null : Math.round(pauseMs)}::bigint * interval '1 millisecond'
         FROM failed WHERE id = ${webhookId}`),
     );
+    this.#report(webhookId, 'failed');
     if (disabledReason === undefined) return;
     await withStorage('disabling a webhook', () =>
       this.#postgres.execute(sql`
         UPDATE webhook SET is_enabled = false, disabled_reason = ${disabledReason}, updated_at = now()
         WHERE id = ${webhookId} AND is_enabled`),
     );
+  }
+
+  #report(id: string, change: 'failed' | 'recovered'): void {
+    this.#postgres.changes.report({ type: 'webhook', id, change });
   }
 
   async list({ webhookId, state, before, limit }: DeliveryQuery): Promise<LoggedDelivery[]> {
