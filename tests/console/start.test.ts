@@ -49,7 +49,11 @@ describe('the page Start', () => {
     await goTo('');
     const figure = (name: string) => page.locator('.figure').filter({ hasText: name });
     await expect.poll(() => page.locator('.plot canvas').count()).toBe(3);
+    expect(await page.locator('.figure').count()).toBe(4);
     expect(await figure('Failures').locator('strong').textContent()).toBe('1');
+    // Two messages a minute in the hour before, and in this one those of the test too.
+    expect(await figure('Messages').textContent()).toMatch(/Messages1\d\d[+-]?\d+% 120 before/);
+    expect(await figure('Failures').textContent()).toBe('Failures10 before');
     await page.getByRole('button', { name: '24 hours' }).click();
     await expect.poll(() => page.getByRole('button', { name: '24 hours', pressed: true }).count()).toBe(1);
     await expect
@@ -67,12 +71,15 @@ describe('the page Start', () => {
       ['Accounts connected', '#/accounts', 'Accounts'],
     ] as const) {
       await goTo('');
-      await figure(name).click();
+      await page.locator('main').getByRole('link', { name }).first().click();
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
       expect(new URL(page.url()).hash).toBe(path);
     }
     await goTo('');
-    await figure('Waiting messages').click();
+    await page
+      .getByRole('list', { name: 'At this moment' })
+      .getByRole('link', { name: /^Waiting/ })
+      .click();
     await page.getByRole('listbox').or(page.getByText('No chat matches')).first().waitFor();
     expect(await page.getByLabel('Show', { exact: true }).inputValue()).toBe('unanswered');
   });

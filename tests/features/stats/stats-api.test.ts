@@ -17,7 +17,7 @@ describe('GET /api/stats', () => {
     await add(59, [80]);
     await add(61, [80]);
     const { body } = await api.call('GET', '/api/stats');
-    const { points, stepSeconds, total } = body.data;
+    const { points, stepSeconds, total, before } = body.data;
     expect([points.length, stepSeconds]).toEqual([60, 60]);
     expect(points[0]).toMatchObject({ at: '2026-01-02T02:05:00.000Z', messages: 3, answers: 1, failures: 1 });
     expect(points[1]).toEqual({ at: '2026-01-02T02:06:00.000Z', messages: 0, answers: 0, failures: 0 });
@@ -25,17 +25,23 @@ describe('GET /api/stats', () => {
     expect(points[59].p50Ms).toBeGreaterThan(600);
     expect(points[59].p95Ms).toBeLessThanOrEqual(800);
     expect(total).toMatchObject({ messages: 7, answers: 3, failures: 2 });
+    expect(before).toMatchObject({ messages: 3, answers: 1, failures: 1, p50Ms: expect.any(Number) });
   });
 
   it('shows a day and 30 days in as many points as a chart can show', async () => {
     await add(61, [80]);
     await add(29 * 24 * 60, [80]);
-    for (const [span, points, answers] of [
-      ['24h', 144, 1],
-      ['30d', 120, 2],
+    await add(59 * 24 * 60, [80, 80, 80]);
+    for (const [span, points, answers, before] of [
+      ['24h', 144, 1, 0],
+      ['30d', 120, 2, 3],
     ]) {
-      const { body } = await api.call('GET', `/api/stats?span=${span}`);
-      expect([body.data.points.length, body.data.total.answers]).toEqual([points, answers]);
+      const { data } = (await api.call('GET', `/api/stats?span=${span}`)).body;
+      expect([data.points.length, data.total.answers, data.before.answers]).toEqual([
+        points,
+        answers,
+        before,
+      ]);
     }
   });
 

@@ -7,7 +7,7 @@ import { useStored } from '../../app/stored.ts';
 import { Button } from '../../components/button.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Charts } from './charts.tsx';
-import { durationText, numberText } from './numbers.ts';
+import { durationText, numberText, trendText } from './numbers.ts';
 
 const SPANS = ['1h', '24h', '30d'] as const;
 export type Span = (typeof SPANS)[number];
@@ -15,7 +15,7 @@ export type Span = (typeof SPANS)[number];
 /** Nodes store their counts once a minute. */
 const RELOAD_MS = 60_000;
 
-/** Numbers about the service, each a link to what it counts, and charts of the time before. */
+/** Numbers about the service, each a link to what it counts, and charts of the period. */
 export function Health(props: {
   accounts: Array<Schemas['Account']> | undefined;
   routes: number | undefined;
@@ -46,7 +46,8 @@ export function Health(props: {
       <Loaded query={stats}>
         {({ data }) => (
           <>
-            <Figures {...props} stats={data} />
+            <Figures stats={data} />
+            <Now {...props} now={data.now} />
             <Charts stats={data} />
           </>
         )}
@@ -55,69 +56,80 @@ export function Health(props: {
   );
 }
 
-function Figures(props: {
+/** Of the period, each with what it was in the same time before. */
+function Figures({ stats: { total, before } }: { stats: Schemas['Stats'] }) {
+  const text = useTexts('start');
+  const chosen = useStored(language);
+  const count = (value: number | undefined) => (value === undefined ? '–' : numberText(value, chosen));
+  const duration = (value: number | undefined) => durationText(value, chosen);
+  const figures = [
+    { path: '/chats', label: text.messages, of: 'messages', write: count },
+    { path: '/chats', label: text.p50, of: 'p50Ms', write: duration },
+    { path: '/chats', label: text.p95, of: 'p95Ms', write: duration },
+    { path: '/dead-letters', label: text.failures, of: 'failures', write: count },
+  ] as const;
+  return (
+    <ul class="figures">
+      {figures.map(({ path, label, of, write }) => {
+        const trend = trendText(total[of], before[of], chosen);
+        return (
+          <li key={label}>
+            <a class="card figure" href={hrefOf(path)}>
+              <span class="figure-label">{label}</span>
+              <strong class={of === 'failures' && total.failures > 0 ? 'attention' : ''}>
+                {write(total[of])}
+              </strong>
+              <span class="faint">
+                {trend !== undefined && <b>{trend} </b>}
+                {before.messages > 0 ? text.before(write(before[of])) : text.noBefore}
+              </span>
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** How it is at this moment, in a line; each part leads to its page. */
+function Now(props: {
   accounts: Array<Schemas['Account']> | undefined;
   routes: number | undefined;
-  stats: Schemas['Stats'];
+  now: Schemas['Stats']['now'];
 }) {
   const text = useTexts('start');
   const chosen = useStored(language);
   const nodes = useQuery('GET /api/nodes', {}, ['account']).data?.data;
-  const { total, now, span } = props.stats;
+  const { now } = props;
   const whatsApp = props.accounts?.filter(({ provider }) => provider === undefined);
   const connected = whatsApp?.filter(({ isConnected }) => isConnected).length;
   const alive = nodes?.filter(({ state }) => state !== 'gone').length;
   const count = (value: number | undefined) => (value === undefined ? '–' : numberText(value, chosen));
-  const during = text.spans[span];
-  const figures = [
-    { path: '/chats', label: text.messages, value: count(total.messages), during },
-    { path: '/chats', label: text.p50, value: durationText(total.p50Ms, chosen), during },
-    { path: '/chats', label: text.p95, value: durationText(total.p95Ms, chosen), during },
-    {
-      path: '/dead-letters',
-      label: text.failures,
-      value: count(total.failures),
-      during,
-      isBad: total.failures > 0,
-    },
-    {
-      path: '/chats',
-      query: { show: 'unanswered' },
-      label: text.waiting,
-      value: count(now.waiting),
-      during: text.now,
-    },
-    {
-      path: '/dead-letters',
-      label: text.letters,
-      value: count(now.deadLetters),
-      during: text.now,
-      isBad: now.deadLetters > 0,
-    },
+  const outOf = (some: number | undefined, all: number | undefined) =>
+    some === all ? count(some) : `${count(some)} / ${count(all)}`;
+  const parts = [
+    { path: '/chats', query: { show: 'unanswered' }, label: text.waiting, value: count(now.waiting) },
+    { path: '/dead-letters', label: text.letters, value: count(now.deadLetters), isBad: now.deadLetters > 0 },
     {
       path: '/accounts',
       label: text.accounts,
-      value: connected === undefined ? '–' : `${connected} / ${whatsApp?.length}`,
-      during: text.now,
+      value: outOf(connected, whatsApp?.length),
       isBad: connected !== whatsApp?.length,
     },
     {
       path: '/settings/nodes',
       label: text.nodes,
-      value: nodes === undefined || alive === nodes.length ? count(alive) : `${alive} / ${nodes.length}`,
-      during: text.now,
+      value: outOf(alive, nodes?.length),
       isBad: alive !== nodes?.length,
     },
-    { path: '/routes', label: text.routes, value: count(props.routes), during: text.now },
+    { path: '/routes', label: text.routes, value: count(props.routes) },
   ];
   return (
-    <ul class="figures">
-      {figures.map(({ path, query, label, value, during: when, isBad }) => (
+    <ul class="now" aria-label={text.now}>
+      {parts.map(({ path, query, label, value, isBad }) => (
         <li key={label}>
-          <a class="card figure" href={hrefOf(path, query)}>
-            <span class="figure-label">{label}</span>
-            <strong class={isBad ? 'attention' : ''}>{value}</strong>
-            <span class="faint">{when}</span>
+          <a href={hrefOf(path, query)}>
+            {label}: <b class={isBad ? 'attention' : ''}>{value}</b>
           </a>
         </li>
       ))}

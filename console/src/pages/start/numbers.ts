@@ -12,3 +12,14 @@ export function durationText(ms: number | undefined, language: LanguageCode): st
   if (ms < 60_000) return `${numberText(ms / 1_000, language)} s`;
   return `${numberText(ms / 60_000, language)} min`;
 }
+
+/** How much more or less a number is than before, such as `+12%`. Undefined: there is nothing to compare. */
+export function trendText(
+  now: number | undefined,
+  before: number | undefined,
+  language: LanguageCode,
+): string | undefined {
+  if (now === undefined || !before) return undefined;
+  const format = { style: 'percent', signDisplay: 'exceptZero', maximumFractionDigits: 0 } as const;
+  return new Intl.NumberFormat(language, format).format(now / before - 1);
+}

@@ -5,7 +5,7 @@ import type { ChartProps } from './chart.tsx';
 const HEIGHT_PX = 190;
 /** Of the axes: width of the values, height of the times. */
 const AXIS_PX = 58;
-const TIMES_PX = 28;
+const TIMES_PX = 34;
 
 /** What a drawing shows now, and whom it tells where the pointer is. */
 type Source = () => ChartProps & { onPoint: (index: number | undefined) => void };
@@ -58,7 +58,8 @@ export class Plot {
     const options: UPlot.Options = {
       width: this.#frame.clientWidth,
       height: HEIGHT_PX,
-      padding: [10, 12, 0, 0],
+      // Half of the last text of the times stands at the right of the axis.
+      padding: [10, 28, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
       scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, source().leastTop ?? 1)] } },
@@ -66,6 +67,8 @@ export class Plot {
         {
           ...axis,
           size: TIMES_PX,
+          // Below the text of the value 0.
+          gap: 12,
           grid: { show: false },
           values: (_, times) => times.map((at) => source().timeText(at)),
           space: 90,
@@ -78,7 +81,12 @@ export class Plot {
           label,
           stroke: colour(name),
           width: 1.75,
-          points: { show: false },
+          // A value between gaps has no line.
+          points: {
+            size: 5,
+            fill: colour(name),
+            filter: (plot: UPlot, index: number) => alone(plot.data[index] ?? []),
+          },
           ...(isArea && { fill: `${colour(name)}22` }),
         })),
       ],
@@ -89,6 +97,13 @@ export class Plot {
     };
     return new UPlot(options, dataOf(source()), this.#frame);
   }
+}
+
+/** Indexes of the values that have no neighbour. */
+function alone(values: ArrayLike<number | null | undefined>): number[] {
+  return Array.from({ length: values.length }, (_, index) => index).filter(
+    (index) => values[index] != null && values[index - 1] == null && values[index + 1] == null,
+  );
 }
 
 function dataOf({ times, series }: ChartProps): UPlot.AlignedData {

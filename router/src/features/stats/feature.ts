@@ -42,6 +42,7 @@ const statsView = z
     stepSeconds: z.int().describe('Length of a point.'),
     points: z.array(countsView.extend({ at: timeView })).describe('Oldest first, without gaps.'),
     total: countsView.describe('Of the whole span.'),
+    before: countsView.describe('Of the time of the same length before the span.'),
     now: z
       .object({
         waiting: count.describe('Messages whose turn has not ended, of all accounts.'),
@@ -65,14 +66,14 @@ function statsApi({ stats, messageLog, accounts, clock }: App): Endpoint[] {
       isPolled: true,
       summary: 'Count messages, answers and failures over time, with answer times',
       description:
-        'Each node adds its counts once a minute. Counts by minute are kept for two days, by hour for 31 days.',
+        'Each node adds its counts once a minute. Counts by minute are kept for two days, by hour for 60 days.',
       query: statsQuery,
       responses: { 200: { description: 'The counts.', schema: dataResponse(statsView) } },
       handle: async ({ query: { accountId, span } }) => {
         const { points, stepMs } = SPANS[span];
         const fromMs = (Math.floor(clock.now() / stepMs) - points + 1) * stepMs;
         const [found, work] = await Promise.all([
-          stats.read({ accountId, fromMs, stepMs }),
+          stats.read({ accountId, fromMs: fromMs - points * stepMs, stepMs }),
           messageLog.openWork(),
         ]);
         const byTime = new Map(found.map((point) => [point.atMs, point]));
@@ -87,6 +88,7 @@ function statsApi({ stats, messageLog, accounts, clock }: App): Endpoint[] {
           stepSeconds: stepMs / 1000,
           points: all.map((point) => ({ at: point.atMs, ...countsOf([point]) })),
           total: countsOf(all),
+          before: countsOf(found.filter(({ atMs }) => atMs < fromMs)),
           now: { waiting: work.messages, deadLetters: work.deadLetters, accounts: states },
         });
         return { status: 200, json: { success: true, data } };
@@ -98,7 +100,7 @@ function statsApi({ stats, messageLog, accounts, clock }: App): Endpoint[] {
 function countsOf(points: readonly StatPoint[]): z.output<typeof countsView> {
   const sum = (value: (point: StatPoint) => number) =>
     points.reduce((total, point) => total + value(point), 0);
-  const length = Math.max(...points.map(({ times }) => times.length));
+  const length = Math.max(0, ...points.map(({ times }) => times.length));
   const times = Array.from({ length }, (_, bucket) => sum((point) => point.times[bucket] ?? 0));
   const [p50Ms, p95Ms] = [percentileMs(times, 0.5), percentileMs(times, 0.95)];
   return {

@@ -42,7 +42,7 @@ export interface StatQuery {
 }
 
 /**
- * Counts of all nodes: of accounts by minute, for two days, and by hour, for 31 days; of routes by hour, for two days.
+ * Counts of all nodes: of accounts by minute, for two days, and by hour, for 60 days; of routes by hour, for two days.
  * @throws {StorageUnavailableError}
  */
 export interface Stats {
@@ -137,7 +137,7 @@ function routeRowOf({ routeId, messages, failures }: RouteCounts) {
   return { route_id: routeId, messages, failures };
 }
 
-/** Removes minutes and counts of routes after two days and hours after 31 days, some at a time. @throws {StorageUnavailableError} */
+/** Removes minutes and counts of routes after two days and hours after 60 days, some at a time. @throws {StorageUnavailableError} */
 export async function forgetOldStats(postgres: Pick<Statements, 'execute'>): Promise<void> {
   await withStorage('removing old counts', () =>
     postgres.execute(sql`
@@ -146,7 +146,7 @@ export async function forgetOldStats(postgres: Pick<Statements, 'execute'>): Pro
           SELECT ctid FROM route_stat WHERE at < now() - interval '2 days' LIMIT ${MAX_FORGOTTEN})))
       DELETE FROM stat WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM stat
-        WHERE minutes = 1 AND at < now() - interval '2 days' OR minutes = 60 AND at < now() - interval '31 days'
+        WHERE minutes = 1 AND at < now() - interval '2 days' OR minutes = 60 AND at < now() - interval '60 days'
         LIMIT ${MAX_FORGOTTEN}))`),
   );
 }
