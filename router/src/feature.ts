@@ -37,9 +37,8 @@ import type {
 import type { PolicyOfChat } from './core/routing/route-message.ts';
 import type { StoredMessageToRoute } from './core/routing/when.ts';
 import type { DurableTasks, RemoteTasks, StartedTasks, TaskFunctions, TaskStart } from './core/tasks.ts';
-import type { CircuitBreakers } from './core/turns/ask-agent.ts';
-import type { AnswerLaterResult } from './core/turns/ask-owner.ts';
-import type { FailureDefaults } from './core/turns/ask-with-fallback.ts';
+import type { AnswerLaterResult } from './core/turns/answer-of-turn.ts';
+import type { CircuitBreakers, FailureDefaults } from './core/turns/ask-agent.ts';
 import type { ChatWorkers } from './core/turns/chat-workers.ts';
 import type { PendingTurn, QueuedReply } from './core/turns/turn.ts';
 import type { SigningKey } from './features/a2a/push-updates.ts';
@@ -82,7 +81,7 @@ import type { Endpoint } from './infra/operations/endpoint.ts';
 import type { KeyWatch } from './infra/operations/key-watch.ts';
 import type { ProtocolServer } from './infra/operations/protocol-server.ts';
 import type { RestCalls } from './infra/operations/server.ts';
-import type { PlaygroundChanges, Writing, Written } from './providers/playground/write-message.ts';
+import type { PlaygroundChanges, Writing, Written } from './providers/playground/playground-provider.ts';
 
 /**
  * One feature of the service, in `features/<name>/feature.ts`: what it adds to the service. A folder that only the command line

@@ -21,8 +21,7 @@ import { stats } from './features/stats/feature.ts';
 import { tasks } from './features/tasks/feature.ts';
 import { webhooks } from './features/webhooks/feature.ts';
 import { coreSecrets, type SecretColumn } from './infra/db/encryption/secret-columns.ts';
-import { coreRetention } from './infra/db/upkeep/core-retention.ts';
-import type { RetentionRules } from './infra/db/upkeep/retention.ts';
+import { coreRetention, type RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
 import type { ProtocolServer } from './infra/operations/protocol-server.ts';
 

@@ -22,11 +22,12 @@ async function main(): Promise<void> {
     bootstrapped = bootstrap(config);
     // Loading the rest takes as long as the start of a database server.
     await bootstrapped.untilServerStarts;
-    const { useFastVerification } = await import('./providers/baileys/signal/verify-signature.ts');
+    const { useFastAgreement, useFastVerification } = await import(
+      './providers/baileys/signal/fast-crypto.ts'
+    );
     useFastVerification(config.whatsappWsUrl === undefined);
     const { checkBaileys } = await import('./providers/baileys/connection/check-surface.ts');
     checkBaileys();
-    const { useFastAgreement } = await import('./providers/baileys/signal/key-agreement.ts');
     useFastAgreement();
     // Not imported before the check: a missing export of Baileys would be a SyntaxError without a sentence.
     const { createApp } = await import('./app/app.ts');

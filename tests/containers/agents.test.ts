@@ -10,18 +10,19 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
 import type { HostedAgent } from '../../router/src/core/hosting/agent-life.ts';
 import { AgentFolders } from '../../router/src/features/hosting/agent-folders.ts';
-import { DockerEngine, type DockerEngineOptions } from '../../router/src/features/hosting/docker-engine.ts';
-import {
-  DockerRuntime,
-  type DockerRuntimeOptions,
-} from '../../router/src/features/hosting/docker-runtime.ts';
+import { DockerEngine } from '../../router/src/features/hosting/docker-engine.ts';
+import { DockerRuntime } from '../../router/src/features/hosting/docker-runtime.ts';
 import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtime.ts';
-import { hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-settings.ts';
+import { hostedAgentOf } from '../../router/src/infra/agents/hosted/hosted-kind.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from '../support/quiet-log.ts';
 import { engineUnderTest } from './engine-under-test.ts';
 import { restartEngine } from './restart-engine.ts';
+
+type DockerRuntimeOptions = ConstructorParameters<typeof DockerRuntime>[0];
+
+type DockerEngineOptions = NonNullable<ConstructorParameters<typeof DockerEngine>[0]>;
 
 /** Fetches the address in its query, and says whether it got an answer. */
 const FETCHER = `

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { parseDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
+import { parseDataKeys } from '../../router/src/infra/db/encryption/secret-cipher.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { newNumber } from '../support/test-bed.ts';
 import { WhatsAppEmulator } from '../whatsapp-emulator/emulator.ts';

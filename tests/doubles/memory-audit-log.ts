@@ -3,10 +3,11 @@ import type {
   AuditEntry,
   AuditEvent,
   AuditLog,
-  AuditMark,
   AuditQuery,
 } from '../../router/src/core/ports/audit-log.ts';
 import { auditHash } from '../../router/src/infra/operations/audit-recorder.ts';
+
+type AuditMark = AuditChain['head'];
 
 const START: AuditMark = { seq: 0n, hash: '0'.repeat(64) };
 const EXACT = ['caller', 'keyId', 'action', 'object', 'outcome', 'requestId', 'address'] as const;

@@ -3,7 +3,7 @@ import {
   pendingTurn,
   replyToOf,
   type StoredDetails,
-  type StoredMention,
+  type StoredTurn,
 } from '../../router/src/core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { NoTranscript } from '../../router/src/core/models.ts';
@@ -27,7 +27,7 @@ import type {
   QueuedReply,
   TurnResult,
 } from '../../router/src/core/turns/turn.ts';
-import { mediaColumns } from '../../router/src/infra/db/stores/postgres-message-files.ts';
+import { mediaColumns } from '../../router/src/infra/db/stores/postgres-inbox.ts';
 import {
   ACCESS_REASONS,
   chatOf,
@@ -47,6 +47,8 @@ import {
   type MemoryState,
   pauseModeOf,
 } from './memory-state.ts';
+
+type StoredMention = NonNullable<StoredTurn['mentions']>[number];
 
 /** The inbox in memory, with the promises of PostgresInbox except durability. */
 export class MemoryInbox implements Inbox {

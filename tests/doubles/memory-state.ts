@@ -1,12 +1,14 @@
 import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import type { SpecialMessage } from '../../router/src/core/delivery/special-message.ts';
-import type { StoredDetails, StoredMention } from '../../router/src/core/messages/chat-identity.ts';
+import type { StoredDetails, StoredTurn } from '../../router/src/core/messages/chat-identity.ts';
 import type { MessageState, ToUs } from '../../router/src/core/messages/inbound-message.ts';
 import type { MediaInfo, MediaKind, Quote } from '../../router/src/core/models.ts';
 import type { ChatState } from '../../router/src/core/policies/chat-state.ts';
 import type { Access } from '../../router/src/core/policies/conversation-fields.ts';
 import type { PauseMode, PersonSession } from '../../router/src/core/ports/chat-store.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
+
+type StoredMention = NonNullable<StoredTurn['mentions']>[number];
 
 export interface MemoryChat {
   id: number;

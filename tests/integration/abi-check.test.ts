@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AgentProbe, checkAgent } from '../../router/src/infra/agents/abi/abi-kind.ts';
 import { createAbi } from '../../router/src/infra/agents/abi/codec/abi-signature.ts';
-import { AgentProbe, checkAgent } from '../../router/src/infra/agents/abi/toolkit/check-agent.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { specificationFunctions } from '../fixtures/abi-echo-types.js';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { receiveMessage } from '../../router/src/core/cluster/account-events.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
 import { AgentElsewhereError } from '../../router/src/core/hosting/hosting-errors.ts';
-import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';

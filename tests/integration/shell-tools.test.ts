@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { shellTools } from '../../router/src/infra/agents/shell/shell-kind.ts';
+import { shellKind } from '../../router/src/infra/agents/shell/shell-kind.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
+import { toolsOf } from '../support/agent-kinds.ts';
 import { type RunningRuntime, startRuntime } from '../support/shell-runtime.ts';
+
+const shellTools = toolsOf(shellKind);
 
 let runtime: RunningRuntime;
 

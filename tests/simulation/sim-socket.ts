@@ -4,7 +4,7 @@ import type { BinaryNode, proto, WASocket } from '@whiskeysockets/baileys';
 import {
   gateWrites,
   type OpenedSocket,
-  type OpenSocketInput,
+  type openSocket,
 } from '../../router/src/providers/baileys/connection/open-socket.ts';
 import { START_MS } from './sim-process.ts';
 import { type Content, encryptTo, simAccountSignal } from './sim-signal.ts';
@@ -15,6 +15,8 @@ import {
   type SimConnection,
   type SimStanza,
 } from './sim-whatsapp.ts';
+
+type OpenSocketInput = Parameters<typeof openSocket>[0];
 
 /** What `openSocket` gives, over a simulated connection: Baileys' surface as far as the production code uses it. */
 export function openSimSocket(input: OpenSocketInput, connection: SimConnection): OpenedSocket {

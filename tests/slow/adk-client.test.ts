@@ -7,8 +7,10 @@ import {
 } from '../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
 import { AdkState } from '../../router/src/infra/agents/adk/adk-run.ts';
-import { HttpAgentClient, type HttpAgentClientConfig } from '../../router/src/infra/http-agent-client.ts';
+import { HttpAgentClient } from '../../router/src/infra/http-agent-client.ts';
 import { type AdkApp, type AdkServer, startAdkServer } from '../support/adk-server.ts';
+
+type HttpAgentClientConfig = ConstructorParameters<typeof HttpAgentClient>[0];
 
 /** HttpAgentClient against the real Google ADK server, whose agents have scripted models (tests/adk-server). */
 

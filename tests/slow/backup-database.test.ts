@@ -18,8 +18,11 @@ import { PostgresAccountProxies } from '../../router/src/features/accounts/postg
 import { createBackup } from '../../router/src/features/backup/create-backup.ts';
 import { backupTables } from '../../router/src/features/backup/records.ts';
 import { drillBackup, restoreBackup } from '../../router/src/features/backup/restore-backup.ts';
-import { parseDataKeys, readDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
-import { SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
+import {
+  parseDataKeys,
+  readDataKeys,
+  SecretCipher,
+} from '../../router/src/infra/db/encryption/secret-cipher.ts';
 import { applyMigrations, tableNames } from '../../router/src/infra/db/upkeep/migrations.ts';
 import { createTaskTables } from '../../router/src/infra/engine/create-task-tables.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

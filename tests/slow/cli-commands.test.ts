@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../../router/src/cli/cli.ts';
-import { descendantsOf, pathOf } from '../../router/src/cli/command-tree.ts';
+import { descendantsOf, pathOf } from '../../router/src/cli/completion/completion-for.ts';
 import { createProgram } from '../../router/src/cli/program.ts';
 import { hostOf, runWa2ai } from '../support/cli.ts';
 import { CLI_TABLE, SCENARIO } from '../support/cli-table.ts';

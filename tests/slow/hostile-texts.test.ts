@@ -4,7 +4,7 @@ import { BUILT_IN } from '../../router/src/core/policies/conversation-fields.ts'
 import { filterEgress } from '../../router/src/core/policies/egress-filter.ts';
 import { withoutReasoning } from '../../router/src/core/policies/reasoning.ts';
 import { shapeReply } from '../../router/src/core/policies/reply.ts';
-import { growingMessages, paragraphMessages } from '../../router/src/core/policies/stream.ts';
+import { growingMessages, paragraphMessages } from '../../router/src/core/turns/stream-reply.ts';
 import { readModelAnswer } from '../../router/src/infra/agents/openai/openai-answer.ts';
 import { resultResponse } from '../../router/src/infra/agents/shell/shell-agent-client.ts';
 import { errorText } from '../../router/src/infra/agents/transport/error-text.ts';

@@ -4,16 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
-import {
-  AbiAgentClient,
-  type AbiAgentClientConfig,
-} from '../../router/src/infra/agents/abi/abi-agent-client.ts';
+import { AbiAgentClient } from '../../router/src/infra/agents/abi/abi-agent-client.ts';
 import type { AbiSettings } from '../../router/src/infra/agents/abi/abi-settings.ts';
 import { Manifests } from '../../router/src/infra/agents/abi/input/manifests.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../router/src/infra/clock/system-clock.ts';
 import { echoFunctions, specificationFunctions } from '../fixtures/abi-echo-types.js';
 import { makeTestCertificate } from '../whatsapp-emulator/certificate.ts';
+
+type AbiAgentClientConfig = ConstructorParameters<typeof AbiAgentClient>[0];
 
 /** The functions of every ABI agent of the tests. */
 export const abiFunctions = [...specificationFunctions, ...echoFunctions];

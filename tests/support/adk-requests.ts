@@ -2,8 +2,10 @@ import nock from 'nock';
 import { afterEach, expect } from 'vitest';
 import type { Wa2aiError } from '../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../router/src/core/models.ts';
-import { HttpAgentClient, type HttpAgentClientConfig } from '../../router/src/infra/http-agent-client.ts';
+import { HttpAgentClient } from '../../router/src/infra/http-agent-client.ts';
 import { mockNetwork } from './mocked-network.ts';
+
+type HttpAgentClientConfig = ConstructorParameters<typeof HttpAgentClient>[0];
 
 /** What the tests of HttpAgentClient share: an ADK server out of expected requests, and what is asked of it. */
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../router/src/core/errors.ts';
-import { AgentHost, type AgentHostDeps } from '../../router/src/core/hosting/agent-host.ts';
+import { AgentHost } from '../../router/src/core/hosting/agent-host.ts';
 import type { AgentSpec, HostedAgent } from '../../router/src/core/hosting/agent-life.ts';
 import type { RunningAgent } from '../../router/src/core/ports/agent-registry.ts';
 import type { AgentRuntime } from '../../router/src/core/ports/agent-runtime.ts';
@@ -12,6 +12,8 @@ import { HttpAgentProbe } from '../../router/src/features/hosting/process-runtim
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { MemoryAgentRegistry } from '../doubles/memory-agent-registry.ts';
 import { quietLog } from './quiet-log.ts';
+
+type AgentHostDeps = ConstructorParameters<typeof AgentHost>[0];
 
 /** A runtime under test. Its agent is examples/agents/chat-node. */
 export interface HostSubject {

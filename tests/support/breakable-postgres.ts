@@ -2,10 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import {
-  type PreparedPostgres,
-  preparePostgres,
-} from '../../router/src/infra/db/embedded/embedded-postgres.ts';
+import { preparePostgres } from '../../router/src/infra/db/embedded/embedded-postgres.ts';
 import {
   findFreePort,
   readPidFile,
@@ -14,6 +11,8 @@ import {
 import { DATABASE_NAME, launchServer } from '../../router/src/infra/db/embedded/postgres-server.ts';
 import { quietLog } from './quiet-log.ts';
 import { until } from './until.ts';
+
+type PreparedPostgres = Awaited<ReturnType<typeof preparePostgres>>;
 
 /** A PostgreSQL for one test, which stays down until the test starts it again. */
 export class BreakablePostgres {

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import sql, { type Sql } from 'sql-template-tag';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { parseDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
-import { SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
-import { Postgres, type PostgresOptions } from '../../router/src/infra/db/postgres.ts';
+import { parseDataKeys, SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
+import { Postgres } from '../../router/src/infra/db/postgres.ts';
 import { TEMPLATE_NAME } from './database-setup.ts';
+
+type PostgresOptions = NonNullable<ConstructorParameters<typeof Postgres>[1]>;
 
 /** A key for tests; stores of a test database encrypt as in production. */
 const TEST_SECRETS = new SecretCipher(parseDataKeys('0'.repeat(64), 'the test key'));

@@ -1,5 +1,7 @@
-import { useFastAgreement } from '../../router/src/providers/baileys/signal/key-agreement.ts';
-import { useFastVerification } from '../../router/src/providers/baileys/signal/verify-signature.ts';
+import {
+  useFastAgreement,
+  useFastVerification,
+} from '../../router/src/providers/baileys/signal/fast-crypto.ts';
 
 // Before Baileys is loaded, as in main.ts: accounts of tests and the emulator are as fast as those of the service.
 useFastVerification(false);

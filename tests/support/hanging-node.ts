@@ -4,19 +4,18 @@
 // the inbox; over `unstorable` it hangs when that is stored. All its times run 20 times as fast.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../router/src/core/clock.ts';
+import { receiveMessage } from '../../router/src/core/cluster/account-events.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
 import { AccountRegistry } from '../../router/src/core/cluster/cluster-view.ts';
-import { type DeliverDeps, ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
+import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
 import { mintWaMessageId } from '../../router/src/core/delivery/send-message.ts';
-import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
 import type { Fence } from '../../router/src/core/ports/cluster.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { PostgresAccountStore } from '../../router/src/features/accounts/postgres-account-store.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
-import { parseDataKeys } from '../../router/src/infra/db/encryption/data-keys.ts';
-import { SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
+import { parseDataKeys, SecretCipher } from '../../router/src/infra/db/encryption/secret-cipher.ts';
 import { Postgres } from '../../router/src/infra/db/postgres.ts';
 import { PostgresAccountLeases } from '../../router/src/infra/db/stores/postgres-account-lease.ts';
 import { PostgresInbox } from '../../router/src/infra/db/stores/postgres-inbox.ts';
@@ -28,6 +27,8 @@ import type { OrdinaryStanza } from '../../router/src/providers/baileys/inbound/
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import { answerDeps } from './answering.ts';
 import { quietLog } from './quiet-log.ts';
+
+type DeliverDeps = ConstructorParameters<typeof ReplyDelivery>[0];
 
 const FASTER = 20;
 const clock: Clock = {

@@ -8,7 +8,6 @@ import { MediaError } from '../../router/src/core/errors.ts';
 import { Changes } from '../../router/src/core/live/live-event.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import { groupPolicy, pausedChatPolicy, quotaPolicy } from '../../router/src/core/policies/access.ts';
-import { explainPolicies } from '../../router/src/core/policies/explain-policies.ts';
 import { storedConversation } from '../../router/src/core/policies/settings.ts';
 import type { NewApiKey } from '../../router/src/core/ports/api-key-store.ts';
 import type { ClusterView } from '../../router/src/core/ports/cluster.ts';
@@ -17,11 +16,12 @@ import type { RouteStore } from '../../router/src/core/ports/route-store.ts';
 import {
   type ExplainDeps,
   type ExplainInput,
+  explainPolicies,
   explainRoute,
   previewRoutes,
 } from '../../router/src/core/routing/explain-route.ts';
 import { policyOfChat } from '../../router/src/core/routing/route-message.ts';
-import { answerLater } from '../../router/src/core/turns/ask-owner.ts';
+import { answerLater } from '../../router/src/core/turns/answer-of-turn.ts';
 import type { QueuedReply } from '../../router/src/core/turns/turn.ts';
 import type { App } from '../../router/src/feature.ts';
 import { Argon2Passwords, SignIn } from '../../router/src/features/access/sign-in.ts';
@@ -33,8 +33,8 @@ import {
 } from '../../router/src/features/npc/npc-chain.ts';
 import { NpcTaskFeed } from '../../router/src/features/npc/npc-task-feed.ts';
 import { hasEnded } from '../../router/src/features/npc/npc-tasks.ts';
-import { type RunNpcTaskDeps, runNpcTask } from '../../router/src/features/npc/run-npc-task.ts';
-import { type ShortTaskDeps, ShortTasks } from '../../router/src/features/npc/short-tasks.ts';
+import { runNpcTask } from '../../router/src/features/npc/run-npc-task.ts';
+import { ShortTasks } from '../../router/src/features/npc/short-tasks.ts';
 import { runScenario } from '../../router/src/features/playground/run-scenario.ts';
 import { createMetrics, type Metrics } from '../../router/src/features/stats/metrics.ts';
 import { askAboutTask, cancelTask } from '../../router/src/features/tasks/follow-task.ts';
@@ -62,7 +62,7 @@ import {
   newSessionToken,
   sessionTokenHash,
 } from '../../router/src/infra/operations/session-cookie.ts';
-import { writeMessage } from '../../router/src/providers/playground/write-message.ts';
+import { writeMessage } from '../../router/src/providers/playground/playground-provider.ts';
 import { FakeAccounts } from '../doubles/fake-accounts.ts';
 import { FakeMessageLog } from '../doubles/fake-message-log.ts';
 import { MemoryAccountStore } from '../doubles/memory-account-store.ts';
@@ -98,6 +98,10 @@ import { FakeClock } from './fake-clock.ts';
 import { HostedAgentsOnDouble } from './hosted-agents.ts';
 import { recordingLog } from './quiet-log.ts';
 import { shaping } from './shaping.ts';
+
+type ShortTaskDeps = ConstructorParameters<typeof ShortTasks>[0];
+
+type RunNpcTaskDeps = Parameters<typeof runNpcTask>[0];
 
 export const ADMIN_KEY = 'a-key-of-32-characters-for-tests';
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { receiveMessage } from '../../router/src/core/cluster/account-events.ts';
 import { ChatPlacement } from '../../router/src/core/cluster/chat-placement.ts';
 import { AccountRegistry } from '../../router/src/core/cluster/cluster-view.ts';
 import { ReplyDelivery } from '../../router/src/core/delivery/deliver-reply.ts';
@@ -7,9 +8,8 @@ import { mintWaMessageId } from '../../router/src/core/delivery/send-message.ts'
 import { MediaError } from '../../router/src/core/errors.ts';
 import type { Logger } from '../../router/src/core/logger.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
-import { receiveMessage } from '../../router/src/core/messages/receive-message.ts';
 import type { Environment, OutgoingMessage, RouteConfig } from '../../router/src/core/models.ts';
-import type { AutoReplyLoopSettings } from '../../router/src/core/policies/auto-reply-loop.ts';
+import type { autoReplyLoopPolicy } from '../../router/src/core/policies/auto-reply-loop.ts';
 import { chatPolicies } from '../../router/src/core/policies/policies.ts';
 import type { ChatProvider } from '../../router/src/core/ports/chat-provider.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/ask-agent.ts';
@@ -34,6 +34,8 @@ import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
 import type { TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
 import { shaping } from './shaping.ts';
+
+type AutoReplyLoopSettings = Parameters<typeof autoReplyLoopPolicy>[0]['autoReplyLoop'];
 
 let order = 0n;
 

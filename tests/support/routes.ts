@@ -1,7 +1,7 @@
 import type { Route } from '../../router/src/core/models.ts';
 import type { TextMatcher } from '../../router/src/core/ports/converters.ts';
 import type { NewRoute, RouteStore } from '../../router/src/core/ports/route-store.ts';
-import type { MatchResult } from '../../router/src/core/routing/route-table.ts';
+import type { MatchResult } from '../../router/src/core/routing/route-message.ts';
 
 let made = 0;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { filterEgress } from '../../router/src/core/policies/egress-filter.ts';
-import { paragraphMessages } from '../../router/src/core/policies/stream.ts';
+import { paragraphMessages } from '../../router/src/core/turns/stream-reply.ts';
 import { readScenario } from '../../router/src/features/playground/scenario.ts';
 import { parseOutputTemplate } from '../../router/src/infra/agents/abi/output/output-template.ts';
 import { parseJsonTemplate } from '../../router/src/infra/agents/json-template.ts';

@@ -31,7 +31,7 @@ const CONNECTING_MS = 1_000;
 /** How often the outbox is read for replies of other nodes whose message to this node was lost, and for missing acks. */
 const POLL_EVERY_MS = 5_000;
 
-export interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
+interface AccountsDeps extends DatabaseParts, ClusterParts, TurnParts {
   config: Config;
   faults: FaultPoints;
   versions: ClientVersions;

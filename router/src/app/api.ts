@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
+import { DEAD_FOR_MS } from '../core/cluster/chat-placement.ts';
 import type { Logger } from '../core/logger.ts';
 import { PLAYGROUND } from '../core/playground/playground-account.ts';
-import { explainPolicies } from '../core/policies/explain-policies.ts';
-import { type ExplainDeps, explainRoute, previewRoutes } from '../core/routing/explain-route.ts';
+import {
+  type ExplainDeps,
+  explainPolicies,
+  explainRoute,
+  previewRoutes,
+} from '../core/routing/explain-route.ts';
 import { policyOfChat } from '../core/routing/route-message.ts';
-import { answerLater } from '../core/turns/ask-owner.ts';
-import type { Kernel, Service } from '../feature.ts';
+import type { TaskFunctions, TaskStart } from '../core/tasks.ts';
+import { answerLater } from '../core/turns/answer-of-turn.ts';
+import type { Feature, Kernel, Service } from '../feature.ts';
 import { PostgresTaskHooks } from '../features/a2a/task-hooks.ts';
 import { usersChanged } from '../features/access/console-sessions.ts';
 import { keysChanged } from '../features/access/key-store.ts';
@@ -42,6 +48,7 @@ import { PostgresAuditLog } from '../infra/db/stores/log-conditions.ts';
 import { PostgresRateLimiter } from '../infra/db/stores/postgres-rate-limiter.ts';
 import { PostgresRouteStore } from '../infra/db/stores/postgres-route-store.ts';
 import { Retention } from '../infra/db/upkeep/retention.ts';
+import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
 import type { LogRing } from '../infra/logging/log-ring.ts';
 import { RegexMatcher } from '../infra/matching/regex-matcher.ts';
 import { FilesToSend, HttpWebFiles } from '../infra/media/http-web-files.ts';
@@ -50,11 +57,10 @@ import { AuditRecorder } from '../infra/operations/audit-recorder.ts';
 import type { HttpListener } from '../infra/operations/http-listener.ts';
 import { KeyWatch } from '../infra/operations/key-watch.ts';
 import { createHttpApp, RestCalls } from '../infra/operations/server.ts';
-import { PlaygroundChanges, writeMessage } from '../providers/playground/write-message.ts';
+import { PlaygroundChanges, writeMessage } from '../providers/playground/playground-provider.ts';
 import type { ClusterParts } from './cluster.ts';
 import type { DatabaseParts, Part } from './database.ts';
 import type { HostedAgentsParts } from './hosting.ts';
-import { createTasks, createWork } from './tasks.ts';
 import type { DeliveryParts, TurnParts } from './turns.ts';
 
 /** Longest time that `POST /api/routes/preview` evaluates messages. */
@@ -260,4 +266,96 @@ export async function openApi(
     log: logOf('retention'),
   });
   return { work: createWork(service, tasks, features, retention), stop };
+}
+
+/** How often one node searches for unfinished tasks of dead nodes, and for tasks that nobody started; also when a node dies. */
+const RESUME_EVERY_MS = 60_000;
+/** A task that waits for longer has lost its start to a crash. */
+const FORGOTTEN_AFTER_MS = 30_000;
+
+/** Tasks of a kind that one sweep starts; the next one continues. */
+const MAX_SWEPT = 1_000;
+/** Open tasks of which this process knows that they are started. */
+const MAX_KNOWN = 10_000;
+
+/** Long work that survives a crash. */
+export function createTasks(
+  { databaseUrl, postgres, nodeId, bus, logOf }: Kernel,
+  functions: Partial<TaskFunctions>,
+): DbosTasks {
+  return new DbosTasks({
+    databaseUrl,
+    postgres,
+    nodeId,
+    functions,
+    exclusively: (work) => bus.transport.exclusively(work),
+    log: logOf('tasks'),
+  });
+}
+
+/** The work of features in the background. Started, it continues unfinished durable tasks and removes old rows. */
+export function createWork(
+  service: Service,
+  tasks: DbosTasks,
+  features: readonly Feature[],
+  retention: Pick<Retention, 'start' | 'stop'>,
+): Part<undefined> {
+  const { placement, clock, logOf } = service;
+  const log = logOf('tasks');
+  const stopping = new AbortController();
+  /** Ids of open tasks that this process has started: they need no statement every minute. */
+  const started = new Set<string>();
+  const startOnce = async (task: TaskStart) => {
+    if (started.has(task.id)) return;
+    await tasks.start(task);
+    if (started.size >= MAX_KNOWN) started.clear();
+    started.add(task.id);
+  };
+  /** Every start is idempotent. @param waitedMs 0: a process has died just now */
+  const resume = async (waitedMs: number) => {
+    await tasks.resume((node) => placement.isCoordinator && placement.isExpired(node));
+    if (!placement.isCoordinator) return;
+    for (const feature of features) {
+      try {
+        for (const task of (await feature.openTasks?.(service, waitedMs, MAX_SWEPT)) ?? [])
+          await startOnce(task);
+      } catch (error) {
+        log.warn({ err: error, feature: feature.name }, 'cannot start open tasks, retrying');
+      }
+    }
+  };
+  const keepResuming = async () => {
+    let death = new AbortController();
+    placement.listen(() => death.abort());
+    // The first time: this node's earlier process.
+    for (let waitedMs = 0; !stopping.signal.aborted; ) {
+      await resume(waitedMs);
+      const signal = AbortSignal.any([stopping.signal, death.signal]);
+      await clock.sleep(RESUME_EVERY_MS, signal).catch(() => undefined);
+      waitedMs = death.signal.aborted ? 0 : FORGOTTEN_AFTER_MS;
+      if (!death.signal.aborted) continue;
+      death = new AbortController();
+      await clock.sleep(2 * DEAD_FOR_MS, stopping.signal).catch(() => undefined);
+    }
+  };
+  const stops: Array<() => Promise<void>> = [];
+  let resuming: Promise<void> | undefined;
+  return {
+    parts: undefined,
+    start: async () => {
+      resuming = keepResuming();
+      retention.start();
+      for (const feature of features) {
+        const stop = feature.start?.(service);
+        if (stop) stops.push(stop);
+      }
+    },
+    stop: async () => {
+      stopping.abort();
+      for (const stop of stops.reverse()) await stop();
+      await retention.stop();
+      await resuming;
+      await tasks.stop();
+    },
+  };
 }

@@ -17,7 +17,7 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/db/connections/node-connection.ts';
 import { PostgresCluster } from '../infra/db/stores/postgres-cluster.ts';
 import { PostgresSettings } from '../infra/db/stores/postgres-settings.ts';
-import { playgroundInput } from '../providers/playground/write-message.ts';
+import { playgroundInput } from '../providers/playground/playground-provider.ts';
 import type { DatabaseParts, Part } from './database.ts';
 
 export interface ClusterParts {

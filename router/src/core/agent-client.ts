@@ -2,7 +2,6 @@ import type { Logger } from './logger.ts';
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
 import type { PastTurn } from './ports/message-log.ts';
 import type { AgentSession, StoredTask } from './tasks.ts';
-import type { HistoryLimits } from './turns/load-history.ts';
 
 /**
  * What wa2ai stores of an agent beyond one answer: tasks of a message, and the session of the person in the chat.
@@ -162,4 +161,11 @@ export interface AgentClients {
   clientFor(route: Route): AgentClient;
   /** The URL that requests of a route go to: routes with the same one share a circuit breaker. */
   endpointOf(route: Route): string;
+}
+
+/** How much of a conversation an agent gets. */
+export interface HistoryLimits {
+  turns: number;
+  /** Of all texts together. */
+  maxChars: number;
 }

@@ -10,13 +10,16 @@ import {
 } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { AgentResponse, IncomingMessage } from '../core/models.ts';
-import { adkServer, reportedError, timeoutSentence, watchRun } from './agents/adk/adk-http.ts';
 import {
   type AdkAttempt,
   type AdkRequest,
   AdkRuns,
   type AdkSettings,
   AdkState,
+  adkServer,
+  reportedError,
+  timeoutSentence,
+  watchRun,
 } from './agents/adk/adk-run.ts';
 import {
   type AdkEvent,
@@ -42,7 +45,7 @@ const DEFAULT_MAX_BYTES = 2 * 1024 * 1024;
 const MAX_BYTES_WITH_FILES = 16 * 1024 * 1024;
 
 /** Settings of HttpAgentClient; `timeout` and `adk` are the agent contract's, the rest has defaults. */
-export interface HttpAgentClientConfig {
+interface HttpAgentClientConfig {
   /** Longest wait for one answer, in milliseconds. Default 30000. */
   timeout?: number;
   adk: Omit<AdkSettings, 'timeoutMs'>;

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hostedAgentOf } from '../../../router/src/infra/agents/hosted/hosted-settings.ts';
+import { hostedAgentOf } from '../../../router/src/infra/agents/hosted/hosted-kind.ts';
 import { CHAT_IMAGE } from '../../support/hosted-agents.ts';
 import { httpApi } from '../../support/http-api.ts';
 import { aRoute } from '../../support/routes.ts';

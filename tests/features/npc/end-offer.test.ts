@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type EndOfferInput, endOffer } from '../../../router/src/features/npc/memories.ts';
+import { endOffer } from '../../../router/src/features/npc/memories.ts';
 import { MemoryNpcTrades } from '../../doubles/memory-npc-trades.ts';
+
+type EndOfferInput = Parameters<typeof endOffer>[1];
 
 const scope = { npc: 'Guard', peer: 'key:1' };
 

@@ -1,14 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
-import {
-  answerRpc,
-  invalidParam,
-  NpcError,
-  RPC,
-  type RpcHandler,
-} from '../../../router/src/features/npc/json-rpc.ts';
+import { answerRpc, invalidParam, NpcError, RPC } from '../../../router/src/features/npc/json-rpc.ts';
 import { runs } from '../../support/property-runs.ts';
+
+type RpcHandler = Parameters<typeof answerRpc>[1];
 
 function setup(change: Partial<RpcHandler> = {}) {
   const calls: string[] = [];

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HALF_LIFE_MS } from '../../../router/src/features/npc/memories.ts';
-import {
-  performEmotion,
-  performMemory,
-  performTrade,
-} from '../../../router/src/features/npc/npc-capabilities.ts';
+import { performEmotion, performMemory, performTrade } from '../../../router/src/features/npc/short-tasks.ts';
 import { MemoryNpcEmotions } from '../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../doubles/memory-npc-memories.ts';
 import { MemoryNpcTrades } from '../../doubles/memory-npc-trades.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../router/src/core/access/caller.ts';
 import type { ApiKey } from '../../../router/src/core/ports/api-key-store.ts';
-import { callNpcMethod, ownerOf, ownersOf } from '../../../router/src/features/npc/npc-methods.ts';
+import { callNpcMethod, ownerOf, ownersOf } from '../../../router/src/features/npc/npc-server.ts';
 import { MemoryNpcTasks } from '../../doubles/memory-npc-tasks.ts';
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
 import { appWith } from '../../support/app-with.ts';

@@ -4,7 +4,7 @@ import { AgentProtocolError, AgentUnavailableError } from '../../../router/src/c
 import type { IncomingMessage } from '../../../router/src/core/models.ts';
 import { invalidParam } from '../../../router/src/features/npc/json-rpc.ts';
 import { memoryText } from '../../../router/src/features/npc/memories.ts';
-import { type RunNpcTaskDeps, runNpcTask } from '../../../router/src/features/npc/run-npc-task.ts';
+import { runNpcTask } from '../../../router/src/features/npc/run-npc-task.ts';
 import { DirectSteps } from '../../doubles/direct-steps.ts';
 import { MemoryNpcEmotions } from '../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../doubles/memory-npc-memories.ts';
@@ -14,6 +14,8 @@ import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
 import { ScriptedNpcChain } from '../../doubles/scripted-npc-chain.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 import { aNewRoute } from '../../support/routes.ts';
+
+type RunNpcTaskDeps = Parameters<typeof runNpcTask>[0];
 
 type Send = AgentClient['sendMessage'];
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import type { NpcTask } from '../../../router/src/features/npc/npc-tasks.ts';
-import { isShortTask, type ShortTaskDeps, ShortTasks } from '../../../router/src/features/npc/short-tasks.ts';
+import { isShortTask, ShortTasks } from '../../../router/src/features/npc/short-tasks.ts';
 import { MemoryNpcChainEvents } from '../../doubles/memory-npc-chain-events.ts';
 import { MemoryNpcEmotions } from '../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../doubles/memory-npc-memories.ts';
@@ -10,6 +10,8 @@ import { MemoryNpcTasks } from '../../doubles/memory-npc-tasks.ts';
 import { MemoryNpcTrades } from '../../doubles/memory-npc-trades.ts';
 import { ScriptedNpcChain } from '../../doubles/scripted-npc-chain.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
+
+type ShortTaskDeps = ConstructorParameters<typeof ShortTasks>[0];
 
 const offer = { item: 'sword', quantity: 1, price: '1' };
 const gift = { trigger: 'gift', intensity: 80 };

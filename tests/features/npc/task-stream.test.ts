@@ -2,14 +2,13 @@ import { EventEmitter } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  type StreamResponse,
-  streamTask,
-  type TaskWatcher,
-  taskEvent,
-} from '../../../router/src/features/npc/npc-task-feed.ts';
+import { type NpcTaskFeed, streamTask, taskEvent } from '../../../router/src/features/npc/npc-task-feed.ts';
 import type { NpcTask } from '../../../router/src/features/npc/npc-tasks.ts';
 import { anNpcTask } from '../../support/npc-tasks.ts';
+
+type StreamResponse = Parameters<typeof streamTask>[0];
+
+type TaskWatcher = Parameters<NpcTaskFeed['watch']>[1];
 
 /** A stream over a response that the test reads, and a feed that the test drives. */
 function setup(task: NpcTask, lastVersion = 0) {

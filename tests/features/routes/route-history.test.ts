@@ -9,8 +9,7 @@ import type {
   RouteStore,
 } from '../../../router/src/core/ports/route-store.ts';
 import { PostgresRouteHistory } from '../../../router/src/features/routes/postgres-route-history.ts';
-import { parseDataKeys } from '../../../router/src/infra/db/encryption/data-keys.ts';
-import { SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
+import { parseDataKeys, SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
 import { testDatabase } from '../../support/database.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { inRouteOrder } from '../../../router/src/core/routing/route-table.ts';
+import { inRouteOrder } from '../../../router/src/core/routing/route-message.ts';
 import { httpApi } from '../../support/http-api.ts';
 import { aRoute } from '../../support/routes.ts';
 

@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeInstanceLock, tryLock, unlock } from '../../../router/src/infra/db/connections/instance-lock.ts';
+import {
+  takeInstanceLock,
+  tryLock,
+  unlock,
+} from '../../../router/src/infra/db/connections/node-connection.ts';
 import { applyMigrations } from '../../../router/src/infra/db/upkeep/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { asOwner, createRole } from '../../support/database-role.ts';

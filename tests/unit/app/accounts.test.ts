@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type AccountsDeps, createAccounts } from '../../../router/src/app/accounts.ts';
+import { createAccounts } from '../../../router/src/app/accounts.ts';
 import { whatsApp } from '../../../router/src/app/provider.ts';
 import { loadConfig } from '../../../router/src/config/config.ts';
 import { AccountRegistry } from '../../../router/src/core/cluster/cluster-view.ts';
@@ -16,6 +16,8 @@ import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { nodeView } from '../../support/node-view.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
+
+type AccountsDeps = Parameters<typeof createAccounts>[0];
 
 const VIEW: ClusterView = {
   nodes: [nodeView('n1')],

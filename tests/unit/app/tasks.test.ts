@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { createTasks, createWork } from '../../../router/src/app/tasks.ts';
+import { createTasks, createWork } from '../../../router/src/app/api.ts';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
 import { StartedTasks } from '../../../router/src/core/tasks.ts';
 import type { Kernel, Service } from '../../../router/src/feature.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Cli } from '../../../router/src/cli/cli.ts';
-import { descendantsOf, pathOf } from '../../../router/src/cli/command-tree.ts';
+import { descendantsOf, pathOf } from '../../../router/src/cli/completion/completion-for.ts';
 import { createProgram } from '../../../router/src/cli/program.ts';
 import { hostOf, runWa2ai } from '../../support/cli.ts';
 import { readDocument } from '../../support/documents.ts';

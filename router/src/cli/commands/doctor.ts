@@ -38,7 +38,7 @@ async function showLive(cli: Cli): Promise<void> {
   const [{ examineLive }, { readClientRevision }, { boundedFetch }, { Egress }, { systemClock }] =
     await Promise.all([
       import('../../features/doctor/examine-live.ts'),
-      import('../../providers/baileys/connection/client-revision.ts'),
+      import('../../providers/baileys/connection/client-versions.ts'),
       import('../../infra/agents/transport/bounded-fetch.ts'),
       import('../../infra/agents/transport/egress.ts'),
       import('../../infra/clock/system-clock.ts'),

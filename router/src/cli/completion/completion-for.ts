@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { descendantsOf, pathOf } from '../command-tree.ts';
 import type { Api } from '../service/api.ts';
 
 /** A word that may follow a command. */
@@ -144,4 +143,14 @@ ${lines.join('\n')}
 /** A text in single quotes, as bash, zsh and fish read it. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Every command below a command. */
+export function descendantsOf(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** `wa2ai accounts list` for the command `list`. */
+export function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }

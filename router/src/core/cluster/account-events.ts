@@ -1,26 +1,24 @@
+import { chatHash, jidHash } from '../chat-id.ts';
 import type { Clock } from '../clock.ts';
 import { messageRefused } from '../delivery/govern-contacts.ts';
 import { LeaseLostError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { channelIdsOf, replyToOf } from '../messages/chat-identity.ts';
 import type { ChatAddress, InboundMessage } from '../messages/inbound-message.ts';
-import {
-  applyEditRule,
-  applyOwnerRule,
-  applySelfChatRule,
-  beginTurn,
-  type OwnerCommandDeps,
-  type ReceiveDeps,
-  receiveMessage,
-  runOwnerCommand,
-  type SelfChatDeps,
-} from '../messages/receive-message.ts';
+import { type OwnerCommandDeps, runOwnerCommand } from '../messages/owner-commands.ts';
+import type { Environment } from '../models.ts';
+import { ownerEffectOf } from '../policies/access.ts';
+import { commandIn } from '../policies/session.ts';
 import type { AccountStatus, MessageReceipt, ProviderEvents } from '../ports/chat-provider.ts';
 import type { ChatStore } from '../ports/chat-store.ts';
 import type { Fence } from '../ports/cluster.ts';
-import type { NewMessage, Stored } from '../ports/inbox.ts';
+import type { Inbox, NewMessage, Stored } from '../ports/inbox.ts';
 import type { MessageIntake } from '../ports/key-store.ts';
 import type { Outbox } from '../ports/outbox.ts';
-import type { RouteDeps } from '../routing/route-message.ts';
+import type { RouteStore } from '../ports/route-store.ts';
+import { policyOfChat, type RouteDeps } from '../routing/route-message.ts';
+import { messageToRoute } from '../routing/when.ts';
+import type { ChatWorkers } from '../turns/chat-workers.ts';
 import type { AccountRegistry, ClusterAccounts } from './cluster-view.ts';
 
 interface AccountEventsDeps
@@ -135,4 +133,107 @@ export class AccountEvents implements ProviderEvents, MessageIntake {
     this.#lastLogged = text;
     if (!isRepeated) this.#loggedMs = nowMs;
   }
+}
+
+interface ReceiveDeps {
+  inbox: Pick<Inbox, 'add'>;
+  workers: Pick<ChatWorkers, 'nodeForNextChat' | 'serve' | 'stopTurn'>;
+  /** Called once for each message that was stored, for metrics. */
+  observeReceived?(accountId: string): void;
+  log: Logger;
+}
+
+/**
+ * Provider → inbox → chat worker: stores a message and, in the same transaction, claims its chat when no worker has it;
+ * then starts its turn. Idempotent: a message that is stored already changes nothing.
+ * @throws {StorageUnavailableError} nothing was stored; call again
+ */
+export async function receiveMessage(deps: ReceiveDeps, message: InboundMessage): Promise<void> {
+  beginTurn(deps, message, await deps.inbox.add(message, deps.workers.nodeForNextChat()));
+}
+
+/** Starts the worker of the chat of a stored message unless it runs, which is not awaited. */
+function beginTurn(
+  { workers, observeReceived, log }: Omit<ReceiveDeps, 'inbox'>,
+  message: InboundMessage,
+  { messageId, chatId, outcome, worker, isNewWorker, turn, changed }: Stored,
+): void {
+  const { accountId, waMessageId, ignoredReason } = message;
+  const hashes = { chat: chatHash(chatId), jidHash: jidHash(accountId, replyToOf(message)) };
+  const isNew = outcome === 'stored';
+  log.info(
+    { messageId, waMessageId, ...hashes, outcome, ...(isNew && { ignoredReason }) },
+    'message received',
+  );
+  if (isNew) observeReceived?.(accountId);
+  if (!worker) return;
+  const isStop = ignoredReason === undefined && commandIn(message.text) === 'stop';
+  if (isStop && !isNewWorker && (message.chat.kind === 'person' || message.toUs)) workers.stopTurn(worker);
+  workers.serve(worker, !isNewWorker, { turn, changed });
+}
+
+/**
+ * Applies the rule of takeovers: what the owner writes by hand in a chat that has a route pauses the chat (`takeover`), and
+ * `#pause` and `#resume` are commands. Other messages are returned as they are.
+ * @throws {StorageUnavailableError} routes or settings cannot be read
+ */
+export async function applyOwnerRule(deps: RouteDeps, message: InboundMessage): Promise<InboundMessage> {
+  if (!message.isFromOwner) return message;
+  const { text } = message;
+  const { reason, settings } = await policyOfChat(deps, messageToRoute(message));
+  // Nobody but the owner answers here.
+  if (reason === 'no-route' || reason === 'disabled') return message;
+  const ownerEffect = ownerEffectOf(text, settings);
+  if (!ownerEffect) return message;
+  const ignoredReason = ownerEffect.kind === 'takeover' ? 'owner-message' : message.ignoredReason;
+  return { ...message, ownerEffect, ignoredReason };
+}
+
+interface SelfChatDeps {
+  routes: Pick<RouteStore, 'candidates'>;
+  outbox: Pick<Outbox, 'findByWaId'>;
+  environment: Environment;
+}
+
+/**
+ * Applies the rule of the self-chat ("message yourself"): a message in it counts as a person's when an enabled route
+ * names the chat by its channelId. The wildcard does not name it, and wa2ai's own replies never count, so a reply is
+ * never answered. Otherwise it is ignored as `own-message`. Other messages are returned as they are.
+ * @throws {StorageUnavailableError} routes or replies cannot be read
+ */
+export async function applySelfChatRule(
+  deps: SelfChatDeps,
+  message: InboundMessage,
+): Promise<InboundMessage> {
+  if (!message.isSelfChat) return message;
+  const isAnswered = (await isRouted(deps, message)) && !(await isOwnReply(deps, message));
+  return isAnswered ? message : { ...message, ignoredReason: 'own-message' };
+}
+
+async function isRouted({ routes, environment }: SelfChatDeps, message: InboundMessage): Promise<boolean> {
+  const { accountId, chat } = message;
+  if (chat.kind === 'group') return false;
+  const channelIds = channelIdsOf(chat);
+  const candidates = await routes.candidates({ accountId, environment, channelIds });
+  return candidates.some(({ enabled, channelId }) => enabled && channelIds.includes(channelId));
+}
+
+async function isOwnReply({ outbox }: SelfChatDeps, message: InboundMessage): Promise<boolean> {
+  return (await outbox.findByWaId(message.accountId, message.waMessageId)) !== undefined;
+}
+
+/**
+ * Applies `edits: ignore`: an edit is stored and never answered (`edit-ignored`), and a deletion ends no message. The
+ * setting is that of the route for the new text; a deletion has none. Other messages are returned as they are.
+ * @throws {StorageUnavailableError} routes or settings cannot be read
+ */
+export async function applyEditRule(deps: RouteDeps, message: InboundMessage): Promise<InboundMessage> {
+  const { editOf, deletes, ignoredReason } = message;
+  const isEdit = editOf !== undefined && ignoredReason === undefined;
+  if (!isEdit && deletes === undefined) return message;
+  const { settings } = await policyOfChat(deps, messageToRoute(message));
+  if (settings.edits === 'follow') return message;
+  if (isEdit) return { ...message, ignoredReason: 'edit-ignored' };
+  const { deletes: _, ...deletion } = message;
+  return deletion;
 }

@@ -283,7 +283,7 @@ function hasCode({ qr, pairingCode }: AccountStatus): boolean {
 }
 
 /** An account that this node runs: its connection, and the delivery of its replies. */
-export interface RegisteredAccount {
+interface RegisteredAccount {
   provider: ChatProvider;
   delivery: ReplyDelivery;
   /** Absent: WhatsApp is asked about nobody. */

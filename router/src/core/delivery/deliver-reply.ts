@@ -60,7 +60,7 @@ export function deliverReplies(
   else bus.publish(repliesQueued({ accountId }));
 }
 
-export interface DeliverDeps {
+interface DeliverDeps {
   outbox: Outbox;
   provider: Pick<ChatProvider, 'accountId' | 'send' | 'upload' | 'status' | 'untilLimitsKnown'>;
   /** Absent: messages to people who never wrote are sent immediately. */

@@ -105,7 +105,7 @@ export class ContactGovernor {
 }
 
 /** What is known of a number now. `why` is a sentence for the row that waits. */
-export type LookUp =
+type LookUp =
   | { kind: 'known'; isOnWhatsApp: boolean }
   | { kind: 'wait'; forMs: number; why: string }
   /** The account is not connected: ask when it is. */
@@ -186,7 +186,7 @@ const TOKEN_WAIT_MS = 15_000;
 const MAX_TOKEN_ATTEMPTS = 3;
 
 /** What is known of a message that WhatsApp refused with an error ack. */
-export interface Refusal {
+interface Refusal {
   code: string;
   /** For how long WhatsApp still limits the account; undefined: it does not. */
   limitLeftMs?: number;

@@ -13,7 +13,7 @@ const REGISTRY_SWEEPS = 6;
 /** Wait before a new attempt of a message when all places of the node are taken. */
 const FULL_RETRY_MS = 5_000;
 
-export interface AgentHostDeps extends RunnerDeps {
+interface AgentHostDeps extends RunnerDeps {
   /** Containers are stopped with this node; otherwise they continue, and the next start adopts them. */
   stopsOnExit: boolean;
   /** What this node sees of the others. */

@@ -36,7 +36,7 @@ export type AgentExchange = { messageId: string } & (
   | { state: 'failed'; error: Wa2aiError }
 );
 
-export interface HostedAgentsDeps {
+interface HostedAgentsDeps {
   nodeId: NodeId;
   host: AgentHost;
   registry: AgentRegistry;

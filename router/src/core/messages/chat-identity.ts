@@ -66,7 +66,7 @@ export function personJid(person: { phone?: PhoneNumber | null; lid?: Lid | null
 }
 
 /** A mention as it is stored. */
-export type StoredMention = MentionedAddress & { name?: string };
+type StoredMention = MentionedAddress & { name?: string };
 
 /** Details as they are stored. */
 export type StoredDetails = Omit<InboundDetails, 'quoted'> & {

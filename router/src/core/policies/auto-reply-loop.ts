@@ -4,7 +4,7 @@ import type { ChatHistory, EarlierTurn } from '../ports/message-log.ts';
 import { type ChatPolicy, CONTINUE } from './policy.ts';
 
 /** When a chat counts as an auto-reply loop: two programs that answer each other. */
-export interface AutoReplyLoopSettings {
+interface AutoReplyLoopSettings {
   /** Automatic-looking turns in a row that are answered; the next one is not. 0: every message is answered. */
   turns: number;
   /** Longest time from our reply to the next message that counts as automatic, in milliseconds. */

@@ -5,7 +5,6 @@ import type { LoopChange, PendingTurn } from '../turns/turn.ts';
 import type { ChatState } from './chat-state.ts';
 import type { Language } from './languages.ts';
 import type { ChatSettings } from './settings.ts';
-import { textOf } from './texts.ts';
 
 /**
  * What a policy decides about a turn; `patch` has the parts of the chat's state that change when the turn ends, `turn` the
@@ -77,35 +76,3 @@ export interface ChatPolicy {
 }
 
 export const CONTINUE: Decision = { kind: 'continue' };
-
-export type NoticeName = 'unsupported' | 'failed';
-
-/** The same notice is not sent again in this time. */
-const REPEAT_AFTER_MS = 10 * 60_000;
-
-/** A notice to send, and the state of the chat once it is sent. */
-interface Notice {
-  text: string;
-  patch: ChatState;
-}
-
-/**
- * The text that a person gets when there is no answer, or not yet; undefined when the settings or an earlier notice of the
- * last ten minutes forbid it. Pure.
- * @param own the text of the route for this case, before that of the settings
- */
-export function noticeOf(
-  name: NoticeName,
-  state: ChatState,
-  { notices, texts }: Pick<ChatSettings, 'notices' | 'texts'>,
-  language: Language,
-  nowMs: number,
-  own?: string,
-): Notice | undefined {
-  const setting = notices[name];
-  if (setting === false && own === undefined) return undefined;
-  const lastMs = state.notices?.[name];
-  if (lastMs !== undefined && nowMs >= lastMs && nowMs - lastMs < REPEAT_AFTER_MS) return undefined;
-  const text = own ?? (typeof setting === 'string' ? setting : textOf(name, language, texts));
-  return { text, patch: { notices: { ...state.notices, [name]: nowMs } } };
-}

@@ -32,7 +32,7 @@ export interface AuditEntry extends AuditEvent {
 }
 
 /** A position of the log with its hash. */
-export interface AuditMark {
+interface AuditMark {
   seq: bigint;
   /** In hexadecimal digits; of position 0: 64 zeros. */
   hash: string;
@@ -100,4 +100,11 @@ export function auditFields(event: AuditEvent): string {
     optional(address),
     ...(user === undefined ? [] : [user]),
   ]);
+}
+
+/** What an entry of the audit log says about its caller. */
+export function auditedCaller(caller: Caller): Pick<AuditEvent, 'caller' | 'keyId' | 'user'> {
+  if (caller.kind === 'key') return { caller: caller.kind, keyId: caller.key.id };
+  const user = caller.kind === 'session' ? caller.session.user : undefined;
+  return { caller: caller.kind, ...(user && { user: user.name }) };
 }

@@ -10,7 +10,7 @@ import type { LanguageDetector } from '../ports/converters.ts';
 import { DAYS, hoursOf, WHEN, WHEN_KINDS, type When, type WhenKind } from './when-fields.ts';
 
 /** What conditions ask of a message and its chat. */
-export interface WhenFacts {
+interface WhenFacts {
   /** When the message was received, epoch milliseconds. */
   atMs: number;
   kind: WhenKind;

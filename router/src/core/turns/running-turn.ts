@@ -1,17 +1,11 @@
 import { type AgentExchange, addExchange } from '../agent-exchange.ts';
 import { type ErrorCode, Wa2aiError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
 import type { Route } from '../models.ts';
 import type { ChatState } from '../policies/chat-state.ts';
-import {
-  type ChatPolicy,
-  type Decision,
-  type NoticeName,
-  noticeOf,
-  type TurnView,
-  type WorkEnd,
-} from '../policies/policy.ts';
-import { languageOfWords } from '../policies/texts.ts';
+import type { Language } from '../policies/languages.ts';
+import type { TurnView } from '../policies/policy.ts';
+import type { ChatSettings } from '../policies/settings.ts';
+import { languageOfWords, textOf } from '../policies/texts.ts';
 import type { LoopChange, NewReply, PendingTurn, TakenTurn, TurnResult } from './turn.ts';
 
 interface MintId {
@@ -72,46 +66,6 @@ export class RunningTurn {
   }
 }
 
-/** Evaluates the policies until one ends the turn or lets it wait; their steps are added to the trace. */
-export async function decide(
-  { policies, log }: { policies: readonly ChatPolicy[]; log: Logger },
-  running: RunningTurn,
-): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
-  for (const policy of policies) {
-    const decision = await policy.before?.(running.view, log);
-    if (!decision) continue;
-    if (decision.kind === 'wait') return decision;
-    if (decision.step) running.steps.push(decision.step);
-    running.patch(decision.patch);
-    running.setLoop(decision.loop);
-    if (decision.turn) running.view = { ...running.view, turn: decision.turn };
-    if (decision.kind === 'end') return decision;
-  }
-  for (const policy of policies) policy.started?.(running.view);
-  return undefined;
-}
-
-/** Whether what was stored since belongs to the question that the agent works on. */
-export async function isInterrupted(
-  { policies }: { policies: readonly ChatPolicy[] },
-  view: TurnView,
-): Promise<boolean> {
-  for (const policy of policies) if (await policy.interrupts?.(view)) return true;
-  return false;
-}
-
-/** Runs `work` inside all policies that have something to do during it, the first one outermost. */
-export function duringAll<T extends WorkEnd>(
-  [policy, ...rest]: readonly ChatPolicy[],
-  running: RunningTurn,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (!policy) return work();
-  const inner = () => duringAll(rest, running, work);
-  if (!policy.during) return inner();
-  return policy.during({ ...running.view, state: running.state }, inner, (change) => running.patch(change));
-}
-
 /** A notice as a reply; none when the settings forbid it, or an earlier notice and no answer was promised. */
 export function noticeFor(
   deps: MintId,
@@ -158,4 +112,36 @@ export function notice(deps: MintId, turn: PendingTurn, text: string | undefined
 /** Where a reply of the turn goes, with a new WhatsApp id. */
 export function addressOf(deps: MintId, turn: PendingTurn) {
   return { accountId: turn.accountId, to: turn.replyTo, waMessageId: deps.mintId() };
+}
+
+type NoticeName = 'unsupported' | 'failed';
+
+/** The same notice is not sent again in this time. */
+const REPEAT_AFTER_MS = 10 * 60_000;
+
+/** A notice to send, and the state of the chat once it is sent. */
+interface Notice {
+  text: string;
+  patch: ChatState;
+}
+
+/**
+ * The text that a person gets when there is no answer, or not yet; undefined when the settings or an earlier notice of the
+ * last ten minutes forbid it. Pure.
+ * @param own the text of the route for this case, before that of the settings
+ */
+export function noticeOf(
+  name: NoticeName,
+  state: ChatState,
+  { notices, texts }: Pick<ChatSettings, 'notices' | 'texts'>,
+  language: Language,
+  nowMs: number,
+  own?: string,
+): Notice | undefined {
+  const setting = notices[name];
+  if (setting === false && own === undefined) return undefined;
+  const lastMs = state.notices?.[name];
+  if (lastMs !== undefined && nowMs >= lastMs && nowMs - lastMs < REPEAT_AFTER_MS) return undefined;
+  const text = own ?? (typeof setting === 'string' ? setting : textOf(name, language, texts));
+  return { text, patch: { notices: { ...state.notices, [name]: nowMs } } };
 }

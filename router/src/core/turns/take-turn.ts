@@ -1,38 +1,41 @@
+import type { AgentClients, HistoryLimits } from '../agent-client.ts';
 import { AgentUnavailableError, isRetryable, type Wa2aiError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 import type { TurnReason } from '../messages/inbound-message.ts';
-import type { Route, Session } from '../models.ts';
+import { describeCard } from '../messages/message-card.ts';
+import type { ContextMessage, IncomingMessage, Route, Session } from '../models.ts';
 import { say } from '../phrases.ts';
-import { ACCESS_PENDING, NOT_ADDRESSED } from '../policies/access.ts';
+import {
+  ACCESS_PENDING,
+  CONTEXT_REASONS,
+  hasPauseContext,
+  NOT_ADDRESSED,
+  PAUSE_CONTEXT_REASONS,
+} from '../policies/access.ts';
 import { isVoiceReply, type TranscribeSettings } from '../policies/conversation-fields.ts';
-import type { ChatPolicy, Decision, TurnView } from '../policies/policy.ts';
+import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
 import { type ChatSettings, chatSettingsOf } from '../policies/settings.ts';
 import { languageOf, phoneOf } from '../policies/texts.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
-import type { ChatHistory } from '../ports/message-log.ts';
-import { ANSWER_TAKEN, type Questions } from '../ports/pending-answers.ts';
+import type { MediaSource } from '../ports/media.ts';
+import type { ChatHistory, PastTurn } from '../ports/message-log.ts';
+import { ANSWER_TAKEN, type Questions, type ReplyTokens } from '../ports/pending-answers.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import { type RouteDeps, routeMessage } from '../routing/route-message.ts';
 import type { CurrentWork } from '../suspects.ts';
+import { nameOfPerson, OWNER_NAME } from '../text.ts';
 import {
   type AnswerOfTurnDeps,
+  type AskOwnerDeps,
   answerCommand,
   answerOfTurn,
+  askOwner,
   type SessionDeps,
   sessionOfTurn,
 } from './answer-of-turn.ts';
-import { type AskOwnerDeps, askOwner } from './ask-owner.ts';
-import { type AskWithFallbackDeps, askWithFallback, type RouteAnswer } from './ask-with-fallback.ts';
-import { describedMessage, loadContext, type OfferDeps, offersOf } from './load-context.ts';
+import { type AskWithFallbackDeps, askWithFallback, type RouteAnswer } from './ask-agent.ts';
 import { type TranscribeDeps, type Transcribed, transcribeVoice } from './load-media.ts';
-import {
-  decide,
-  duringAll,
-  faultOfTurn,
-  isInterrupted,
-  notice,
-  noticeFor,
-  RunningTurn,
-} from './running-turn.ts';
+import { faultOfTurn, notice, noticeFor, RunningTurn } from './running-turn.ts';
 import { openStream, type ReplyStream, type StreamDeps } from './stream-reply.ts';
 import {
   Interruption,
@@ -323,4 +326,161 @@ async function decideTurn(
 /** Whether the words of a voice message could change that it is not addressed to the account. */
 function mayBeAddressed({ reason }: { reason: string }, { group }: ChatSettings): boolean {
   return reason === NOT_ADDRESSED && group.patterns.length > 0;
+}
+
+/** What the offers need. */
+interface OfferDeps {
+  media: MediaSource;
+  history: Pick<ChatHistory, 'pastTurns'>;
+  replyTokens: Pick<ReplyTokens, 'issue'>;
+  /** Sends a text to a chat outside of a turn; once for each key. Absent: agents cannot. */
+  sendNotice?(notice: { accountId: string; to: string; text: string; idempotencyKey: string }): Promise<void>;
+  stopping: AbortSignal;
+}
+
+/** What an agent's client may ask for besides the message; nothing is read before. */
+function offersOf(
+  { media, history, replyTokens, sendNotice, stopping }: OfferDeps,
+  turn: PendingTurn,
+): Pick<AskWithFallbackDeps, 'loadMedia' | 'mediaUrl' | 'loadHistory' | 'replyToken' | 'notify'> {
+  return {
+    ...(turn.message.media && {
+      loadMedia: once(() => media.load(turn, stopping)),
+      mediaUrl: once(() => media.urlOf(turn)),
+    }),
+    loadHistory: (limits) => loadHistory(history, turn, limits),
+    replyToken: once(() => replyTokens.issue(turn.messageId)),
+    ...(sendNotice && {
+      notify: (text: string) =>
+        sendNotice({
+          ...{ accountId: turn.accountId, to: turn.replyTo, text },
+          idempotencyKey: `notice:${turn.messageId}`,
+        }),
+    }),
+  };
+}
+
+/** Does the work when it is first asked for; again only when that failed. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let working: Promise<T> | undefined;
+  return () => {
+    working ??= work().catch((error: unknown) => {
+      working = undefined;
+      throw error;
+    });
+    return working;
+  };
+}
+
+/**
+ * The messages since the last answer that the agent did not get, and those that the owner wrote by hand, oldest first; then a
+ * line about a view-once file of this message. Nothing is read where none can be.
+ * @throws {StorageUnavailableError}
+ */
+export async function loadContext(
+  history: Pick<ChatHistory, 'unanswered'>,
+  { chatId, messageId, message, chatState }: PendingTurn,
+  { group, takeover }: Pick<ChatSettings, 'group' | 'takeover'>,
+): Promise<ContextMessage[]> {
+  const isGated = message.isGroup === true && group.answer === 'mention' && group.contextMessages > 0;
+  const isAfterPause = hasPauseContext(chatState) && takeover.contextMessages > 0;
+  const { viewOnce, from, pushName } = message;
+  const file = viewOnce ? [{ sender: from, pushName, kind: `${viewOnce}, view once`, text: '' }] : [];
+  const reasons = [...(isGated ? CONTEXT_REASONS : []), ...(isAfterPause ? PAUSE_CONTEXT_REASONS : [])];
+  const limit = Math.max(isGated ? group.contextMessages : 0, isAfterPause ? takeover.contextMessages : 0);
+  const found = limit > 0 ? await history.unanswered(chatId, messageId, reasons, limit) : [];
+  return [...found.reverse(), ...file].map(({ sender, isOwner, pushName, kind, text }: ContextLine) => ({
+    by: isOwner ? 'owner' : 'person',
+    name: isOwner ? OWNER_NAME : nameOfPerson(pushName, sender, message.isGroup === true),
+    text: text || `[${kind}]`,
+  }));
+}
+
+interface ContextLine {
+  sender: string;
+  isOwner?: boolean;
+  pushName?: string;
+  kind: string;
+  text: string;
+}
+
+/**
+ * The message as the agent of the route gets it: without words, a location, a contact and the like has its description as
+ * the text. Words of a person stay as written.
+ */
+export function describedMessage(
+  agents: AgentClients,
+  route: Route,
+  message: IncomingMessage,
+): IncomingMessage {
+  const { text, card } = message;
+  if (text !== '' || !card) return message;
+  // Of a damaged route, the attempt reports what is wrong.
+  const readsCards = route.damage !== undefined || (agents.clientFor(route).readsDescriptions?.() ?? true);
+  return readsCards ? { ...message, text: describeCard(card) } : message;
+}
+
+/**
+ * The last turns of the session before this one, oldest first: as many of the newest as fit the limits.
+ * @throws {StorageUnavailableError}
+ */
+export async function loadHistory(
+  history: Pick<ChatHistory, 'pastTurns'>,
+  { chatId, messageId, message, sender }: Pick<PendingTurn, 'chatId' | 'messageId' | 'message' | 'sender'>,
+  { turns, maxChars }: HistoryLimits,
+): Promise<PastTurn[]> {
+  const { startMs, chatIds } = message.session ?? {};
+  const newestFirst = await history.pastTurns(
+    chatId,
+    messageId,
+    turns,
+    startMs,
+    chatIds && { sender, chatIds },
+  );
+  let chars = 0;
+  const tooLong = newestFirst.findIndex(({ text, replies }) => {
+    chars += replies.reduce((sum, reply) => sum + reply.text.length, text.length);
+    return chars > maxChars;
+  });
+  return newestFirst.slice(0, tooLong < 0 ? undefined : tooLong).reverse();
+}
+
+/** Evaluates the policies until one ends the turn or lets it wait; their steps are added to the trace. */
+async function decide(
+  { policies, log }: { policies: readonly ChatPolicy[]; log: Logger },
+  running: RunningTurn,
+): Promise<Exclude<Decision, { kind: 'continue' }> | undefined> {
+  for (const policy of policies) {
+    const decision = await policy.before?.(running.view, log);
+    if (!decision) continue;
+    if (decision.kind === 'wait') return decision;
+    if (decision.step) running.steps.push(decision.step);
+    running.patch(decision.patch);
+    running.setLoop(decision.loop);
+    if (decision.turn) running.view = { ...running.view, turn: decision.turn };
+    if (decision.kind === 'end') return decision;
+  }
+  for (const policy of policies) policy.started?.(running.view);
+  return undefined;
+}
+
+/** Whether what was stored since belongs to the question that the agent works on. */
+async function isInterrupted(
+  { policies }: { policies: readonly ChatPolicy[] },
+  view: TurnView,
+): Promise<boolean> {
+  for (const policy of policies) if (await policy.interrupts?.(view)) return true;
+  return false;
+}
+
+/** Runs `work` inside all policies that have something to do during it, the first one outermost. */
+function duringAll<T extends WorkEnd>(
+  [policy, ...rest]: readonly ChatPolicy[],
+  running: RunningTurn,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (!policy) return work();
+  const inner = () => duringAll(rest, running, work);
+  if (!policy.during) return inner();
+  return policy.during({ ...running.view, state: running.state }, inner, (change) => running.patch(change));
 }

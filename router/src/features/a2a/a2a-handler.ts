@@ -7,12 +7,12 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
-import { auditedCaller } from '../../core/access/audited-caller.ts';
 import { allowedRoutes, mayUseChat, RESTRICTIONS, type Restriction } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/clock.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Environment } from '../../core/models.ts';
+import { auditedCaller } from '../../core/ports/audit-log.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
 import type { DurableTasks } from '../../core/tasks.ts';
 import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';

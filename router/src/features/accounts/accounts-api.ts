@@ -7,7 +7,7 @@ import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { MessageLog } from '../../core/ports/message-log.ts';
 import type { App } from '../../feature.ts';
-import { MASK } from '../../infra/agents/secrets.ts';
+import { MASK } from '../../infra/agents/route-secrets.ts';
 import { type Endpoint, endpoint, refuseOtherAccount } from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,

@@ -12,8 +12,7 @@ import { packageVersion } from '../../config/package-version.ts';
 import type { Logger } from '../../core/logger.ts';
 import { withConnection } from '../../infra/db/connections/external-postgres.ts';
 import type { DatabaseConfig } from '../../infra/db/database.ts';
-import { dataKeysOfFolder, readDataKeys } from '../../infra/db/encryption/data-keys.ts';
-import { PLAIN } from '../../infra/db/encryption/secret-cipher.ts';
+import { dataKeysOfFolder, PLAIN, readDataKeys } from '../../infra/db/encryption/secret-cipher.ts';
 import { errorCode, errorMessage } from '../../infra/db/stores/storage-errors.ts';
 import {
   migrationNames,

@@ -11,7 +11,7 @@ import type { Logger } from '../../core/logger.ts';
 import { connectExternalPostgres, withConnection } from '../../infra/db/connections/external-postgres.ts';
 import type { DatabaseConfig } from '../../infra/db/database.ts';
 import { type RunningPostgres, startEmbeddedPostgres } from '../../infra/db/embedded/embedded-postgres.ts';
-import { parseDataKeys } from '../../infra/db/encryption/data-keys.ts';
+import { parseDataKeys } from '../../infra/db/encryption/secret-cipher.ts';
 import { makeFolder, readIfThere } from '../../infra/db/files.ts';
 import { errorCode, errorMessage } from '../../infra/db/stores/storage-errors.ts';
 import {

@@ -39,7 +39,7 @@ const SUBNET_PREFIX = '10.213';
 /** What a container may reach, as JSON. */
 const REACH_LABEL = 'wa2ai.reach';
 
-export interface DockerEngineOptions {
+interface DockerEngineOptions {
   /** `unix:///path`; absent: DOCKER_HOST, then the usual sockets of Docker and podman. */
   address?: string;
   /** The first two numbers of the addresses of agents' networks: `10.213`. Each network gets 16 addresses. */

@@ -31,7 +31,7 @@ const HOST_LABEL = 'wa2ai.host';
 const AGENT_LABEL = 'wa2ai.agent';
 const SPEC_LABEL = 'wa2ai.spec';
 
-export interface DockerRuntimeOptions {
+interface DockerRuntimeOptions {
   engine: ContainerEngine;
   /** Name of this host: its containers carry it, and no other container is touched. */
   hostId: string;

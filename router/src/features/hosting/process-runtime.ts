@@ -478,7 +478,7 @@ const recordSchema = z.object({
 type ProcessRecord = z.output<typeof recordSchema>;
 
 /** The files about processes of agents, one for each: written to a temporary file and renamed, so each is whole. */
-export class ProcessRecords {
+class ProcessRecords {
   readonly #folder: string;
 
   constructor(folder: string) {

@@ -9,13 +9,12 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { auditedCaller } from '../../core/access/audited-caller.ts';
 import { type Caller, type CallerAdmission, taskOwnerOf } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type NodeBus, nodeMessage } from '../../core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { AuditEvent } from '../../core/ports/audit-log.ts';
+import { type AuditEvent, auditedCaller } from '../../core/ports/audit-log.ts';
 import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
 import { validate } from '../../infra/operations/form.ts';
 import { admit } from '../../infra/operations/guard.ts';

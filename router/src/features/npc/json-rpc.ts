@@ -19,7 +19,7 @@ type RpcResponse =
   | { jsonrpc: '2.0'; result: unknown; id: RpcId }
   | { jsonrpc: '2.0'; error: NpcErrorBody; id: RpcId };
 
-export interface RpcHandler {
+interface RpcHandler {
   /** Called before each entry of the body, also before an invalid one. @throws {NpcError} the entry is refused */
   admit(): Promise<void>;
   /** @returns the result. @throws {NpcError} for the caller; any other error becomes -32603 */

@@ -226,7 +226,7 @@ export interface NpcTrades {
 }
 
 /** What a side wants of an offer. A repeat has the same `key`. */
-export interface EndOfferInput {
+interface EndOfferInput {
   offerId: string;
   action: 'accept' | 'decline';
   by: TradeSide;

@@ -14,7 +14,7 @@ const MAX_READ = 500;
 export const npcTaskChanged = nodeMessage('npc-task', { taskId: z.string() });
 
 /** Receives the states of one task. */
-export interface TaskWatcher {
+interface TaskWatcher {
   /** @param event the state as an event of a stream */
   onTask(task: NpcTask, event: string): void;
   onHeartbeat(): void;
@@ -164,7 +164,7 @@ const MAX_MISSED = 2;
 const RETRY_MS = 2_000;
 
 /** What a stream needs of a response of HTTP. */
-export type StreamResponse = Pick<
+type StreamResponse = Pick<
   ServerResponse,
   'writeHead' | 'write' | 'end' | 'destroy' | 'on' | 'writableNeedDrain'
 >;

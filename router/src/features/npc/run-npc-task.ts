@@ -23,7 +23,7 @@ import { type ChainTaskDeps, confirmForTask, isChainTask, signForTask } from './
 const MAX_CONTEXT_MEMORIES = 5;
 const MAX_CONTEXT_EMOTIONS = 3;
 
-export interface RunNpcTaskDeps extends AskNpcAgentDeps, ChainTaskDeps {
+interface RunNpcTaskDeps extends AskNpcAgentDeps, ChainTaskDeps {
   emotions: Pick<NpcEmotions, 'events'>;
   memories: Pick<NpcMemories, 'recall'>;
   clock: AskNpcAgentDeps['clock'];

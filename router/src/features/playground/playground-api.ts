@@ -20,7 +20,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { fileResponse } from '../../infra/operations/response.ts';
-import type { Writing } from '../../providers/playground/write-message.ts';
+import type { Writing } from '../../providers/playground/playground-provider.ts';
 
 /** A file of 10 MB in base64, and the other fields. */
 const MAX_BODY_BYTES = 14 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { ANY_CHANNEL } from '../../core/chat-id.ts';
 import type { Route } from '../../core/models.ts';
 import { PHRASES } from '../../core/phrases.ts';
 import type { RouteChanges } from '../../core/ports/route-store.ts';
-import { inRouteOrder } from '../../core/routing/route-table.ts';
+import { inRouteOrder } from '../../core/routing/route-message.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { changedResponse } from '../../infra/operations/fields.ts';

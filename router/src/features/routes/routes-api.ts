@@ -5,7 +5,7 @@ import type { Route } from '../../core/models.ts';
 import { say } from '../../core/phrases.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { NewRoute, RouteCheck } from '../../core/ports/route-store.ts';
-import { inRouteOrder } from '../../core/routing/route-table.ts';
+import { inRouteOrder } from '../../core/routing/route-message.ts';
 import type { App } from '../../feature.ts';
 import type { AgentOfRoute } from '../../infra/agents/route-secrets.ts';
 import {

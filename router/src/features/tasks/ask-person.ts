@@ -8,8 +8,7 @@ import type { MessageLog, SentMessageRow } from '../../core/ports/message-log.ts
 import type { OutboxRow, OutboxState } from '../../core/ports/outbox.ts';
 import type { Question, Questions } from '../../core/ports/pending-answers.ts';
 import type { RouteStore } from '../../core/ports/route-store.ts';
-import type { CircuitBreakers } from '../../core/turns/ask-agent.ts';
-import type { FailureDefaults } from '../../core/turns/ask-with-fallback.ts';
+import type { CircuitBreakers, FailureDefaults } from '../../core/turns/ask-agent.ts';
 import type { NewUpdate, ServedRequest, ServedTask, ServedTasks } from './served-tasks.ts';
 import type { TaskFeed, TaskWatch } from './task-feed.ts';
 

@@ -5,7 +5,7 @@ import { Wa2aiError } from '../../core/errors.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../core/models.ts';
 import type { AccountControl } from '../../core/ports/cluster.ts';
 import type { TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
-import { type AskWithFallbackDeps, askWithFallback } from '../../core/turns/ask-with-fallback.ts';
+import { type AskWithFallbackDeps, askWithFallback } from '../../core/turns/ask-agent.ts';
 import { askPerson, messagePerson, type ServeTaskDeps, type SkillDeps } from './ask-person.ts';
 import { isEnd, type NewUpdate, type ServedRequest, type ServedTask } from './served-tasks.ts';
 

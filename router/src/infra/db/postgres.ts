@@ -18,7 +18,7 @@ const types: pg.CustomTypesConfig = {
     oid === pg.types.builtins.INT8 && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format),
 };
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** Maximum number of connections, from 1. Default 10. */
   poolSize?: number;
   /** Longest wait for a connection, in milliseconds. Default 5000. */

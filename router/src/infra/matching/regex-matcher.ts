@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Piscina } from 'piscina';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { TextMatcher } from '../../core/ports/converters.ts';
-import type { MatchResult } from '../../core/routing/route-table.ts';
+import type { MatchResult } from '../../core/routing/route-message.ts';
 
 interface RegexMatcherOptions {
   /** Longest run of the first attempt, in milliseconds. Default 40. */

@@ -1,8 +1,7 @@
 import type { Request, Response } from 'express';
-import { auditedCaller } from '../../core/access/audited-caller.ts';
 import type { Caller } from '../../core/access/caller.ts';
 import { LogThrottle } from '../../core/logger.ts';
-import type { AuditEvent } from '../../core/ports/audit-log.ts';
+import { type AuditEvent, auditedCaller } from '../../core/ports/audit-log.ts';
 import type { AuditRecorder } from './audit-recorder.ts';
 import type { Endpoint } from './endpoint.ts';
 import { connectionOf } from './guard.ts';

@@ -1,6 +1,7 @@
-import { channelIdOf, jidHash, parseJid } from '../../core/chat-id.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { NodeBus } from '../../core/cluster/node-bus.ts';
+import { z } from 'zod';
+import { type ChatId, channelIdOf, jidHash, parseJid } from '../../core/chat-id.ts';
+import { type Clock, within } from '../../core/clock.ts';
+import { type NodeBus, nodeMessage } from '../../core/cluster/node-bus.ts';
 import {
   AlreadyLinkedError,
   MediaError,
@@ -10,12 +11,23 @@ import {
   UploadFailedError,
 } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { MessageKey, OutgoingMessage } from '../../core/models.ts';
-import { PLAYGROUND_PHONE } from '../../core/playground/playground-account.ts';
+import type { ChatAddress, InboundMessage, ToUs } from '../../core/messages/inbound-message.ts';
+import type { MediaKind, MessageKey, MessageKind, OutgoingMessage } from '../../core/models.ts';
+import {
+  PLAYGROUND,
+  PLAYGROUND_PHONE,
+  playgroundReference,
+} from '../../core/playground/playground-account.ts';
 import type { AccountStore } from '../../core/ports/account-store.ts';
 import type { AccountStatus, ChatProvider, ProviderEvents } from '../../core/ports/chat-provider.ts';
-import type { Playground, PlaygroundChat, PlaygroundEvent } from '../../core/ports/playground.ts';
-import { addressOf, playgroundChanged } from './write-message.ts';
+import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../core/ports/message-log.ts';
+import type {
+  InventedPerson,
+  Playground,
+  PlaygroundChat,
+  PlaygroundEvent,
+  WrittenMessage,
+} from '../../core/ports/playground.ts';
 
 /** How often messages are read whose report from another node was lost. */
 const READ_EVERY_MS = 5_000;
@@ -265,4 +277,232 @@ function eventOf(
     ...(quote && { quotedText: quote.text }),
     ...(special && { special: special.kind }),
   };
+}
+
+/** How long the node of the account may take to store a message in the inbox. */
+const STORED_WITHIN_MS = 10_000;
+
+/** What an invented person does. `quote`, `about`, `edit` and `deletion` are ids of stored messages. */
+export interface Writing {
+  /** Name or number of the person; default: the first of the chat. */
+  as?: string;
+  text?: string;
+  file?: { kind: MediaKind; mimeType: string; fileName?: string; bytes: Uint8Array };
+  reaction?: { about: string; emoji: string };
+  quote?: string;
+  /** A message of the same person, whose text becomes `text`. */
+  edit?: string;
+  /** A message of the same person, deleted for everybody. */
+  deletion?: string;
+  /** The text begins with a mention of the account. */
+  isMention?: boolean;
+}
+
+/** An invented person wrote something. */
+export const playgroundInput = nodeMessage('playground-input');
+
+/** A chat of the playground changed. */
+export const playgroundChanged = nodeMessage('playground-changed', { chatId: z.string() });
+
+interface WriteMessageDeps {
+  playground: Playground;
+  messageLog: Pick<MessageLog, 'message' | 'sentMessage'>;
+  changes: Pick<PlaygroundChanges, 'until'>;
+  bus: Pick<NodeBus, 'broadcast'>;
+  mintId(): string;
+  clock: Pick<Clock, 'now'>;
+}
+
+/** `id` is absent while no node runs the account; the message is stored and is answered later. */
+export type Written =
+  | { kind: 'written'; waMessageId: string; id?: string }
+  | { kind: 'unknown'; field: 'as' | 'quote' | 'reaction' | 'edit' | 'deletion' };
+
+type Row = ReceivedMessage | SentMessageRow;
+
+/**
+ * Writes a message as an invented person. When it resolves with `written`, the message is stored and no crash loses it; the
+ * node of the account puts it into the inbox, where it is a message like any other.
+ * @throws {StorageUnavailableError} it is unknown whether it was stored
+ */
+export async function writeMessage(
+  deps: WriteMessageDeps,
+  chat: PlaygroundChat,
+  writing: Writing,
+): Promise<Written> {
+  const writer = personOf(chat, writing.as);
+  if (!writer) return { kind: 'unknown', field: 'as' };
+  const quoted = writing.quote === undefined ? undefined : await rowOf(deps, chat, writing.quote);
+  if (writing.quote !== undefined && !quoted) return { kind: 'unknown', field: 'quote' };
+  const about = writing.reaction && (await rowOf(deps, chat, writing.reaction.about));
+  if (writing.reaction && !about) return { kind: 'unknown', field: 'reaction' };
+  const own = async (id: string | undefined) => {
+    const row = id === undefined ? undefined : await rowOf(deps, chat, id);
+    return row && row.direction === 'incoming' && writerOf(row) === writer.phone ? row : undefined;
+  };
+  const edited = await own(writing.edit);
+  if (writing.edit !== undefined && !edited) return { kind: 'unknown', field: 'edit' };
+  const deleted = await own(writing.deletion);
+  if (writing.deletion !== undefined && !deleted) return { kind: 'unknown', field: 'deletion' };
+
+  const target = deleted ?? about;
+  const { file, reaction } = writing;
+  const text = reaction ? reaction.emoji : textOf(writing);
+  const mentions = mentionsIn(text, chat);
+  const toUs = toUsOf(
+    mentions.some(({ phone }) => phone === PLAYGROUND_PHONE),
+    quoted,
+  );
+  const quotedPerson = quoted && writerOf(quoted);
+  const details = {
+    ...(quotedPerson && { quoted: { phone: quotedPerson } }),
+    ...(chat.kind === 'group' && { subject: chat.name }),
+    ...(target && { of: target.waMessageId }),
+  };
+  const waMessageId = deps.mintId();
+  const message: WrittenMessage = {
+    waMessageId,
+    chat: addressOf(chat),
+    sender: { phone: writer.phone, pushName: writer.name },
+    kind: kindOf(writing),
+    text,
+    ...(quoted && { quotedText: quoted.text }),
+    ...(!reaction && mentions.length > 0 && { mentions }),
+    ...(toUs && { toUs }),
+    ...(Object.keys(details).length > 0 && { details }),
+    ...(file && { media: await storedFile(deps.playground, chat, waMessageId, file) }),
+    // WhatsApp's clock has whole seconds.
+    sentAtMs: Math.trunc(deps.clock.now() / 1000) * 1000,
+    ...(reaction && about && { ignoredReason: 'reaction', reactsTo: about.waMessageId }),
+    // An edit of an edited message names the first version.
+    ...(edited && { editOf: edited.editOf ?? edited.waMessageId }),
+    ...(deleted && { ignoredReason: 'deleted', deletes: deleted.editOf ?? deleted.waMessageId }),
+  };
+  await deps.playground.addInput(chat.id, message);
+  deps.bus.broadcast(playgroundInput());
+  const id = await deps.changes.until(chat.id, STORED_WITHIN_MS, () =>
+    deps.playground.messageId(chat.id, waMessageId),
+  );
+  return { kind: 'written', waMessageId, ...(id !== undefined && { id }) };
+}
+
+/** The address of a chat of the playground. */
+export function addressOf({ kind, channelId }: Pick<PlaygroundChat, 'kind' | 'channelId'>): ChatAddress {
+  return kind === 'person'
+    ? { kind, phone: channelId }
+    : { kind, groupId: channelId.slice(0, channelId.indexOf('@')) };
+}
+
+function personOf({ people }: PlaygroundChat, as: string | undefined): InventedPerson | undefined {
+  if (as === undefined) return people[0];
+  const digits = as.replace(/\D/g, '');
+  return people.find(({ name }) => name === as) ?? people.find(({ phone }) => phone === digits);
+}
+
+async function rowOf(
+  { messageLog }: Pick<WriteMessageDeps, 'messageLog'>,
+  chat: PlaygroundChat,
+  id: string,
+): Promise<Row | undefined> {
+  const row = (await messageLog.message(id)) ?? (await messageLog.sentMessage(id));
+  return row?.accountId === PLAYGROUND && row.chatId === chat.id ? row : undefined;
+}
+
+function writerOf(row: Row): string {
+  return row.direction === 'outgoing' ? PLAYGROUND_PHONE : row.from.slice(0, row.from.indexOf('@'));
+}
+
+function textOf({ text = '', isMention }: Writing): string {
+  const tag = `@${PLAYGROUND_PHONE}`;
+  return isMention && !text.includes(tag) ? `${tag} ${text}`.trim() : text;
+}
+
+/** WhatsApp's apps write a mention as `@` and the digits of the person. */
+function mentionsIn(text: string, { people }: PlaygroundChat): NonNullable<InboundMessage['mentions']> {
+  return [PLAYGROUND_PHONE, ...people.map(({ phone }) => phone)]
+    .map((phone) => ({ phone, tag: `@${phone}` }))
+    .filter(({ tag }) => text.includes(tag));
+}
+
+function toUsOf(isMention: boolean, quoted: Row | undefined): ToUs | undefined {
+  const isQuote = quoted?.direction === 'outgoing';
+  if (isMention) return isQuote ? 'both' : 'mention';
+  return isQuote ? 'quote' : undefined;
+}
+
+/** As of messages of WhatsApp: media with a caption counts as text. */
+function kindOf({ text = '', file, reaction, deletion }: Writing): MessageKind {
+  if (reaction) return 'reaction';
+  if (deletion !== undefined) return 'other';
+  if (!file || text !== '') return 'text';
+  return file.kind === 'voice' ? 'audio' : file.kind;
+}
+
+async function storedFile(
+  playground: Playground,
+  chat: PlaygroundChat,
+  waMessageId: string,
+  { kind, mimeType, fileName, bytes }: NonNullable<Writing['file']>,
+): Promise<NonNullable<InboundMessage['media']>> {
+  const name = fileName === undefined ? {} : { fileName };
+  const id = await playground.addFile(chat.id, waMessageId, { mimeType, ...name, bytes });
+  return { kind, mimeType, ...name, sizeBytes: bytes.length, reference: playgroundReference(id) };
+}
+
+/** Between reads when no node reports a change: the report may be lost. */
+const LOOK_EVERY_MS = 1_000;
+
+/** Waits for what changes in chats of the playground, on whatever node. */
+export class PlaygroundChanges {
+  readonly #clock: Pick<Clock, 'sleep' | 'monotonicMs'>;
+  readonly #waiting = new Map<ChatId, Set<() => void>>();
+
+  constructor(bus: Pick<NodeBus, 'on'>, clock: Pick<Clock, 'sleep' | 'monotonicMs'>) {
+    this.#clock = clock;
+    bus.on(playgroundChanged, ({ chatId }) => {
+      for (const wake of this.#waiting.get(chatId) ?? []) wake();
+    });
+  }
+
+  /**
+   * Reads until there is something, after each change of the chat and at least once a second.
+   * @returns undefined after `limitMs`, or when the signal aborts
+   * @throws what `read` throws
+   */
+  async until<T>(
+    chatId: ChatId,
+    limitMs: number,
+    read: () => Promise<T | undefined>,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    const endMs = this.#clock.monotonicMs() + limitMs;
+    for (;;) {
+      // Before the read, so that a change during it is not missed.
+      const change = this.#change(chatId);
+      try {
+        const found = await read();
+        const leftMs = endMs - this.#clock.monotonicMs();
+        if (found !== undefined || leftMs <= 0 || signal?.aborted) return found;
+        await within(this.#clock, Math.min(leftMs, LOOK_EVERY_MS), change.promise);
+      } finally {
+        change.forget();
+      }
+    }
+  }
+
+  #change(chatId: ChatId): { promise: Promise<void>; forget(): void } {
+    let wake: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const waiting = this.#waiting.get(chatId) ?? new Set();
+    this.#waiting.set(chatId, waiting.add(wake));
+    return {
+      promise,
+      forget: () => {
+        waiting.delete(wake);
+        if (waiting.size === 0 && this.#waiting.get(chatId) === waiting) this.#waiting.delete(chatId);
+      },
+    };
+  }
 }

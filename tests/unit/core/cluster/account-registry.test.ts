@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AccountRegistry, type RegisteredAccount } from '../../../../router/src/core/cluster/cluster-view.ts';
+import { AccountRegistry } from '../../../../router/src/core/cluster/cluster-view.ts';
 import type { ReplyDelivery } from '../../../../router/src/core/delivery/deliver-reply.ts';
 import type { AccountStatus, ChatProvider } from '../../../../router/src/core/ports/chat-provider.ts';
+
+type RegisteredAccount = Parameters<AccountRegistry['add']>[0];
 
 function account(accountId: string): RegisteredAccount {
   const status = (): AccountStatus => ({ accountId, state: 'open', nextAction: '', sinceMs: 0 });

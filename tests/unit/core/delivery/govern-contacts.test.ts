@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { ContactGovernor, type LookUp } from '../../../../router/src/core/delivery/govern-contacts.ts';
+import { ContactGovernor, type NumberLookUps } from '../../../../router/src/core/delivery/govern-contacts.ts';
 import { governorOf } from '../../../../router/src/core/policies/governor.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryState } from '../../../doubles/memory-state.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
+
+type LookUp = Awaited<ReturnType<NumberLookUps['lookUp']>>;
 
 const aMessage = {
   accountId: 'a',

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  decideRefusal,
-  messageRefused,
-  type Refusal,
-} from '../../../../router/src/core/delivery/govern-contacts.ts';
+import { decideRefusal, messageRefused } from '../../../../router/src/core/delivery/govern-contacts.ts';
+
+type Refusal = Parameters<typeof decideRefusal>[0];
 
 const HOUR_MS = 3_600_000;
 const cold: Refusal = { code: '463', attempts: 1, isCold: true };

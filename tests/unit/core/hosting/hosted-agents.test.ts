@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
-import { HostedAgents, type HostedAgentsDeps } from '../../../../router/src/core/hosting/hosted-agents.ts';
+import { HostedAgents } from '../../../../router/src/core/hosting/hosted-agents.ts';
 import { systemClock } from '../../../../router/src/infra/clock/system-clock.ts';
 import { MemoryAgentRegistry } from '../../../doubles/memory-agent-registry.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
+
+type HostedAgentsDeps = ConstructorParameters<typeof HostedAgents>[0];
 
 const MESSAGE = { messageId: 'm1', text: 'hello' };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { applyEditRule } from '../../../../router/src/core/messages/receive-message.ts';
+import { applyEditRule } from '../../../../router/src/core/cluster/account-events.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';
 import { NO_CONDITIONS } from '../../../support/routes.ts';

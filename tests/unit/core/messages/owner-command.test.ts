@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InboundMessage } from '../../../../router/src/core/messages/inbound-message.ts';
-import { ownerCommandIn, runOwnerCommand } from '../../../../router/src/core/messages/receive-message.ts';
+import { ownerCommandIn, runOwnerCommand } from '../../../../router/src/core/messages/owner-commands.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage, aReply } from '../../../contracts/adapters.ts';
 import { MemoryChatStore } from '../../../doubles/memory-chat-store.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { applyOwnerRule } from '../../../../router/src/core/cluster/account-events.ts';
 import type { InboundMessage } from '../../../../router/src/core/messages/inbound-message.ts';
-import { applyOwnerRule } from '../../../../router/src/core/messages/receive-message.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
 import { aMessage } from '../../../contracts/adapters.ts';
 import { aRoute, NO_CONDITIONS, RecordingMatcher, routesOf } from '../../../support/routes.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chatHash, jidHash } from '../../../../router/src/core/chat-id.ts';
-import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
+import { receiveMessage } from '../../../../router/src/core/cluster/account-events.ts';
 import type { ChatClaim } from '../../../../router/src/core/ports/inbox.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { aMessage } from '../../../contracts/adapters.ts';

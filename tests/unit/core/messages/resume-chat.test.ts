@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resumeChat } from '../../../../router/src/core/messages/resume-chat.ts';
+import { resumeChat } from '../../../../router/src/core/messages/owner-commands.ts';
 import { RELEASED_CHATS, releasedChat } from '../../../support/released-chat.ts';
 
 it.each(RELEASED_CHATS)('starts %s', async (_, returned, found, workers) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { applySelfChatRule } from '../../../../router/src/core/cluster/account-events.ts';
 import type { InboundMessage } from '../../../../router/src/core/messages/inbound-message.ts';
-import { applySelfChatRule } from '../../../../router/src/core/messages/receive-message.ts';
 import { MemoryInbox } from '../../../doubles/memory-inbox.ts';
 import { MemoryOutbox } from '../../../doubles/memory-outbox.ts';
 import { MemoryRouteStore } from '../../../doubles/memory-route-store.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type AutoReplyLoopSettings,
   autoReplyLoopPolicy,
   findLoop,
   loopOf,
@@ -10,6 +9,8 @@ import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts
 import type { EarlierTurn } from '../../../../router/src/core/ports/message-log.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
+
+type AutoReplyLoopSettings = Parameters<typeof autoReplyLoopPolicy>[0]['autoReplyLoop'];
 
 const settings: AutoReplyLoopSettings = { turns: 10, replyMs: 1_500 };
 

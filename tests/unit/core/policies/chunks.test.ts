@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chunksOf } from '../../../../router/src/core/policies/chunks.ts';
+import { chunksOf } from '../../../../router/src/core/policies/reply.ts';
 
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(' ');
 const lengthOf = (text: string) => [...new Intl.Segmenter().segment(text)].length;

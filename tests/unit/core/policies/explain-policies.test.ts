@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { say } from '../../../../router/src/core/phrases.ts';
-import { explainPolicies } from '../../../../router/src/core/policies/explain-policies.ts';
 import type { ChatPolicy, TurnView } from '../../../../router/src/core/policies/policy.ts';
+import { explainPolicies } from '../../../../router/src/core/routing/explain-route.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 import { aRoute } from '../../../support/routes.ts';

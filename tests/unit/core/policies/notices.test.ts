@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { noticeOf } from '../../../../router/src/core/policies/policy.ts';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
+import { noticeOf } from '../../../../router/src/core/turns/running-turn.ts';
 
 const MINUTE = 60_000;
 const settings = (notices = {}) => chatSettingsOf(undefined, { notices });

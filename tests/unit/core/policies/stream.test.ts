@@ -6,7 +6,7 @@ import {
   growingMessages,
   paragraphMessages,
   unsentText,
-} from '../../../../router/src/core/policies/stream.ts';
+} from '../../../../router/src/core/turns/stream-reply.ts';
 import { markdownToWhatsApp } from '../../../../router/src/infra/formatting/markdown-to-whatsapp.ts';
 import { runs } from '../../../support/property-runs.ts';
 

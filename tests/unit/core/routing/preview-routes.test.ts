@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationSettings } from '../../../../router/src/core/policies/conversation-fields.ts';
-import { type PreviewDeps, previewRoutes } from '../../../../router/src/core/routing/explain-route.ts';
+import { previewRoutes } from '../../../../router/src/core/routing/explain-route.ts';
 import type { StoredMessageToRoute } from '../../../../router/src/core/routing/when.ts';
 import { aRoute, RecordingMatcher } from '../../../support/routes.ts';
+
+type PreviewDeps = Parameters<typeof previewRoutes>[0];
 
 let ids = 0;
 

@@ -2,15 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ANY_CHANNEL } from '../../../../router/src/core/chat-id.ts';
 import type { Route } from '../../../../router/src/core/models.ts';
-import { routeMessage } from '../../../../router/src/core/routing/route-message.ts';
 import {
   chooseRoute,
   inRouteOrder,
   isInPlay,
   type MatchResult,
-  type RouteQuery,
-} from '../../../../router/src/core/routing/route-table.ts';
+  routeMessage,
+} from '../../../../router/src/core/routing/route-message.ts';
 import { aRoute, NO_CONDITIONS, RecordingMatcher, routesOf } from '../../../support/routes.ts';
+
+type RouteQuery = Parameters<typeof chooseRoute>[1];
 
 const query: RouteQuery = {
   accountId: 'main',

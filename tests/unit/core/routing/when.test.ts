@@ -1,12 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  evaluateWhen,
-  shareOf,
-  type WhenFacts,
-  whenKindOf,
-} from '../../../../router/src/core/routing/when.ts';
+import { evaluateWhen, shareOf, whenKindOf } from '../../../../router/src/core/routing/when.ts';
 import { DAYS, type When } from '../../../../router/src/core/routing/when-fields.ts';
+
+type WhenFacts = Parameters<typeof evaluateWhen>[2];
 
 /** Monday, 2026-11-23, 13:30 in Madrid. */
 const MONDAY = Date.UTC(2026, 10, 23, 12, 30);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LateAnswer, LateReply } from '../../../../router/src/core/ports/pending-answers.ts';
-import { answerLater } from '../../../../router/src/core/turns/ask-owner.ts';
+import { answerLater } from '../../../../router/src/core/turns/answer-of-turn.ts';
 import type { QueuedReply } from '../../../../router/src/core/turns/turn.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 import { aRoute } from '../../../support/routes.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { AccessAsked, ChatRow } from '../../../../router/src/core/ports/chat-store.ts';
-import { askOwner } from '../../../../router/src/core/turns/ask-owner.ts';
+import { askOwner } from '../../../../router/src/core/turns/answer-of-turn.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 

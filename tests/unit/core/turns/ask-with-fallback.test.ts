@@ -3,11 +3,11 @@ import type { AgentClient, AttemptOptions } from '../../../../router/src/core/ag
 import { backoffMs } from '../../../../router/src/core/clock.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../router/src/core/errors.ts';
 import type { AgentResponse, Route } from '../../../../router/src/core/models.ts';
-import { CircuitBreakers } from '../../../../router/src/core/turns/ask-agent.ts';
 import {
   type AskWithFallbackDeps,
   askWithFallback,
-} from '../../../../router/src/core/turns/ask-with-fallback.ts';
+  CircuitBreakers,
+} from '../../../../router/src/core/turns/ask-agent.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { quietLog } from '../../../support/quiet-log.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClient } from '../../../../router/src/core/agent-client.ts';
+import { receiveMessage } from '../../../../router/src/core/cluster/account-events.ts';
 import { ChatPlacement } from '../../../../router/src/core/cluster/chat-placement.ts';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
-import { receiveMessage } from '../../../../router/src/core/messages/receive-message.ts';
 import type { NodeView } from '../../../../router/src/core/ports/cluster.ts';
 import { ChatWorkers } from '../../../../router/src/core/turns/chat-workers.ts';
 import { aMessage } from '../../../contracts/adapters.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentClients } from '../../../../router/src/core/agent-client.ts';
 import type { IncomingMessage, Route } from '../../../../router/src/core/models.ts';
-import { describedMessage } from '../../../../router/src/core/turns/load-context.ts';
+import { describedMessage } from '../../../../router/src/core/turns/take-turn.ts';
 
 const card = { kind: 'location' as const, latitude: 1, longitude: 2 };
 const message = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
-import { loadContext } from '../../../../router/src/core/turns/load-context.ts';
+import { loadContext } from '../../../../router/src/core/turns/take-turn.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 
 const turnIn = (isGroup: boolean) => ({ chatId: '7', messageId: '9', message: { isGroup } }) as PendingTurn;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PastTurn } from '../../../../router/src/core/ports/message-log.ts';
-import { loadHistory } from '../../../../router/src/core/turns/load-history.ts';
+import { loadHistory } from '../../../../router/src/core/turns/take-turn.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 
 const turn = { chatId: '7' as never, messageId: '9', sender: '1' };

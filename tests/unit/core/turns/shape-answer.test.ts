@@ -7,9 +7,11 @@ import {
 } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { Speech } from '../../../../router/src/core/ports/converters.ts';
-import { type ShapeAnswerOptions, shapeAnswer } from '../../../../router/src/core/turns/shape-answer.ts';
+import { shapeAnswer } from '../../../../router/src/core/turns/shape-answer.ts';
 import { shaping } from '../../../support/shaping.ts';
 import { opusFile, PNG } from '../../../support/sounds.ts';
+
+type ShapeAnswerOptions = Parameters<typeof shapeAnswer>[2];
 
 const voice: VoiceSettings = { url: 'http://mouth.test', when: 'always', maxChars: 40 };
 const bytes = opusFile();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { MASK, mapTexts, textsOf } from '../../../../router/src/infra/agents/secrets.ts';
+import { MASK, mapTexts, textsOf } from '../../../../router/src/infra/agents/route-secrets.ts';
 import { httpUrlField, secretField } from '../../../../router/src/infra/agents/setting-fields.ts';
 
 const schema = z.strictObject({

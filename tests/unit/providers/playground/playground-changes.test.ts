@@ -3,7 +3,7 @@ import { NodeBus } from '../../../../router/src/core/cluster/node-bus.ts';
 import {
   PlaygroundChanges,
   playgroundChanged,
-} from '../../../../router/src/providers/playground/write-message.ts';
+} from '../../../../router/src/providers/playground/playground-provider.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 function setup() {

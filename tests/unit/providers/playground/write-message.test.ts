@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { MessageLog } from '../../../../router/src/core/ports/message-log.ts';
-import { type Writing, writeMessage } from '../../../../router/src/providers/playground/write-message.ts';
+import {
+  type Writing,
+  writeMessage,
+} from '../../../../router/src/providers/playground/playground-provider.ts';
 import { MemoryPlayground } from '../../../doubles/memory-playground.ts';
 
 const ANA = '999100000001';

@@ -29,7 +29,7 @@ const version: ToolOption = {
 };
 
 /** Tools for people who write A2A agents. */
-export const a2aTools: AgentTools = agentTools<A2aCardAnswer>({
+const a2aTools: AgentTools = agentTools<A2aCardAnswer>({
   kind: 'a2a',
   find: cardOf,
   recognizes: ({ card }) => card !== undefined,
@@ -127,7 +127,7 @@ function clientOf(input: ToolInput): A2aAgentClient {
 }
 
 /** Warnings about a route to this agent: it cannot be reached, or its card has no interface that the settings allow. */
-export async function a2aFindings(
+async function a2aFindings(
   agentEndpoint: string,
   settings: A2aSettings,
   deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },

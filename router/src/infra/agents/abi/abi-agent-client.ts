@@ -30,7 +30,7 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 10 * 1024 * 1024;
 
 /** Settings of AbiAgentClient. */
-export interface AbiAgentClientConfig {
+interface AbiAgentClientConfig {
   abi: AbiSettings;
   /** Longest wait for one answer, in milliseconds, when `abi` names none. Default 30000. */
   timeoutMs?: number;

@@ -13,8 +13,7 @@ import {
   type Verdict,
 } from '../agent-tools.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
-import { adkServer, exchange, listApps } from './adk-http.ts';
-import { type AdkSettings, AdkState, adkSettings } from './adk-run.ts';
+import { type AdkSettings, AdkState, adkServer, adkSettings, exchange, listApps } from './adk-run.ts';
 
 const app: ToolOption = {
   name: 'app',
@@ -25,7 +24,7 @@ const app: ToolOption = {
 /** How many people write at the same time in a check. */
 const CONCURRENT = 5;
 /** Tools for people who write ADK agents. Each run uses new sessions, of people who do not exist. */
-export const adkTools: AgentTools = agentTools<AdkProbe>({
+const adkTools: AgentTools = agentTools<AdkProbe>({
   kind: 'adk',
   find: probe,
   recognizes: ({ apps }) => apps.length > 0,
@@ -131,7 +130,7 @@ interface AdkProbe {
  * Asks an ADK server for its agents.
  * @throws {AgentProtocolError} the address or a header cannot be used
  */
-export async function probeAdkServer(
+async function probeAdkServer(
   baseUrl: string,
   { headers }: Pick<AdkSettings, 'headers'>,
   { transport, signal }: { transport: AgentTransport; signal: AbortSignal },
@@ -145,7 +144,7 @@ export async function probeAdkServer(
 }
 
 /** What the server says at `GET /version`; undefined when it says nothing. */
-export async function adkVersion(
+async function adkVersion(
   baseUrl: string,
   { headers }: Pick<AdkSettings, 'headers'>,
   { transport, signal }: { transport: AgentTransport; signal: AbortSignal },
@@ -165,7 +164,7 @@ export async function adkVersion(
 }
 
 /** Likely problems of a route to this server. */
-export async function adkFindings(
+async function adkFindings(
   agentEndpoint: string,
   settings: AdkSettings,
   deps: { transport: AgentTransport; signal: AbortSignal },

@@ -17,7 +17,7 @@ const message: ToolOption = { name: 'message', value: 'TEXT', help: 'what the pe
 const key: ToolOption = { name: 'key', value: 'KEY', help: 'API key of the agent' };
 
 /** Tools for people who write agents of the NPC Engine. */
-export const npcTools: AgentTools = agentTools<CardAnswer>({
+const npcTools: AgentTools = agentTools<CardAnswer>({
   kind: 'npc',
   find: cardOf,
   recognizes: ({ card }) => card !== undefined,
@@ -118,7 +118,7 @@ function clientOf(input: ToolInput): NpcAgentClient {
 }
 
 /** Warnings about a route to this agent: it cannot be reached, or its card has no such capability. */
-export async function npcFindings(
+async function npcFindings(
   agentEndpoint: string,
   settings: NpcSettings,
   deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },

@@ -34,7 +34,7 @@ const CONCURRENT = 3;
 const MAX_TOKENS = 400;
 
 /** Tools for people who connect a model. */
-export const openAiTools: AgentTools = agentTools<OpenAiProbe>({
+const openAiTools: AgentTools = agentTools<OpenAiProbe>({
   kind: 'openai',
   find: probe,
   recognizes: ({ isProtocol }) => isProtocol,
@@ -148,7 +148,7 @@ interface OpenAiProbe {
  * Asks a server for its models.
  * @throws {AgentProtocolError} the address or a header cannot be used
  */
-export async function probeOpenAiServer(
+async function probeOpenAiServer(
   address: string,
   settings: Pick<OpenAiSettings, 'api' | 'apiKey' | 'headers'>,
   { transport, signal }: { transport: AgentTransport; signal: AbortSignal },
@@ -171,7 +171,7 @@ export async function probeOpenAiServer(
 }
 
 /** Likely problems of a route to this server. */
-export async function openAiFindings(
+async function openAiFindings(
   agentEndpoint: string,
   settings: OpenAiSettings,
   deps: { transport: AgentTransport; signal: AbortSignal },

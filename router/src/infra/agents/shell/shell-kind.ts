@@ -25,7 +25,7 @@ const allow: ToolOption = { name: 'allow', value: 'NUMBER', help: 'a person who 
 const SESSION = 'wa2ai-check';
 
 /** Tools for people who run a shell runtime. */
-export const shellTools: AgentTools = agentTools<ShellProbe>({
+const shellTools: AgentTools = agentTools<ShellProbe>({
   kind: 'shell',
   find: probe,
   recognizes: ({ isRuntime }) => isRuntime,

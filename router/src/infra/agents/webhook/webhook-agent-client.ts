@@ -16,7 +16,7 @@ import type { AgentResponse, FileLink, IncomingMessage, ReplyFile } from '../../
 import { withoutTrailing } from '../../../core/text.ts';
 import { type AnswerForm, readAnswerText } from '../answer-text.ts';
 import { attemptLog } from '../attempt-log.ts';
-import { MASK } from '../secrets.ts';
+import { MASK } from '../route-secrets.ts';
 import { type AgentTransport, type Redact, redactor, rejectedError } from '../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { bodyText, errorText } from '../transport/error-text.ts';

@@ -34,7 +34,7 @@ const header: ToolOption = {
 const CONCURRENT = 3;
 
 /** Tools for people who write webhooks. No answer can come later: there is no chat, and so no reply token. */
-export const webhookTools: AgentTools = agentTools<WebhookProbe>({
+const webhookTools: AgentTools = agentTools<WebhookProbe>({
   kind: 'webhook',
   find: probe,
   // What answers that there is nothing, or that it is broken, may be any server.

@@ -7,7 +7,7 @@ import { systemClock } from '../../clock/system-clock.ts';
 import type { RunningPostgres } from '../embedded/embedded-postgres.ts';
 import { DatabaseError, type DatabaseErrorCode, errorCode, errorMessage } from '../stores/storage-errors.ts';
 import { troubleOf } from '../upkeep/storage-faults.ts';
-import { takeInstanceLock } from './instance-lock.ts';
+import { takeInstanceLock } from './node-connection.ts';
 import { PostgresClient, startHeartbeat, TimedClient } from './postgres-client.ts';
 
 /** The oldest supported PostgreSQL; earlier ones get no security fixes. */

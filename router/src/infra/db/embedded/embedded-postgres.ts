@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { StorageTroubleError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { takeInstanceLock } from '../connections/instance-lock.ts';
+import { takeInstanceLock } from '../connections/node-connection.ts';
 import { makeFolder } from '../files.ts';
 import { DatabaseError, errorCode, errorMessage } from '../stores/storage-errors.ts';
 import { fullDiskTrouble, orFullDisk } from '../upkeep/storage-check.ts';
@@ -321,7 +321,7 @@ class PostgresSupervisor implements RunningPostgres {
 }
 
 /** What a start of the embedded server needs. */
-export interface PreparedPostgres {
+interface PreparedPostgres {
   folder: ServerFolder;
   binaries: PostgresBinaries;
   /** The user that the server runs as, if that is not the user of this process. */

@@ -1,9 +1,8 @@
 import type pg from 'pg';
 import type { Logger } from '../../../core/logger.ts';
-import { tryLock, unlock } from '../connections/instance-lock.ts';
+import { tryLock, unlock } from '../connections/node-connection.ts';
 import { DatabaseError, StorageDamagedError, withStorage } from '../stores/storage-errors.ts';
-import { type DataKeyFile, dataKeysOfFolder, readDataKeys } from './data-keys.ts';
-import { PLAIN, SecretCipher } from './secret-cipher.ts';
+import { type DataKeyFile, dataKeysOfFolder, PLAIN, readDataKeys, SecretCipher } from './secret-cipher.ts';
 import type { SecretColumn } from './secret-columns.ts';
 
 /** Rows of one statement. */

@@ -7,8 +7,8 @@ import {
   type StoredDetails,
   type StoredTurn,
 } from '../../../core/messages/chat-identity.ts';
-import type { InboundMessage } from '../../../core/messages/inbound-message.ts';
-import type { NoTranscript } from '../../../core/models.ts';
+import type { InboundMedia, InboundMessage } from '../../../core/messages/inbound-message.ts';
+import type { MediaInfo, NoTranscript } from '../../../core/models.ts';
 import { GROUP_EVENT } from '../../../core/policies/access.ts';
 import type { Access } from '../../../core/policies/conversation-fields.ts';
 import type { Fence } from '../../../core/ports/cluster.ts';
@@ -34,7 +34,7 @@ import type {
 import { MEDIA_REF_CONTEXT, MESSAGE_SECRET_CONTEXT } from '../encryption/secret-columns.ts';
 import type { Postgres, Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
-import { filesJson, mediaColumns, quotesJson, specialsJson } from './postgres-message-files.ts';
+import { filesJson } from './postgres-message-files.ts';
 import { reportReplies } from './postgres-outbox.ts';
 import {
   queuedReply,
@@ -522,4 +522,27 @@ function reportMessage(
 
 function wholeMs(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.min(Math.max(Math.round(ms), 0), 2_147_483_647);
+}
+
+/** The columns of a message's file. */
+export function mediaColumns(
+  media: InboundMedia | undefined,
+): { info: MediaInfo; reference: string } | undefined {
+  if (!media) return undefined;
+  const { reference, ...info } = media;
+  return { info, reference: cleanText(reference) };
+}
+
+/** The quotes of replies for `inbox_finish_turn`, as `filesJson`. */
+function quotesJson(replies: readonly NewReply[]): string | null {
+  if (replies.every(({ quote }) => !quote)) return null;
+  return JSON.stringify(
+    replies.map(({ quote }) => (quote ? { ...quote, text: cleanText(quote.text) } : null)),
+  );
+}
+
+/** What replies of no text and no file are, for `inbox_finish_turn`, as `filesJson`. */
+function specialsJson(replies: readonly NewReply[]): string | null {
+  if (replies.every(({ special }) => !special)) return null;
+  return JSON.stringify(replies.map(({ special }) => special ?? null));
 }

@@ -1,22 +1,12 @@
 import sql from 'sql-template-tag';
 import { MediaError } from '../../../core/errors.ts';
-import type { InboundMedia } from '../../../core/messages/inbound-message.ts';
-import type { MediaInfo, ReplyMedia } from '../../../core/models.ts';
+import type { ReplyMedia } from '../../../core/models.ts';
 import type { MessageFiles, ReplyFileStore, StoreName } from '../../../core/ports/media.ts';
 import type { LateReply } from '../../../core/ports/pending-answers.ts';
 import { cleanText } from '../../../core/text.ts';
 import type { NewReply } from '../../../core/turns/turn.ts';
 import type { Postgres } from '../postgres.ts';
 import { withStorage } from './storage-errors.ts';
-
-/** The columns of a message's file. */
-export function mediaColumns(
-  media: InboundMedia | undefined,
-): { info: MediaInfo; reference: string } | undefined {
-  if (!media) return undefined;
-  const { reference, ...info } = media;
-  return { info, reference: cleanText(reference) };
-}
 
 /**
  * The files of replies for `inbox_finish_turn` and `reply_later`: null for replies of text, or altogether when none has one. A
@@ -38,20 +28,6 @@ export async function filesJson(
       }),
     ),
   );
-}
-
-/** The quotes of replies for `inbox_finish_turn`, as `filesJson`. */
-export function quotesJson(replies: readonly NewReply[]): string | null {
-  if (replies.every(({ quote }) => !quote)) return null;
-  return JSON.stringify(
-    replies.map(({ quote }) => (quote ? { ...quote, text: cleanText(quote.text) } : null)),
-  );
-}
-
-/** What replies of no text and no file are, for `inbox_finish_turn`, as `filesJson`. */
-export function specialsJson(replies: readonly NewReply[]): string | null {
-  if (replies.every(({ special }) => !special)) return null;
-  return JSON.stringify(replies.map(({ special }) => special ?? null));
 }
 
 function storableMedia({ kind, mimeType, fileName, sizeBytes }: ReplyMedia): ReplyMedia {

@@ -10,7 +10,7 @@ import {
 import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { AccountStatus } from '../../../core/ports/chat-provider.ts';
-import { QR_CODES_ENDED } from '../connection/disconnect-table.ts';
+import { QR_CODES_ENDED } from '../connection/connection.ts';
 import { BROWSER } from '../connection/open-socket.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountStatusTracker } from './account-status.ts';
@@ -87,7 +87,7 @@ interface CodesOptions {
  * The codes of one socket, made in place of Baileys, which cannot replace the secret of a code that is shown.
  * Workaround: refs/baileys-workarounds.md.
  */
-export class PairingCodes {
+class PairingCodes {
   readonly #options: CodesOptions;
   readonly #ended = new AbortController();
   #shown: { ref: string; expiresAtMs: number } | undefined;

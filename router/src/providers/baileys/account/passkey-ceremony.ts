@@ -58,7 +58,7 @@ interface Primary {
   nonce: Uint8Array;
 }
 
-export type CeremonyState =
+type CeremonyState =
   | { step: 'none' }
   | { step: 'sign'; options: string; handoffKey: Uint8Array | undefined }
   | { step: 'ref'; answer: Assertion; handoffKey: Uint8Array | undefined }
@@ -69,7 +69,7 @@ export type CeremonyState =
   | { step: 'linked' }
   | { step: 'failed'; reason: string };
 
-export type CeremonyEvent =
+type CeremonyEvent =
   /** WhatsApp asks for a passkey. `advSecret`: the one of the code that the phone scanned. */
   | { kind: 'requested'; options: string; advSecret: Uint8Array }
   | { kind: 'answered'; answer: Assertion }

@@ -23,14 +23,15 @@ import type { BaileysProviderOptions } from '../provider-options.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 import type { AccountProxy } from './account-proxy.ts';
 import { tripleOf, type VersionWait } from './client-versions.ts';
-import { ConnectionManager, type ConnectionPhase } from './connection.ts';
 import {
+  ConnectionManager,
+  type ConnectionPhase,
   ConnectionPostponedError,
   RATE_LIMIT,
   REACH_OUT_REFUSED,
   TOO_MANY_MESSAGES,
   VersionRefusedError,
-} from './disconnect-table.ts';
+} from './connection.ts';
 import { GroupNames } from './group-names.ts';
 import { createSocketMemory, type OpenedSocket, openSocket, type SocketMemory } from './open-socket.ts';
 import { listenTo, type NewChatCap, newChatCapOf, type ReachOutLock } from './socket-listeners.ts';
@@ -46,7 +47,7 @@ const MARGIN_MS = 5_000;
 /** Duration of a limit whose end WhatsApp did not name. */
 const DEFAULT_LIMIT_MS = 60 * 60 * 1_000;
 
-export interface AccountConnectionParts {
+interface AccountConnectionParts {
   account: LinkedAccount;
   status: AccountStatusTracker;
   pairing: Pairing;

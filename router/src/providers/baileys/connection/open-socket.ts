@@ -22,7 +22,7 @@ import { type AccountSignal, createAccountSignal } from '../signal/signal-reposi
 import type { AccountProxy } from './account-proxy.ts';
 import { removePairingListener, takeMessageListener } from './check-surface.ts';
 
-export interface OpenSocketInput {
+interface OpenSocketInput {
   accountId: string;
   auth: AuthState;
   memory: SocketMemory;
@@ -123,7 +123,7 @@ export function createSocketMemory(): SocketMemory {
   };
 }
 
-export interface SocketConfigInput {
+interface SocketConfigInput {
   accountId: string;
   auth: AuthState;
   memory: SocketMemory;

@@ -20,7 +20,7 @@ export interface NewChatCap {
 }
 
 /** Handlers of the socket events that the provider uses. Errors of a handler are logged. */
-export interface SocketHandlers {
+interface SocketHandlers {
   /** The `success` stanza of a login. */
   loggedIn(node: BinaryNode): void;
   /** `hasStateKey`: the phone sent a key of the app state, which is stored. */

@@ -19,7 +19,7 @@ import { z } from 'zod';
 import { parseJid } from '../../../core/chat-id.ts';
 import type { DamagedEntry, JournalEntry } from '../../../core/ports/inbox.ts';
 import type { KeyName } from '../../../core/ports/key-store.ts';
-import { senderKeyName } from '../signal/move-keys.ts';
+import { senderKeyName } from '../signal/signal-repository.ts';
 import type { Earlier, InboundStanza } from './inbound-events.ts';
 
 /** The linked account's own addresses, JIDs with or without a device. */

@@ -108,7 +108,7 @@ async function loadCreds(store: KeyStore, scope: KeyScope): Promise<Authenticati
 const CATEGORY = 'sender-key-memory';
 
 /** As Baileys' keys, whose `set` accepts null to delete. */
-export interface RecipientKeys {
+interface RecipientKeys {
   get<T extends keyof SignalDataTypeMap>(
     category: T,
     keyIds: string[],

@@ -4,7 +4,7 @@ import {
   neighbourOf,
   orderAfterMove,
 } from '../../../../../console/src/pages/routes/route-order.ts';
-import { inRouteOrder as orderOfService } from '../../../../../router/src/core/routing/route-table.ts';
+import { inRouteOrder as orderOfService } from '../../../../../router/src/core/routing/route-message.ts';
 import { aRoute } from '../../../../support/routes.ts';
 
 const NAMES = ['all', 'own', 'first', 'late'];

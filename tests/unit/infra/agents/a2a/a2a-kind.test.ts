@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { a2aSettings, a2aSettingsProblems } from '../../../../../router/src/infra/agents/a2a/a2a-settings.ts';
-import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
+import { textsOf } from '../../../../../router/src/infra/agents/route-secrets.ts';
 
 describe('a2aKind', () => {
   it('masks the key and the headers, and checks every address', () => {

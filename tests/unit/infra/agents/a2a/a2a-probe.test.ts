@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { a2aFindings } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
+import { a2aKind } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
 import type { A2aSettings } from '../../../../../router/src/infra/agents/a2a/a2a-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { a2aDouble } from '../../../../support/a2a.ts';
+import { probeOf } from '../../../../support/agent-kinds.ts';
 
 const find = (url: string, settings: A2aSettings = {}) =>
-  a2aFindings(url, settings, { transport: new AgentTransport(), signal: AbortSignal.timeout(60_000) });
+  probeOf(a2aKind)(url, settings, {
+    clock: holdingClock,
+    transport: new AgentTransport(),
+    signal: AbortSignal.timeout(60_000),
+  });
 
-describe('a2aFindings', () => {
+describe('the probe of a2a', () => {
   it('reports a card that has no such interface, and a server without a card', async () => {
     const agent = await a2aDouble();
     expect(await find(agent.url, { version: '0.3' })).toMatchObject([

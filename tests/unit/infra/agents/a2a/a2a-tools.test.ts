@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { a2aTools } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
+import { a2aKind } from '../../../../../router/src/infra/agents/a2a/a2a-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { a2aDouble } from '../../../../support/a2a.ts';
+import { toolsOf } from '../../../../support/agent-kinds.ts';
 import { npcDouble } from '../../../../support/npc.ts';
+
+const a2aTools = toolsOf(a2aKind);
 
 const inputOf = (url: string, options: Record<string, string> = {}) => ({
   url,

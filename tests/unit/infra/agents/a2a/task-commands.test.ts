@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { taskCommandOf } from '../../../../../router/src/infra/agents/a2a/earlier-tasks.ts';
+import { taskCommandOf } from '../../../../../router/src/infra/agents/a2a/a2a-agent-client.ts';
 
 it.each([
   ['/tasks', { kind: 'list' }],

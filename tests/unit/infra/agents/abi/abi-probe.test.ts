@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { abiFindings } from '../../../../../router/src/infra/agents/abi/abi-kind.ts';
+import { abiKind } from '../../../../../router/src/infra/agents/abi/abi-kind.ts';
 import type { AbiSettings } from '../../../../../router/src/infra/agents/abi/abi-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import type {
   Fetched,
   FetchOptions,
 } from '../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
+import { probeOf } from '../../../../support/agent-kinds.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 const MANIFEST = 'http://host/abi.json';
@@ -41,7 +42,7 @@ async function findings(
   { health = answer(200), manifest = answer(200, '["f()"]') }: { health?: Fetched; manifest?: Fetched } = {},
 ) {
   const transport = new ScriptedTransport(health, manifest);
-  const found = await abiFindings(
+  const found = await probeOf(abiKind)(
     'http://agent:8080/base?k=1',
     { functions: ['f()'], ...settings },
     { clock: new FakeClock(), transport, signal: new AbortController().signal },

@@ -4,7 +4,7 @@ import {
   faultError,
   refusalError,
   reportedError,
-} from '../../../../../router/src/infra/agents/adk/adk-http.ts';
+} from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 
 const asWritten = (text: string) => text;
 

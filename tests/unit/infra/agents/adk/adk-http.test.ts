@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { adkServer } from '../../../../../router/src/infra/agents/adk/adk-http.ts';
+import { adkServer } from '../../../../../router/src/infra/agents/adk/adk-run.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 
 const transport = new AgentTransport();

@@ -2,19 +2,17 @@ import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import {
-  adkFindings,
-  adkVersion,
-  probeAdkServer,
-} from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
+import { adkKind } from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { serverOf } from '../../../../support/abi.ts';
+import { aboutOf, probeOf } from '../../../../support/agent-kinds.ts';
 
 const HEADERS = { Authorization: 'Bearer top-secret-token' };
-const deps = { transport: new AgentTransport(), signal: new AbortController().signal };
+const deps = { clock: holdingClock, transport: new AgentTransport(), signal: new AbortController().signal };
 
 function findingsAt(agentEndpoint: string, settings: object = {}) {
-  return adkFindings(agentEndpoint, { appName: 'my_agent', headers: HEADERS, ...settings }, deps);
+  return probeOf(adkKind)(agentEndpoint, { appName: 'my_agent', headers: HEADERS, ...settings }, deps);
 }
 
 const answering =
@@ -31,30 +29,31 @@ async function closedPort(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-describe('probeAdkServer', () => {
+describe('the probe of an ADK server', () => {
   it('requests the list of apps with the headers of the route', async () => {
     const requests: unknown[] = [];
     const { url } = await serverOf((request, response) => {
       requests.push([request.url, request.headers.authorization]);
       response.end('["one",{"name":"two"}]');
     });
-    const probe = await probeAdkServer(`${url}/`, { headers: HEADERS }, deps);
-    expect(probe).toEqual({ server: url, status: 200, apps: ['one', 'two'] });
+    const [finding] = await findingsAt(`${url}/`);
+    expect(finding?.message).toBe(`The ADK server at ${url} has no agent "my_agent". Its agents: one, two.`);
     expect(requests).toEqual([['/list-apps', 'Bearer top-secret-token']]);
   });
 
   it('names an abort as no answer in time', async () => {
     const { url } = await serverOf(() => undefined);
-    const probe = await probeAdkServer(url, {}, { ...deps, signal: AbortSignal.abort() });
-    expect(probe).toEqual({ server: url, apps: [], problem: 'no answer in time' });
+    const aborted = { ...deps, signal: AbortSignal.abort() };
+    const [finding] = await probeOf(adkKind)(url, { appName: 'my_agent' }, aborted);
+    expect(finding?.message).toContain(`${url} cannot be reached: no answer in time`);
   });
 
   it('throws for an address that cannot be used', async () => {
-    await expect(probeAdkServer('localhost:8000', {}, deps)).rejects.toThrow(AgentProtocolError);
+    await expect(findingsAt('localhost:8000')).rejects.toThrow(AgentProtocolError);
   });
 });
 
-describe('adkVersion', () => {
+describe('the version of an ADK server', () => {
   it.each([
     [200, '{"version":"2.0.0","language":"python"}', '2.0.0'],
     [200, '{"version":2}', undefined],
@@ -64,7 +63,8 @@ describe('adkVersion', () => {
     const { url } = await serverOf((request, response) => {
       response.writeHead(request.url === '/version' ? status : 500).end(body);
     });
-    expect(await adkVersion(url, {}, deps)).toBe(version);
+    const about = await aboutOf(adkKind)(url, { appName: 'my_agent' }, deps);
+    expect(about?.version).toBe(version);
   });
 });
 

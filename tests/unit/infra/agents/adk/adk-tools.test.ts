@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { adkTools } from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
+import { adkKind } from '../../../../../router/src/infra/agents/adk/adk-kind.ts';
 import {
   type CheckReport,
   type ToolInput,
@@ -10,6 +10,9 @@ import {
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { serverOf } from '../../../../support/abi.ts';
+import { toolsOf } from '../../../../support/agent-kinds.ts';
+
+const adkTools = toolsOf(adkKind);
 
 interface Run {
   app: string;
@@ -51,7 +54,7 @@ function inputOf(url: string, options: ToolInput['options'] = {}): ToolInput {
   return { url, options, timeoutMs: 5_000, transport: new AgentTransport(), clock: holdingClock };
 }
 
-describe('adkTools.detect', () => {
+describe('the tools of adk.detect', () => {
   it.each([
     [['greeter'], true],
     [[], false],
@@ -62,7 +65,7 @@ describe('adkTools.detect', () => {
   });
 });
 
-describe('adkTools.inspect', () => {
+describe('the tools of adk.inspect', () => {
   it('shows the agents and runs none', async () => {
     const { url, runs } = await anAgent({ apps: ['one', 'two'] });
     const { report, text, isGood } = await adkTools.inspect.run(inputOf(url));
@@ -82,7 +85,7 @@ describe('adkTools.inspect', () => {
   });
 });
 
-describe('adkTools.test', () => {
+describe('the tools of adk.test', () => {
   it('sends one message to the only agent and shows the answer', async () => {
     const { url, runs } = await anAgent();
     const { report, text } = await adkTools.test.run(inputOf(url, { message: 'hola' }));
@@ -123,7 +126,7 @@ describe('adkTools.test', () => {
   });
 });
 
-describe('adkTools.check', () => {
+describe('the tools of adk.check', () => {
   const resultsOf = async (url: string, options = {}) => {
     const { report, isGood } = await adkTools.check.run(inputOf(url, options));
     const { results } = report as CheckReport;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { AgentProfile } from '../../../../../router/src/core/hosting/agent-life.ts';
 import { createAgentClients } from '../../../../../router/src/infra/agents/agent-clients.ts';
-import { hostedAgentOf } from '../../../../../router/src/infra/agents/hosted/hosted-settings.ts';
+import { hostedAgentOf } from '../../../../../router/src/infra/agents/hosted/hosted-kind.ts';
 import { HostedTalk } from '../../../../../router/src/infra/agents/hosted/hosted-talk.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { Egress } from '../../../../../router/src/infra/agents/transport/egress.ts';

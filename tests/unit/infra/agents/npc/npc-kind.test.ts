@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { npcKind } from '../../../../../router/src/infra/agents/npc/npc-kind.ts';
 import { npcSettings } from '../../../../../router/src/infra/agents/npc/npc-settings.ts';
-import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
+import { textsOf } from '../../../../../router/src/infra/agents/route-secrets.ts';
 
 describe('npcKind', () => {
   it('has its circuit at the address of the calls', () => {

@@ -1,13 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { npcFindings } from '../../../../../router/src/infra/agents/npc/npc-kind.ts';
+import { npcKind } from '../../../../../router/src/infra/agents/npc/npc-kind.ts';
 import type { NpcSettings } from '../../../../../router/src/infra/agents/npc/npc-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { probeOf } from '../../../../support/agent-kinds.ts';
 import { npcDouble } from '../../../../support/npc.ts';
 
 const find = (url: string, settings: NpcSettings = {}) =>
-  npcFindings(url, settings, { transport: new AgentTransport(), signal: AbortSignal.timeout(60_000) });
+  probeOf(npcKind)(url, settings, {
+    clock: holdingClock,
+    transport: new AgentTransport(),
+    signal: AbortSignal.timeout(60_000),
+  });
 
-describe('npcFindings', () => {
+describe('the probe of npc', () => {
   it('finds nothing at an agent with the capability, and at one without a card', async () => {
     const agent = await npcDouble();
     expect(await find(agent.url, { capability: 'duel' })).toEqual([]);

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { npcTools } from '../../../../../router/src/infra/agents/npc/npc-kind.ts';
+import { npcKind } from '../../../../../router/src/infra/agents/npc/npc-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
+import { toolsOf } from '../../../../support/agent-kinds.ts';
 import { npcDouble } from '../../../../support/npc.ts';
+
+const npcTools = toolsOf(npcKind);
 
 const inputOf = (url: string, options: Record<string, string> = {}) => ({
   url,

@@ -1,13 +1,12 @@
 import nock from 'nock';
 import { describe, expect, it } from 'vitest';
-import type { AttemptOptions } from '../../../../../router/src/core/agent-client.ts';
+import type { AttemptOptions, HistoryLimits } from '../../../../../router/src/core/agent-client.ts';
 import {
   AgentUncertainError,
   MediaError,
   StorageUnavailableError,
 } from '../../../../../router/src/core/errors.ts';
 import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
-import type { HistoryLimits } from '../../../../../router/src/core/turns/load-history.ts';
 import { OpenAiAgentClient } from '../../../../../router/src/infra/agents/openai/openai-agent-client.ts';
 import type { OpenAiSettings } from '../../../../../router/src/infra/agents/openai/openai-settings.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';

@@ -1,31 +1,28 @@
 import { describe, expect, it } from 'vitest';
-import {
-  openAiFindings,
-  probeOpenAiServer,
-} from '../../../../../router/src/infra/agents/openai/openai-kind.ts';
+import { openAiKind } from '../../../../../router/src/infra/agents/openai/openai-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
+import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { serverOf } from '../../../../support/abi.ts';
+import { aboutOf, probeOf, toolsOf } from '../../../../support/agent-kinds.ts';
 
-const deps = { transport: new AgentTransport(), signal: new AbortController().signal };
+const deps = { clock: holdingClock, transport: new AgentTransport(), signal: new AbortController().signal };
+const openAiFindings = probeOf(openAiKind);
+const settings = { model: 'gpt' };
 
 async function answering(status: number, body: string) {
   const { url } = await serverOf((_request, response) => response.writeHead(status).end(body));
   return url;
 }
 
-describe('probeOpenAiServer', () => {
+describe('what a model server says about itself', () => {
   it('asks for the models with the key', async () => {
     const seen: unknown[] = [];
     const { url } = await serverOf((request, response) => {
       seen.push([request.method, request.url, request.headers.authorization]);
       response.end('{"object":"list","data":[{"id":"one"},{"id":"two"}]}');
     });
-    expect(await probeOpenAiServer(url, { apiKey: 'sk-1' }, deps)).toEqual({
-      server: `${url}/v1`,
-      status: 200,
-      models: ['one', 'two'],
-      isProtocol: true,
-    });
+    const about = await aboutOf(openAiKind)(url, { ...settings, apiKey: 'sk-1' }, deps);
+    expect(about).toEqual({ capabilities: ['model one', 'model two'] });
     expect(seen).toEqual([['GET', '/v1/models', 'Bearer sk-1']]);
   });
 
@@ -36,8 +33,11 @@ describe('probeOpenAiServer', () => {
     [200, '{"ok":true}', [], false],
     [404, 'Not found', [], false],
   ])('reads status %i with %s', async (status, body, models, isProtocol) => {
-    const probe = await probeOpenAiServer(await answering(status, body), {}, deps);
-    expect(probe).toMatchObject({ status, models, isProtocol });
+    const url = await answering(status, body);
+    const about = await aboutOf(openAiKind)(url, settings, deps);
+    expect(about?.capabilities ?? []).toEqual(models.map((name) => `model ${name}`));
+    const input = { url, options: {}, timeoutMs: 60_000, ...deps };
+    expect(await toolsOf(openAiKind).detect(input)).toBe(isProtocol);
   });
 });
 
@@ -68,8 +68,8 @@ describe('the findings about a route to a model', () => {
     );
     expect(denied).toMatchObject([{ code: 'AGENT_ACCESS_DENIED', field: 'config.openai.apiKey' }]);
     expect(JSON.stringify(denied)).not.toContain('sk-secret');
-    const settings = { model: 'gpt', baseUrl: 'http://127.0.0.1:9' };
-    expect(await openAiFindings('http://127.0.0.1:8', settings, deps)).toMatchObject([
+    const closed = { ...settings, baseUrl: 'http://127.0.0.1:9' };
+    expect(await openAiFindings('http://127.0.0.1:8', closed, deps)).toMatchObject([
       { code: 'AGENT_UNREACHABLE', field: 'config.openai.baseUrl' },
     ]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openAiSettings } from '../../../../../router/src/infra/agents/openai/openai-settings.ts';
-import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
+import { textsOf } from '../../../../../router/src/infra/agents/route-secrets.ts';
 
 describe('openAiSettings', () => {
   it('need a model only', () => {

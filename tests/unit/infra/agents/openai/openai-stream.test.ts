@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { OpenAiStream } from '../../../../../router/src/infra/agents/openai/openai-agent-client.ts';
 import type { OpenAiApi } from '../../../../../router/src/infra/agents/openai/openai-settings.ts';
-import { OpenAiStream } from '../../../../../router/src/infra/agents/openai/openai-stream.ts';
 
 /** What is shown of these events, and the body of the whole answer. */
 function read(events: unknown[], api: OpenAiApi = 'chat') {

@@ -5,11 +5,14 @@ import {
   ToolkitError,
   ToolUsageError,
 } from '../../../../../router/src/infra/agents/agent-tools.ts';
-import { openAiTools } from '../../../../../router/src/infra/agents/openai/openai-kind.ts';
+import { openAiKind } from '../../../../../router/src/infra/agents/openai/openai-kind.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { type OpenAiStandInOptions, startOpenAiServer } from '../../../../doubles/openai-server.ts';
 import type { StandInServer } from '../../../../doubles/stand-in-server.ts';
+import { toolsOf } from '../../../../support/agent-kinds.ts';
+
+const openAiTools = toolsOf(openAiKind);
 
 let server: StandInServer | undefined;
 afterEach(async () => {
@@ -26,7 +29,7 @@ function inputOf(url: string, options: Record<string, string> = {}): ToolInput {
   return { url, options, timeoutMs: 5_000, transport: new AgentTransport(), clock: holdingClock };
 }
 
-describe('openAiTools', () => {
+describe('the tools of openai', () => {
   it('detect a server by its list of models, also without a key', async () => {
     const { server, input } = await setup({ apiKey: 'sk-1' });
     expect(await openAiTools.detect(input)).toBe(true);

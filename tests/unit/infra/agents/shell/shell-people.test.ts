@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mayUseShell } from '../../../../../router/src/infra/agents/shell/shell-session.ts';
+import { mayUseShell } from '../../../../../router/src/infra/agents/shell/shell-agent-client.ts';
 
 const from = '5493777239922@s.whatsapp.net';
 const channelId = '5493777239922';

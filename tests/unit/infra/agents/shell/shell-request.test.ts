@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
-import { shellRequestOf } from '../../../../../router/src/infra/agents/shell/shell-session.ts';
+import { shellRequestOf } from '../../../../../router/src/infra/agents/shell/shell-agent-client.ts';
 
 const document = (fileName?: string): IncomingMessage['media'] => ({
   ...{ kind: 'document', mimeType: 'text/plain' },

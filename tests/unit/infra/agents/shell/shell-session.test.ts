@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ShellError, type ShellFault } from '../../../../../router/src/core/hosting/hosting-errors.ts';
 import { MAX_MEDIA_BYTES } from '../../../../../router/src/core/models.ts';
 import type { ShellRuntime } from '../../../../../router/src/core/ports/agent-runtime.ts';
-import { ShellSession } from '../../../../../router/src/infra/agents/shell/shell-session.ts';
+import { ShellSession } from '../../../../../router/src/infra/agents/shell/shell-agent-client.ts';
 
 const faulty = (fault: ShellFault) =>
   new ShellError(fault, `The runtime reported ${fault}.`, 'for the person');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { textsOf } from '../../../../../router/src/infra/agents/secrets.ts';
+import { textsOf } from '../../../../../router/src/infra/agents/route-secrets.ts';
 import { webhookSettings } from '../../../../../router/src/infra/agents/webhook/webhook-body.ts';
 
 describe('webhookSettings', () => {

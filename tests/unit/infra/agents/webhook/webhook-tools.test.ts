@@ -5,10 +5,13 @@ import {
   ToolUsageError,
 } from '../../../../../router/src/infra/agents/agent-tools.ts';
 import { AgentTransport } from '../../../../../router/src/infra/agents/transport/agent-transport.ts';
-import { webhookTools } from '../../../../../router/src/infra/agents/webhook/webhook-kind.ts';
+import { webhookKind } from '../../../../../router/src/infra/agents/webhook/webhook-kind.ts';
 import { holdingClock } from '../../../../../router/src/infra/clock/system-clock.ts';
 import { StandInServer } from '../../../../doubles/stand-in-server.ts';
 import { startWebhookServer, type WebhookStandInOptions } from '../../../../doubles/webhook-server.ts';
+import { toolsOf } from '../../../../support/agent-kinds.ts';
+
+const webhookTools = toolsOf(webhookKind);
 
 let server: StandInServer | undefined;
 afterEach(async () => {
@@ -25,7 +28,7 @@ function inputOf(url: string, options: Record<string, string> = {}): ToolInput {
   return { url, options, timeoutMs: 5_000, transport: new AgentTransport(), clock: holdingClock };
 }
 
-describe('webhookTools', () => {
+describe('the tools of webhook', () => {
   it.each([
     [200, true],
     [401, true],

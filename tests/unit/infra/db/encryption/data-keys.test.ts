@@ -6,7 +6,7 @@ import {
   dataKeysOfFolder,
   parseDataKeys,
   readDataKeys,
-} from '../../../../../router/src/infra/db/encryption/data-keys.ts';
+} from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
 
 const HEX = '0123456789abcdef'.repeat(4);
 const BASE64 = Buffer.from(HEX, 'hex').toString('base64');

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { parseDataKeys } from '../../../../../router/src/infra/db/encryption/data-keys.ts';
-import { SecretCipher } from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
+import { parseDataKeys, SecretCipher } from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
 import { openConfig, sealConfig } from '../../../../../router/src/infra/db/encryption/secret-columns.ts';
 
 const config = { adk: { appName: 'app', headers: { authorization: 'Bearer hunter2' } } };

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StorageTroubleError } from '../../../../../router/src/core/errors.ts';
-import { parseDataKeys } from '../../../../../router/src/infra/db/encryption/data-keys.ts';
 import {
   keyIdOfBytes,
   keyIdOfText,
   PLAIN,
+  parseDataKeys,
   SecretCipher,
 } from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
 import { StorageDamagedError } from '../../../../../router/src/infra/db/stores/storage-errors.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { filesJson, mediaColumns } from '../../../../../router/src/infra/db/stores/postgres-message-files.ts';
+import { mediaColumns } from '../../../../../router/src/infra/db/stores/postgres-inbox.ts';
+import { filesJson } from '../../../../../router/src/infra/db/stores/postgres-message-files.ts';
 
 const reply = { accountId: 'a', to: '5493777000111@s.whatsapp.net', waMessageId: '3EB0', text: '' };
 

@@ -4,14 +4,16 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PasskeyStatus } from '../../../../../router/src/core/ports/chat-provider.ts';
 import {
-  type CeremonyEvent,
-  type CeremonyState,
   nextOf,
   PasskeyCeremony,
 } from '../../../../../router/src/providers/baileys/account/passkey-ceremony.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 import { Passkey, PhonePasskeyCeremony } from '../../../../whatsapp-emulator/passkey.ts';
+
+type CeremonyEvent = Parameters<typeof nextOf>[1];
+
+type CeremonyState = Parameters<typeof nextOf>[0];
 
 const passkey = new Passkey();
 const answer = JSON.parse(passkey.sign({ challenge: 'AAAA' }));

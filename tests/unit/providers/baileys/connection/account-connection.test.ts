@@ -2,15 +2,14 @@ import { EventEmitter } from 'node:events';
 import type { WASocket } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
 import { NotConnectedError, StorageUnavailableError } from '../../../../../router/src/core/errors.ts';
-import {
-  AccountConnection,
-  type AccountConnectionParts,
-} from '../../../../../router/src/providers/baileys/connection/account-connection.ts';
+import { AccountConnection } from '../../../../../router/src/providers/baileys/connection/account-connection.ts';
 import type { OpenedSocket } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import type { BaileysProviderOptions } from '../../../../../router/src/providers/baileys/provider-options.ts';
 import { builtInVersion } from '../../../../doubles/memory-client-versions.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
+
+type AccountConnectionParts = ConstructorParameters<typeof AccountConnection>[1];
 
 class FakeSocket {
   readonly ev = new EventEmitter();

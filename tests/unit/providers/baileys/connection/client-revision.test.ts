@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   type FetchPage,
-  type Page,
   readClientRevision,
-} from '../../../../../router/src/providers/baileys/connection/client-revision.ts';
+} from '../../../../../router/src/providers/baileys/connection/client-versions.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
+
+type Page = Awaited<ReturnType<FetchPage>>;
 
 const URL = 'https://web.example/sw.js';
 

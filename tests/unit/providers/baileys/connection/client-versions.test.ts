@@ -1,13 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { BUILT_IN, type ClientVersion } from '../../../../../router/src/core/client-version.ts';
-import type { Page } from '../../../../../router/src/providers/baileys/connection/client-revision.ts';
 import {
   ClientVersions,
+  type FetchPage,
   type VersionWait,
 } from '../../../../../router/src/providers/baileys/connection/client-versions.ts';
 import { MemoryClientVersions } from '../../../../doubles/memory-client-versions.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
+
+type Page = Awaited<ReturnType<FetchPage>>;
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

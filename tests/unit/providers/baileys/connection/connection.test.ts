@@ -4,10 +4,12 @@ import { ProxyFailedError } from '../../../../../router/src/core/errors.ts';
 import {
   ConnectionManager,
   type ConnectionPhase,
-  type ManagedSocket,
+  type untilSocketEnds,
 } from '../../../../../router/src/providers/baileys/connection/connection.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
+
+type ManagedSocket = Parameters<typeof untilSocketEnds>[0];
 
 class FakeSocket implements ManagedSocket {
   readonly ev = new EventEmitter() as EventEmitter & ManagedSocket['ev'];

@@ -3,7 +3,7 @@ import { ProxyFailedError } from '../../../../../router/src/core/errors.ts';
 import {
   actionFor,
   disconnectOf,
-} from '../../../../../router/src/providers/baileys/connection/disconnect-table.ts';
+} from '../../../../../router/src/providers/baileys/connection/connection.ts';
 
 const linked = (code: number | undefined, reason = 'x') => ({ code, reason, isLinked: true });
 const unlinked = (code: number | undefined, reason = 'x') => ({ code, reason, isLinked: false });

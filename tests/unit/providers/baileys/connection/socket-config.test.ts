@@ -2,10 +2,11 @@ import { DEFAULT_CONNECTION_CONFIG, proto } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
 import {
   createSocketMemory,
-  type SocketConfigInput,
   socketConfig,
 } from '../../../../../router/src/providers/baileys/connection/open-socket.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
+
+type SocketConfigInput = Parameters<typeof socketConfig>[0];
 
 function setup(more: Partial<SocketConfigInput> = {}) {
   const memory = createSocketMemory();

@@ -1,11 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import {
-  type ManagedSocket,
+  type actionFor,
   untilSocketEnds,
 } from '../../../../../router/src/providers/baileys/connection/connection.ts';
-import type { Disconnect } from '../../../../../router/src/providers/baileys/connection/disconnect-table.ts';
 import { FakeClock, settle } from '../../../../support/fake-clock.ts';
+
+type Disconnect = Parameters<typeof actionFor>[0];
+
+type ManagedSocket = Parameters<typeof untilSocketEnds>[0];
 
 function setup({ isAborted = false } = {}) {
   const clock = new FakeClock();

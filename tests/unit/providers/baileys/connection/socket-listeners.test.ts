@@ -1,12 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type { WASocket } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import {
-  listenTo,
-  type SocketHandlers,
-} from '../../../../../router/src/providers/baileys/connection/socket-listeners.ts';
+import { listenTo } from '../../../../../router/src/providers/baileys/connection/socket-listeners.ts';
 import { settle } from '../../../../support/fake-clock.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
+
+type SocketHandlers = Parameters<typeof listenTo>[2];
 
 function setup(handlers: Partial<SocketHandlers> = {}) {
   const ev = new EventEmitter();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cardOf } from '../../../../../router/src/providers/baileys/messages/message-cards.ts';
+import { cardOf } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
 
 const vcard = [
   'BEGIN:VCARD',

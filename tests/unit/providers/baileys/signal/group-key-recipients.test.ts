@@ -1,9 +1,8 @@
 import type { SignalDataSet } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import {
-  GroupKeyRecipients,
-  type RecipientKeys,
-} from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
+import { GroupKeyRecipients } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
+
+type RecipientKeys = ConstructorParameters<typeof GroupKeyRecipients>[0];
 
 const MEMORY = 'sender-key-memory';
 

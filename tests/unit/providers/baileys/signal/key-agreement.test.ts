@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   fastAgreement,
   useFastAgreement,
-} from '../../../../../router/src/providers/baileys/signal/key-agreement.ts';
+} from '../../../../../router/src/providers/baileys/signal/fast-crypto.ts';
 
 const curve = createRequire(import.meta.url)('libsignal/src/curve.js');
 const original = curve.calculateAgreement;

@@ -15,14 +15,16 @@ import {
   openAuthState,
 } from '../../../../../router/src/providers/baileys/signal/auth-state.ts';
 import {
+  type AccountSignal,
   createAccountSignal,
-  type StanzaAddresses,
 } from '../../../../../router/src/providers/baileys/signal/signal-repository.ts';
 import { MemoryJournal } from '../../../../doubles/memory-journal.ts';
 import { MemoryKeyStore } from '../../../../doubles/memory-key-store.ts';
 import { recordingLog } from '../../../../support/quiet-log.ts';
 import { SignalPeer } from '../../../../whatsapp-emulator/signal-peer.ts';
 import { SenderKeys } from '../../../../whatsapp-emulator/signal-sender-keys.ts';
+
+type StanzaAddresses = Parameters<AccountSignal['decryptor']>[1];
 
 const ANA = '34600000002@s.whatsapp.net';
 const ME = '34600000001:1@s.whatsapp.net';

@@ -6,7 +6,7 @@ import {
   SignatureError,
   useFastVerification,
   WHATSAPP_ROOT_KEY,
-} from '../../../../../router/src/providers/baileys/signal/verify-signature.ts';
+} from '../../../../../router/src/providers/baileys/signal/fast-crypto.ts';
 
 const curve = createRequire(import.meta.url)('libsignal/src/curve.js');
 const original = curve.verifySignature;

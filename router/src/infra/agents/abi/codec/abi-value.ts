@@ -1,7 +1,7 @@
+import { withoutTrailing } from '../../../../core/text.ts';
 import { ExactJsonError, NumberText, parseExactJson } from '../../lenient-json.ts';
+import { exampleJson } from '../input/abi-example.ts';
 import { type AbiInput, AbiInputError, ANYTHING, FileInput } from '../input/abi-input.ts';
-import { count, expectation, rangeOf, type Whole } from '../input/describe-type.ts';
-import { bare, bigintIn, bytesIn } from '../input/parse-scalars.ts';
 import { type AbiParam, type AbiType, type AbiValue, areNamed, type Codec, shortened } from './abi-type.ts';
 
 /** Name of all arguments, or of the only tuple, in a message. */
@@ -219,4 +219,118 @@ function fieldPath(field: AbiParam, index: number, path: string): string {
   const name = field.name || (path ? `value ${index + 1}` : `argument ${index + 1}`);
   if (path === '') return name;
   return path.startsWith('item ') || !field.name ? `${name} of ${path}` : `${path}.${name}`;
+}
+
+/** A longer example is not shown. */
+const MAX_EXAMPLE_CHARS = 60;
+
+/** Describes the input for a type: `a whole number from 0 to 255`. */
+export function expectation(type: AbiType): string {
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return `a whole number from ${rangeText(type)}`;
+    case 'bool':
+      return 'true or false';
+    case 'address':
+      return 'an address (0x and 40 hex digits)';
+    case 'string':
+      return 'text';
+    case 'bytes':
+      return 'bytes as hex (0x…), base64 or text:…';
+    case 'fixedBytes':
+      return `${type.size} ${type.size === 1 ? 'byte' : 'bytes'} as hex (0x…), base64 or text:…`;
+    case 'array': {
+      if (type.length !== undefined) return `a list of ${count(type.length, 'item')}`;
+      const example = exampleJson(type);
+      return example.length > MAX_EXAMPLE_CHARS ? 'a list in brackets, [ … ]' : `a list such as ${example}`;
+    }
+    case 'tuple': {
+      const example = exampleJson(type);
+      if (example.length <= MAX_EXAMPLE_CHARS) return `of the form ${example}`;
+      return areNamed(type.fields)
+        ? `an object with ${type.fields.map(({ name }) => name).join(', ')}`
+        : `a list of ${count(type.fields.length, 'value')}`;
+    }
+  }
+}
+
+/** `1 item`, `2 items`. */
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** A type of whole numbers. */
+type Whole = AbiType & { kind: 'uint' | 'int' };
+
+/** The least and the greatest value of the type. */
+function rangeOf({ kind, bits }: Whole): [least: bigint, most: bigint] {
+  return kind === 'uint'
+    ? [0n, 2n ** BigInt(bits) - 1n]
+    : [-(2n ** BigInt(bits - 1)), 2n ** BigInt(bits - 1) - 1n];
+}
+
+function rangeText(type: Whole): string {
+  const [least, most] = rangeOf(type);
+  if (type.bits <= 32) return `${least} to ${most}`;
+  return type.kind === 'uint' ? `0 to 2^${type.bits}-1` : `-2^${type.bits - 1} to 2^${type.bits - 1}-1`;
+}
+
+/** Text without surrounding spaces and without invisible format characters, which copied text may contain. */
+export function bare(text: string): string {
+  return text.replace(/\p{Cf}/gu, '').trim();
+}
+
+/** The whole number in a text, decimal or `0x` hex; undefined when there is none or it has more digits than any type allows. */
+export function bigintIn(text: string): bigint | undefined {
+  // Keyboards and web pages also use other minus characters.
+  const written = bare(text).replace(/^[\u2212\u2013]/, '-');
+  const power = /^([-+]?)(\d{1,78})(?:\.(\d{1,78}))?e\+?(\d{1,2})$/i.exec(written);
+  if (power) return wholePower(power);
+  const parts = /^([-+]?)(0x)?0*((?:[1-9a-f][0-9a-f]*)?)$/i.exec(written);
+  if (!parts || !/\d|[a-f]/i.test(written)) return undefined;
+  const [, sign, hex, digits = ''] = parts;
+  if (digits.length > 78 || (!hex && /[a-f]/i.test(digits)) || (hex && /0x$/i.test(written)))
+    return undefined;
+  const size = BigInt(`${hex ? '0x' : ''}${digits || '0'}`);
+  return sign === '-' ? -size : size;
+}
+
+/** `1e18`, `1.5e18`, as people write amounts in wei; undefined for a fraction such as `1.5e0`. */
+function wholePower([, sign, whole = '', fraction = '', exponent = '']: RegExpExecArray): bigint | undefined {
+  const zeros = Number(exponent) - fraction.length;
+  const digits = `${whole}${fraction}`;
+  if (zeros < 0 || digits.length + zeros > 78) return undefined;
+  const size = BigInt(digits + '0'.repeat(zeros));
+  return sign === '-' ? -size : size;
+}
+
+/**
+ * Bytes from `0x` or `hex:` and hex, `text:` and UTF-8, `base64:` or plain base64 (also its URL form and without padding).
+ * Hex digits without a prefix are hex when they give `size` bytes; without a size they may be ambiguous.
+ */
+export function bytesIn(written: string, size: number | undefined): Buffer | 'ambiguous' | undefined {
+  if (/^text:/i.test(written)) return Buffer.from(written.slice(5), 'utf8');
+  const text = bare(written);
+  const hex = /^(?:0x|hex:)(.*)$/is.exec(text)?.[1];
+  if (hex !== undefined) return hexBytes(hex);
+  const digits = text === '' ? undefined : hexBytes(text);
+  if (digits && digits.length === size) return digits;
+  const base64 = base64Bytes(text.replace(/^base64:/i, ''));
+  return digits && base64 && size === undefined ? 'ambiguous' : base64;
+}
+
+function hexBytes(digits: string): Buffer | undefined {
+  return /^(?:[0-9a-f]{2})*$/i.test(digits) ? Buffer.from(digits, 'hex') : undefined;
+}
+
+function base64Bytes(text: string): Buffer | undefined {
+  const base64 = text
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/={1,2}$/, '');
+  if (!/^[A-Za-z0-9+/]*$/.test(base64)) return undefined;
+  const bytes = Buffer.from(base64, 'base64');
+  // Node ignores invalid characters, so the text was base64 only when encoding the bytes gives it again.
+  return withoutTrailing(bytes.toString('base64'), '=') === base64 ? bytes : undefined;
 }

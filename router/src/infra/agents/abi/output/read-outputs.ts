@@ -16,7 +16,7 @@ import { type AbiValue, type Codec, typeText } from '../codec/abi-type.ts';
 import type { Call } from '../input/abi-command.ts';
 
 /** The call that was made, and how its failures are classified. */
-export interface CallContext {
+interface CallContext {
   target: AbiFunction;
   codec: Codec;
   envelope: Envelope;

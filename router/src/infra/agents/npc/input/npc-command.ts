@@ -31,7 +31,7 @@ export type NpcMeaning =
   | { kind: 'say'; why: 'help' | 'mistake'; text: string };
 
 /** How messages of a route become tasks. */
-export interface NpcRules {
+interface NpcRules {
   /** Capabilities of the card; absent: the server sent no card, and the standard ones are used. */
   capabilities?: readonly string[];
   settings: Pick<NpcSettings, 'capability' | 'params'>;

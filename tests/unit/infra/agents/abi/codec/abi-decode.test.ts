@@ -4,8 +4,8 @@ import {
   AbiDecodeError,
   decodeValues,
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-decode.ts';
+import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { loadCodec } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
 
 const codec = await loadCodec();
 const coder = AbiCoder.defaultAbiCoder();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readable, renderOutputs } from '../../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
+import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import type { AbiValue } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
 import { parseOutputTemplate } from '../../../../../../router/src/infra/agents/abi/output/output-template.ts';
 
 function outputsOf(types: string) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { loadCodec, typeOf } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { coerce } from '../../../../../../router/src/infra/agents/abi/codec/abi-value.ts';
-import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
 import type { AbiInput } from '../../../../../../router/src/infra/agents/abi/input/abi-input.ts';
 
 const codec = await loadCodec();

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
-  AbiDefinitionError,
-  namedTypeText,
-  typeText,
-} from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import {
   isNoFunction,
   isStruct,
   MAX_TEXT,
   parseFunction,
   structsOf,
-} from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
+} from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
+import {
+  AbiDefinitionError,
+  namedTypeText,
+  typeText,
+} from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 
 /** `add(uint256 a, uint256) → (uint256 sum)`. */
 function parsed(text: string, structs: string[] = []): string {

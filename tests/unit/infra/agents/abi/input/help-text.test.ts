@@ -4,7 +4,7 @@ import {
   commandList,
   functionHelp,
   usage,
-} from '../../../../../../router/src/infra/agents/abi/input/parse-arguments.ts';
+} from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
 
 async function functionsOf(...entries: string[]) {
   return (await createAbi(entries)).functions;

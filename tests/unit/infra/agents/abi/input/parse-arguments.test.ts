@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
+import { argumentsOf } from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
 import { AbiInputError, FileInput } from '../../../../../../router/src/infra/agents/abi/input/abi-input.ts';
-import { argumentsOf } from '../../../../../../router/src/infra/agents/abi/input/parse-arguments.ts';
 
 const FILE = '<image/png>';
 

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  bare,
-  bigintIn,
-  bytesIn,
-} from '../../../../../../router/src/infra/agents/abi/input/parse-scalars.ts';
+import { bare, bigintIn, bytesIn } from '../../../../../../router/src/infra/agents/abi/codec/abi-value.ts';
 
 it('bare removes spaces around a text and invisible characters within it', () => {
   expect(bare(' \u200ea\u200bb\ufeff ')).toBe('ab');

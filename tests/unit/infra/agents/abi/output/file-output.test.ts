@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MAX_MEDIA_BYTES } from '../../../../../../router/src/core/models.ts';
 import type { AbiFileOutput } from '../../../../../../router/src/infra/agents/abi/abi-settings.ts';
+import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import type { AbiValue } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
 import {
   parseFileOutput,
   renderFile,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import {
   AbiDefinitionError,
   type AbiValue,
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { parseFunction } from '../../../../../../router/src/infra/agents/abi/codec/human-readable.ts';
 import {
   outputAt,
   parseOutputTemplate,

@@ -6,14 +6,13 @@ import {
 } from '../../../../../../router/src/core/errors.ts';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import { viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import {
-  type CallContext,
-  readOutputs,
-} from '../../../../../../router/src/infra/agents/abi/output/read-outputs.ts';
+import { readOutputs } from '../../../../../../router/src/infra/agents/abi/output/read-outputs.ts';
 import type {
   FaultKind,
   Fetched,
 } from '../../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
+
+type CallContext = Parameters<typeof readOutputs>[1];
 
 const abi = await createAbi(['greet(string name) returns (string greeting)', 'note(string text)']);
 const [greet, note] = abi.functions as [CallContext['target'], CallContext['target']];

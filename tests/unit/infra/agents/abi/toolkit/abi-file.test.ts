@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readAbiFile } from '../../../../../../router/src/infra/agents/abi/toolkit/abi-tools.ts';
+import { readAbiFile } from '../../../../../../router/src/infra/agents/abi/abi-kind.ts';
 import { ToolkitError } from '../../../../../../router/src/infra/agents/agent-tools.ts';
 
 async function fileWith(content: string): Promise<string> {

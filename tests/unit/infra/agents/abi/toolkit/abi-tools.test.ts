@@ -2,14 +2,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { abiTools } from '../../../../../../router/src/infra/agents/abi/toolkit/abi-tools.ts';
+import { abiKind } from '../../../../../../router/src/infra/agents/abi/abi-kind.ts';
 import { ToolUsageError } from '../../../../../../router/src/infra/agents/agent-tools.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import type {
   Fetched,
   FetchOptions,
 } from '../../../../../../router/src/infra/agents/transport/bounded-fetch.ts';
+import { toolsOf } from '../../../../../support/agent-kinds.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
+
+const abiTools = toolsOf(abiKind);
 
 /** An agent without a network: healthy, and it answers each call with this body. */
 class ScriptedTransport extends AgentTransport {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../../router/src/core/errors.ts';
-import { AgentProbe, answerText } from '../../../../../../router/src/infra/agents/abi/toolkit/check-agent.ts';
+import { AgentProbe, answerText } from '../../../../../../router/src/infra/agents/abi/abi-kind.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import type {
   Fetched,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { checkAgent } from '../../../../../../router/src/infra/agents/abi/abi-kind.ts';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
-import { checkAgent } from '../../../../../../router/src/infra/agents/abi/toolkit/check-agent.ts';
 
 /** An agent without functions with this response time. */
 function agentTaking(ms: number) {

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 import {
+  type AgentProbe,
   inspectAgent,
   isAbiHealth,
-} from '../../../../../../router/src/infra/agents/abi/toolkit/abi-tools.ts';
-import type {
-  AgentProbe,
-  ProbeAnswer,
-} from '../../../../../../router/src/infra/agents/abi/toolkit/check-agent.ts';
+  type ProbeAnswer,
+} from '../../../../../../router/src/infra/agents/abi/abi-kind.ts';
+import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
 
 function probeWith(health: Partial<ProbeAnswer> & { text?: string }) {
   const asked: string[] = [];

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../../router/src/core/errors.ts';
-import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
-import { viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
-import { testAgent } from '../../../../../../router/src/infra/agents/abi/toolkit/abi-tools.ts';
 import {
   AgentProbe,
   type ProbeAnswer,
-} from '../../../../../../router/src/infra/agents/abi/toolkit/check-agent.ts';
+  testAgent,
+} from '../../../../../../router/src/infra/agents/abi/abi-kind.ts';
+import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
+import { viemParameter } from '../../../../../../router/src/infra/agents/abi/codec/abi-type.ts';
 import { ToolkitError } from '../../../../../../router/src/infra/agents/agent-tools.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  interpretNpc,
-  type NpcRules,
-} from '../../../../../../router/src/infra/agents/npc/input/npc-command.ts';
+import { interpretNpc } from '../../../../../../router/src/infra/agents/npc/input/npc-command.ts';
 import { npcMessage } from '../../../../../support/npc.ts';
+
+type NpcRules = Parameters<typeof interpretNpc>[0];
 
 const opponent = '0x742d35Cc6634C0532925a3b8D4B9C05e5b8E4C7d';
 const token = '0x6F30b8B34D042eF9f9bcFE0716CD44B607EA7845';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { npcServer } from '../../../../../../router/src/infra/agents/npc/card/npc-card.ts';
+import { taskUpdates } from '../../../../../../router/src/infra/agents/npc/npc-agent-client.ts';
 import type { RpcPeer } from '../../../../../../router/src/infra/agents/npc/rpc/json-rpc.ts';
-import { taskUpdates } from '../../../../../../router/src/infra/agents/npc/rpc/task-updates.ts';
 import { AgentTransport } from '../../../../../../router/src/infra/agents/transport/agent-transport.ts';
 import type { NpcDouble, NpcDoubleOptions } from '../../../../../doubles/npc-agent.ts';
 import { FakeClock } from '../../../../../support/fake-clock.ts';
