@@ -1,14 +1,22 @@
 import type { Logger as PinoLogger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { Wa2aiError } from '../core/errors.ts';
+import type { Logger } from '../core/logger.ts';
 import { PostgresAccountProxies } from '../features/accounts/postgres-account-store.ts';
+import { boundedFetch } from '../infra/agents/transport/bounded-fetch.ts';
+import { Egress } from '../infra/agents/transport/egress.ts';
+import { systemClock as clock } from '../infra/clock/system-clock.ts';
+import type { Postgres } from '../infra/db/postgres.ts';
+import { PostgresClientVersions } from '../infra/db/stores/postgres-client-versions.ts';
 import { listenHttp } from '../infra/operations/http-listener.ts';
 import { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
+import { ClientVersions, type FetchPage } from '../providers/baileys/connection/client-versions.ts';
 import { createAccounts } from './accounts.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { createCluster } from './cluster.ts';
 import { openStorage, type Part } from './database.ts';
 import { createHostedAgents, createHosting } from './hosting.ts';
-import { createClientVersions, FaultPoints } from './provider.ts';
+import { FaultPoints } from './provider.ts';
 import { createDelivery, createTurns } from './turns.ts';
 
 /** The running service. */
@@ -91,4 +99,54 @@ export async function createApp(
 function resultOf<T>(settled: PromiseSettledResult<T>): T {
   if (settled.status === 'rejected') throw settled.reason;
   return settled.value;
+}
+
+/** The versions of WhatsApp Web that accounts announce; look-ups begin with its start. */
+function createClientVersions(
+  config: Config,
+  { postgres, proxies }: { postgres: Postgres; proxies: AccountProxies },
+  log: Logger,
+): Part<{ versions: ClientVersions }> {
+  // The address is the operator's; the policy is for those of agents.
+  const egress = new Egress('any');
+  const direct: FetchPage = (url, options) => boundedFetch(url, { method: 'GET', ...options }, egress);
+  const wayOf =
+    (accountId: string): FetchPage =>
+    async (url, options) => {
+      try {
+        const proxy = await proxies.of(accountId);
+        if (!proxy) return await direct(url, options);
+        const { dispatcher } = proxy;
+        return await boundedFetch(
+          url,
+          { method: 'GET', ...options },
+          { dispatcher, refusalOfUrl: () => undefined },
+        );
+      } catch (error) {
+        if (!(error instanceof Wa2aiError)) throw error;
+        return { kind: 'fault', detail: error.message };
+      }
+    };
+  const ways = async (accountIds?: ReadonlySet<string>) => {
+    const accounts = (await new PostgresAccountProxies(postgres).list()).filter(
+      ({ accountId }) => accountIds?.has(accountId) ?? true,
+    );
+    const withProxy = accounts.filter(({ hasProxy }) => hasProxy).map(({ accountId }) => wayOf(accountId));
+    // WhatsApp sees this machine anyway when an account connects directly.
+    return withProxy.length < accounts.length ? [direct, ...withProxy] : withProxy;
+  };
+  const versions = new ClientVersions({
+    setting: config.whatsappVersion,
+    url: config.whatsappVersionUrl,
+    ways,
+    store: new PostgresClientVersions(postgres),
+    clock,
+    log: log.child({ mod: 'whatsapp-version' }),
+    random: Math.random,
+  });
+  return {
+    parts: { versions },
+    start: async () => versions.start(),
+    stop: () => versions.stop(),
+  };
 }

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { FaultPlan, FaultPoint } from '../config/config-fields.ts';
 import type { AgentClient, AgentClients } from '../core/agent-client.ts';
-import { MediaError, Wa2aiError } from '../core/errors.ts';
+import { MediaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { playgroundFileId } from '../core/playground/playground-account.ts';
 import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
@@ -12,23 +12,19 @@ import type { Outbox } from '../core/ports/outbox.ts';
 import type { Playground } from '../core/ports/playground.ts';
 import type { StorageHealth } from '../core/ports/storage-health.ts';
 import type { CurrentWork } from '../core/suspects.ts';
-import { PostgresAccountProxies, PostgresAccountStore } from '../features/accounts/postgres-account-store.ts';
+import { PostgresAccountStore } from '../features/accounts/postgres-account-store.ts';
 import { PostgresPlayground } from '../features/playground/postgres-playground.ts';
 import type { Metrics } from '../features/stats/metrics.ts';
-import { boundedFetch } from '../infra/agents/transport/bounded-fetch.ts';
-import { Egress } from '../infra/agents/transport/egress.ts';
 import { systemClock as clock } from '../infra/clock/system-clock.ts';
 import type { Postgres } from '../infra/db/postgres.ts';
-import { PostgresClientVersions } from '../infra/db/stores/postgres-client-versions.ts';
 import { PostgresJournal } from '../infra/db/stores/postgres-journal.ts';
 import { PostgresKeyStore } from '../infra/db/stores/postgres-key-store.ts';
 import { createBaileysProvider } from '../providers/baileys/baileys-provider.ts';
 import type { AccountProxies } from '../providers/baileys/connection/account-proxies.ts';
-import { ClientVersions, type FetchPage } from '../providers/baileys/connection/client-versions.ts';
+import type { ClientVersions } from '../providers/baileys/connection/client-versions.ts';
 import { downloadMedia } from '../providers/baileys/media/media.ts';
 import { PlaygroundProvider } from '../providers/playground/playground-provider.ts';
 import type { ClusterParts } from './cluster.ts';
-import type { Part } from './database.ts';
 
 /** What an account is connected with. */
 interface ProviderDeps {
@@ -46,56 +42,6 @@ interface ProviderDeps {
   bus: ClusterParts['bus'];
   current: CurrentWork;
   log: Logger;
-}
-
-/** The versions of WhatsApp Web that accounts announce; look-ups begin with its start. */
-export function createClientVersions(
-  config: Config,
-  { postgres, proxies }: { postgres: Postgres; proxies: AccountProxies },
-  log: Logger,
-): Part<{ versions: ClientVersions }> {
-  // The address is the operator's; the policy is for those of agents.
-  const egress = new Egress('any');
-  const direct: FetchPage = (url, options) => boundedFetch(url, { method: 'GET', ...options }, egress);
-  const wayOf =
-    (accountId: string): FetchPage =>
-    async (url, options) => {
-      try {
-        const proxy = await proxies.of(accountId);
-        if (!proxy) return await direct(url, options);
-        const { dispatcher } = proxy;
-        return await boundedFetch(
-          url,
-          { method: 'GET', ...options },
-          { dispatcher, refusalOfUrl: () => undefined },
-        );
-      } catch (error) {
-        if (!(error instanceof Wa2aiError)) throw error;
-        return { kind: 'fault', detail: error.message };
-      }
-    };
-  const ways = async (accountIds?: ReadonlySet<string>) => {
-    const accounts = (await new PostgresAccountProxies(postgres).list()).filter(
-      ({ accountId }) => accountIds?.has(accountId) ?? true,
-    );
-    const withProxy = accounts.filter(({ hasProxy }) => hasProxy).map(({ accountId }) => wayOf(accountId));
-    // WhatsApp sees this machine anyway when an account connects directly.
-    return withProxy.length < accounts.length ? [direct, ...withProxy] : withProxy;
-  };
-  const versions = new ClientVersions({
-    setting: config.whatsappVersion,
-    url: config.whatsappVersionUrl,
-    ways,
-    store: new PostgresClientVersions(postgres),
-    clock,
-    log: log.child({ mod: 'whatsapp-version' }),
-    random: Math.random,
-  });
-  return {
-    parts: { versions },
-    start: async () => versions.start(),
-    stop: () => versions.stop(),
-  };
 }
 
 /** How a file is downloaded; `proxy`: of the account, absent: directly. */

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { CliError, CliUsageError, EXIT } from './exit-code.ts';
-import { Colours } from './output/table.ts';
 import { Api } from './service/api.ts';
 import { type TargetOptions, targetOf } from './service/target.ts';
 
@@ -105,5 +104,25 @@ export class Cli {
   /** Says something to the person, beside the result. */
   say(sentence: string): void {
     this.host.writeError(`${sentence}\n`);
+  }
+}
+
+const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
+
+/** Colours of a terminal, or none. */
+class Colours {
+  readonly isOn: boolean;
+
+  constructor(isOn: boolean) {
+    this.isOn = isOn;
+  }
+
+  paint(colour: keyof typeof CODES, text: string): string {
+    return this.isOn ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text;
+  }
+
+  /** A state in green when it is good, yellow when a person should look, red when it is bad. */
+  state(text: string, mood: 'good' | 'look' | 'bad'): string {
+    return this.paint(mood === 'good' ? 'green' : mood === 'look' ? 'yellow' : 'red', text);
   }
 }

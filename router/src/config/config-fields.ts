@@ -66,32 +66,11 @@ export const whatsappWsUrl = z.string().superRefine((value, context) => {
   }
 });
 
-/** Where the version of WhatsApp Web is read: https://, or http:// on this machine. */
-export const versionUrl = z.string().superRefine((value, context) => {
-  const url = parsedUrl(value);
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {
-    context.addIssue('must be an https:// URL without a password, such as https://web.whatsapp.com/sw.js');
-  } else if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    context.addIssue('must be https:// unless its host is this machine');
-  }
-});
-
 /** A PostgreSQL to connect to. */
 export const databaseUrl = z.string().refine((value) => {
   const url = parsedUrl(value);
   return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
 }, 'must be a PostgreSQL URL such as postgresql://user:password@host:5432/wa2ai');
-
-/** `after-journal:3`: a fault point and its pass. */
-export const faultPoint = z.string().transform((value, context): FaultPlan => {
-  const [point = '', pass = '1', ...rest] = value.split(':');
-  const isKnown = (FAULT_POINTS as readonly string[]).includes(point);
-  if (!isKnown || !/^[1-9]\d{0,5}$/.test(pass) || rest.length > 0) {
-    context.addIssue(`must be one of ${FAULT_POINTS.join(', ')}, a colon and the pass, counted from 1`);
-    return z.NEVER;
-  }
-  return { point: point as FaultPoint, pass: Number(pass) };
-});
 
 /**
  * Where the value in force comes from: the environment of the process, a line of the file `.env`, a file that another

@@ -5,7 +5,9 @@ import { PHRASES } from '../core/phrases.ts';
 import { similarTo, withoutTrailing } from '../core/text.ts';
 import {
   databaseUrl,
-  faultPoint,
+  FAULT_POINTS,
+  type FaultPlan,
+  type FaultPoint,
   group,
   isLoopbackHost,
   listSettings,
@@ -13,13 +15,33 @@ import {
   phoneNumber,
   retentionDays,
   type Setting,
-  versionUrl,
   whatsappWsUrl,
   wholeNumber,
 } from './config-fields.ts';
 import { mediaFields, mediaOf, mediaProblems } from './media-settings.ts';
 import { walletKeyOf, withSecretFiles } from './secret-files.ts';
 import { localSocketOf } from './socket-path.ts';
+
+/** Where the version of WhatsApp Web is read: https://, or http:// on this machine. */
+const versionUrl = z.string().superRefine((value, context) => {
+  const url = parsedUrl(value);
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.username || url.password) {
+    context.addIssue('must be an https:// URL without a password, such as https://web.whatsapp.com/sw.js');
+  } else if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+    context.addIssue('must be https:// unless its host is this machine');
+  }
+});
+
+/** `after-journal:3`: a fault point and its pass. */
+const faultPoint = z.string().transform((value, context): FaultPlan => {
+  const [point = '', pass = '1', ...rest] = value.split(':');
+  const isKnown = (FAULT_POINTS as readonly string[]).includes(point);
+  if (!isKnown || !/^[1-9]\d{0,5}$/.test(pass) || rest.length > 0) {
+    context.addIssue(`must be one of ${FAULT_POINTS.join(', ')}, a colon and the pass, counted from 1`);
+    return z.NEVER;
+  }
+  return { point: point as FaultPoint, pass: Number(pass) };
+});
 
 /** A setting is wrong; the start must stop. The message has one sentence for each wrong variable, one per line. */
 export class ConfigError extends Wa2aiError {

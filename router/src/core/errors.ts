@@ -296,27 +296,3 @@ export class AgentTaskError extends AgentProtocolError {
     this.forPerson = forPerson;
   }
 }
-
-/** A stored route that cannot be used until an admin writes it again. */
-export class RouteDamagedError extends Wa2aiError {
-  /** @param why part of a sentence: "adk.appName is missing" */
-  constructor(routeId: string, why: string, options?: { cause?: unknown }) {
-    super(
-      'ROUTE_DAMAGED',
-      'dead',
-      `The stored config of route ${routeId} cannot be used: ${why}. Write the config again, then replay.`,
-      options,
-    );
-  }
-}
-
-/** The circuit of the agent's endpoint is open: it was not called. */
-export class AgentCircuitOpenError extends Wa2aiError {
-  constructor() {
-    super(
-      'AGENT_CIRCUIT_OPEN',
-      'dead',
-      'The agent was not called: its endpoint failed several times in a row, and its circuit is open for a while.',
-    );
-  }
-}

@@ -52,9 +52,6 @@ export const NOT_ADDRESSED = 'group-not-addressed';
 /** Somebody joined or left a group, or changed its admins or its name. */
 export const GROUP_EVENT = 'group-event';
 
-/** Reasons of messages that the agent did not get: they go along as context with the next one that it gets. */
-export const CONTEXT_REASONS = [NOT_ADDRESSED, GROUP_EVENT] as const;
-
 /** Which messages in groups are answered (reasons `group-not-addressed`, `group-never`). */
 export function groupPolicy({ matcher }: { matcher: TextMatcher }): ChatPolicy {
   return {
@@ -161,9 +158,6 @@ export function decidePause({
   const step = { step: 'pause', outcome: 'stopped', ...sentence };
   return { kind: 'end', reason: 'chat-paused', step, patch: { contextMs: receivedAtMs } };
 }
-
-/** Reasons of messages that go along with the next one after a pause. */
-export const PAUSE_CONTEXT_REASONS = ['chat-paused', 'owner-message'] as const;
 
 /** What a message that the owner writes in a chat does to the chat; undefined: nothing. Pure. */
 export function ownerEffectOf(

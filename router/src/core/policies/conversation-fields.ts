@@ -143,9 +143,6 @@ function audioServerFields(path: string, model: string) {
   };
 }
 
-/** Longest answer that is spoken, in characters, where the settings do not say it. */
-export const MAX_VOICE_CHARS = 1_000;
-
 /** `config.reply.voice` of a route: its headers are secrets, so there is no default for all routes. */
 export const voiceField = z
   .strictObject({

@@ -50,9 +50,6 @@ export interface Drafts {
   drop(id: string): Promise<boolean>;
 }
 
-/** The reply to an answer. */
-export const ANSWER_TAKEN = 'Thank you, your answer was passed on.';
-
 /** `waiting`: another question of the chat is open · `open`: the person's next message answers it. */
 export type QuestionState = 'waiting' | 'open' | 'answered' | 'closed';
 

@@ -2,13 +2,11 @@ import type { AgentClient, AgentClients, AttemptOptions } from '../agent-client.
 import type { AgentExchange, ExchangeRecorder } from '../agent-exchange.ts';
 import { type BackoffLimits, type Clock, storageRetryMs } from '../clock.ts';
 import {
-  AgentCircuitOpenError,
   AgentProtocolError,
   AgentUnavailableError,
   AgentUncertainError,
   type Disposition,
   MediaError,
-  RouteDamagedError,
   StorageUnavailableError,
   Wa2aiError,
 } from '../errors.ts';
@@ -21,6 +19,30 @@ import type { RouteStore } from '../ports/route-store.ts';
 import type { RemoteTasks } from '../tasks.ts';
 import { attemptStore } from './attempt-store.ts';
 import type { PendingTurn } from './turn.ts';
+
+/** A stored route that cannot be used until an admin writes it again. */
+class RouteDamagedError extends Wa2aiError {
+  /** @param why part of a sentence: "adk.appName is missing" */
+  constructor(routeId: string, why: string, options?: { cause?: unknown }) {
+    super(
+      'ROUTE_DAMAGED',
+      'dead',
+      `The stored config of route ${routeId} cannot be used: ${why}. Write the config again, then replay.`,
+      options,
+    );
+  }
+}
+
+/** The circuit of the agent's endpoint is open: it was not called. */
+class AgentCircuitOpenError extends Wa2aiError {
+  constructor() {
+    super(
+      'AGENT_CIRCUIT_OPEN',
+      'dead',
+      'The agent was not called: its endpoint failed several times in a row, and its circuit is open for a while.',
+    );
+  }
+}
 
 /** The service's own policy for agents that fail; a route's `failure` settings take precedence. */
 export interface FailureDefaults {

@@ -3,11 +3,14 @@ import { type SpecialMessage, textOfSpecial } from '../delivery/special-message.
 import { Wa2aiError } from '../errors.ts';
 import type { AgentResponse, IncomingMessage, ReplyFile } from '../models.ts';
 import { PHRASES, say } from '../phrases.ts';
-import { isVoiceReply, MAX_VOICE_CHARS, type VoiceSettings } from '../policies/conversation-fields.ts';
+import { isVoiceReply, type VoiceSettings } from '../policies/conversation-fields.ts';
 import { type ReplyShaping, type ReplyStep, type ShapedReply, shapeReply } from '../policies/reply.ts';
 import type { ChatSettings } from '../policies/settings.ts';
 import { withLinkedFiles, withPictures } from './load-media.ts';
 import type { ReplyContent } from './turn.ts';
+
+/** Longest answer that is spoken, in characters, where the settings do not say it. */
+const MAX_VOICE_CHARS = 1_000;
 
 interface ShapeAnswerOptions {
   conversation: ChatSettings;

@@ -5,13 +5,7 @@ import type { TurnReason } from '../messages/inbound-message.ts';
 import { describeCard } from '../messages/message-card.ts';
 import type { ContextMessage, IncomingMessage, Route, Session } from '../models.ts';
 import { say } from '../phrases.ts';
-import {
-  ACCESS_PENDING,
-  CONTEXT_REASONS,
-  hasPauseContext,
-  NOT_ADDRESSED,
-  PAUSE_CONTEXT_REASONS,
-} from '../policies/access.ts';
+import { ACCESS_PENDING, GROUP_EVENT, hasPauseContext, NOT_ADDRESSED } from '../policies/access.ts';
 import { isVoiceReply, type TranscribeSettings } from '../policies/conversation-fields.ts';
 import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
 import { type ChatSettings, chatSettingsOf } from '../policies/settings.ts';
@@ -19,7 +13,7 @@ import { languageOf, phoneOf } from '../policies/texts.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { ChatHistory, PastTurn } from '../ports/message-log.ts';
-import { ANSWER_TAKEN, type Questions, type ReplyTokens } from '../ports/pending-answers.ts';
+import type { Questions, ReplyTokens } from '../ports/pending-answers.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import { type RouteDeps, routeMessage } from '../routing/route-message.ts';
 import type { CurrentWork } from '../suspects.ts';
@@ -47,6 +41,15 @@ import {
   type TurnResult,
   type TurnWait,
 } from './turn.ts';
+
+/** The reply to an answer. */
+const ANSWER_TAKEN = 'Thank you, your answer was passed on.';
+
+/** Reasons of messages that the agent did not get: they go along as context with the next one that it gets. */
+const CONTEXT_REASONS = [NOT_ADDRESSED, GROUP_EVENT] as const;
+
+/** Reasons of messages that go along with the next one after a pause. */
+const PAUSE_CONTEXT_REASONS = ['chat-paused', 'owner-message'] as const;
 
 export interface TurnDeps
   extends RunAgentDeps,

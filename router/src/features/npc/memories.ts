@@ -20,9 +20,6 @@ export interface RecalledMemory extends Memory {
 const HALF_RECENT_MS = 7 * 86_400_000;
 const MAX_TEXT_CHARS = 20_000;
 
-/** The importance of a memory that is stored without one. */
-export const DEFAULT_IMPORTANCE = 50;
-
 /**
  * The best memories first: those that match the query, then the recent and the important ones. Relevance counts as much as
  * recency and importance together.
@@ -177,9 +174,6 @@ export interface TradeOffer extends TradeTerms {
   createdAtMs: number;
   end?: TradeOfferEnd;
 }
-
-/** How long an offer can be accepted, unless its maker says otherwise. */
-export const DEFAULT_EXPIRES_SECONDS = 86_400;
 const MAX_UINT256 = 2n ** 256n - 1n;
 
 /** The price of all items in wei, exactly; undefined: more than 256 bits. */

@@ -3,8 +3,6 @@ import { isRetryable } from '../../core/errors.ts';
 import { type Logger, LogThrottle } from '../../core/logger.ts';
 import { invalidParam, NpcError } from './json-rpc.ts';
 import {
-  DEFAULT_EXPIRES_SECONDS,
-  DEFAULT_IMPORTANCE,
   emotionsAt,
   endOffer,
   type Memory,
@@ -27,6 +25,12 @@ import {
 } from './npc-chain.ts';
 import { NOT_PERFORMED, type NpcTask, type NpcTaskEnd, type NpcTasks, peerOf } from './npc-tasks.ts';
 import { isChainTask, settleTransaction } from './perform-chain-task.ts';
+
+/** The importance of a memory that is stored without one. */
+const DEFAULT_IMPORTANCE = 50;
+
+/** How long an offer can be accepted, unless its maker says otherwise. */
+const DEFAULT_EXPIRES_SECONDS = 86_400;
 
 const DEFAULT_RECALLED = 5;
 

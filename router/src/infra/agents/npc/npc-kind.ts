@@ -1,5 +1,11 @@
-import { AgentProtocolError } from '../../../core/errors.ts';
-import { type AgentDeps, agentKind, type ProbeFinding, reachFinding } from '../agent-kind.ts';
+import { AgentProtocolError, AgentUnavailableError } from '../../../core/errors.ts';
+import {
+  type AgentCardFacts,
+  type AgentDeps,
+  agentKind,
+  type ProbeFinding,
+  reachFinding,
+} from '../agent-kind.ts';
 import {
   type AgentTools,
   agentTools,
@@ -8,7 +14,7 @@ import {
   type ToolInput,
   type ToolOption,
 } from '../agent-tools.ts';
-import { type CardAnswer, cardUrlOf, fetchCard, NpcCards, npcCardFacts, npcServer } from './card/npc-card.ts';
+import { type CardAnswer, cardUrlOf, fetchCard, NpcCards, npcServer } from './card/npc-card.ts';
 import { NpcAgentClient } from './npc-agent-client.ts';
 import { type NpcSettings, npcSettings, npcSettingsProblems } from './npc-settings.ts';
 import { callRpc, METHOD_NOT_FOUND, npcTasksOf, type RpcPeer } from './rpc/json-rpc.ts';
@@ -141,6 +147,33 @@ async function npcFindings(
   const names = answer.card.capabilities.join(', ').slice(0, 300);
   const message = `The card of the NPC agent has no capability "${capability}". It has: ${names}.`;
   return [{ code: 'AGENT_APP_UNKNOWN', field: 'config.npc.capability', message }];
+}
+
+/** The card of an agent of the NPC Engine, for operators. @throws {AgentUnavailableError} it does not answer */
+async function npcCardFacts(
+  agentEndpoint: string,
+  settings: NpcSettings,
+  deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
+): Promise<AgentCardFacts | undefined> {
+  const url = cardUrlOf(agentEndpoint, settings);
+  const { secrets, headersFor } = npcServer(agentEndpoint, settings, undefined);
+  const { card, problem } = await fetchCard(url, headersFor(url), deps);
+  if (problem !== undefined) {
+    const why = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), problem);
+    throw new AgentUnavailableError(`The NPC agent does not send its card: ${why}.`);
+  }
+  if (!card) return undefined;
+  const { name, version, description, capabilities, streamUrl, authType, keyHeader } = card;
+  return {
+    url,
+    ...(name !== undefined && { name }),
+    ...(version !== undefined && { version }),
+    ...(description !== undefined && { description }),
+    interfaces: ['JSON-RPC', ...(streamUrl === undefined ? [] : ['events of tasks'])],
+    capabilities,
+    skills: [],
+    authentication: authType === undefined ? [] : [`${authType}, in the header ${keyHeader}`],
+  };
 }
 
 /** Agents that speak the agent card specification of the NPC Engine. */

@@ -5,9 +5,6 @@ import type { Statements } from '../postgres.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { withStorage } from './storage-errors.ts';
 
-/** A node that has not updated its row for this long and has no process is removed. */
-const FORGET_AFTER = '1 hour';
-
 /** This process, as others see it. */
 interface OwnNode {
   nodeId: string;
@@ -113,14 +110,6 @@ export class PostgresCluster implements Cluster {
     );
     return added > 0 ? 'added' : 'known';
   }
-}
-
-/** Removes nodes that ended long ago without leaving. @throws {StorageUnavailableError} */
-export async function forgetGoneNodes(postgres: Statements): Promise<void> {
-  await withStorage('removing ended nodes', () =>
-    postgres.execute(sql`
-      DELETE FROM node WHERE seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id)`),
-  );
 }
 
 function accountView(row: AccountColumns): AccountView {

@@ -623,13 +623,6 @@ function numberToCheck({ phone, isOnWhatsApp }: CheckRow): NumberToCheck | undef
   return phone === null ? undefined : { phone, ...(isOnWhatsApp !== null && { isOnWhatsApp }) };
 }
 
-/** Deletes answers about numbers that are too old to be used. */
-export async function forgetNumberChecks(postgres: Pick<Statements, 'execute'>): Promise<void> {
-  await withStorage('removing old answers about numbers', () =>
-    postgres.execute(sql`DELETE FROM number_check WHERE checked_at < now() - interval '30 days'`),
-  );
-}
-
 /** Reports replies that were stored to be sent. */
 export function reportReplies(
   changes: Pick<Changes, 'isWanted' | 'report'>,

@@ -14,7 +14,6 @@ import { queuedReply, type ReplyRow, storableId } from './rows.ts';
 import { withStorage } from './storage-errors.ts';
 
 const TOKEN_BYTES = 32;
-const MAX_FORGOTTEN = 5_000;
 
 /**
  * Reply tokens in PostgreSQL; see prisma/functions/replies.sql. A token is found by the hash of 256 random bits, so the
@@ -71,16 +70,6 @@ export class PostgresReplyTokens implements ReplyTokens {
     if (refused !== undefined && refused !== 'stored') return { outcome: refused };
     return { outcome: 'stored', replies: rows.map(queuedReply) };
   }
-}
-
-/** Removes tokens that expired more than a week ago, some at a time: they are unknown then. */
-export async function forgetReplyTokens(postgres: Statements): Promise<void> {
-  await withStorage('removing old reply tokens', () =>
-    postgres.query(sql`
-      DELETE FROM reply_token WHERE token_hash IN (
-        SELECT token_hash FROM reply_token WHERE expires_at < now() - interval '7 days'
-        ORDER BY expires_at LIMIT ${MAX_FORGOTTEN})`),
-  );
 }
 
 function hashOf(token: string): Buffer {

@@ -2,12 +2,39 @@ import sql, { join, raw, type Sql } from 'sql-template-tag';
 import type { RetentionDays } from '../../../config/config.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
-import type { Postgres } from '../postgres.ts';
-import { forgetGoneNodes } from '../stores/postgres-cluster.ts';
-import { forgetNumberChecks } from '../stores/postgres-outbox.ts';
-import { forgetReplyTokens } from '../stores/postgres-reply-tokens.ts';
+import type { Postgres, Statements } from '../postgres.ts';
 import { withStorage } from '../stores/storage-errors.ts';
 import type { FileUpkeep } from './file-upkeep.ts';
+
+const MAX_FORGOTTEN = 5_000;
+
+/** Removes tokens that expired more than a week ago, some at a time: they are unknown then. */
+async function forgetReplyTokens(postgres: Statements): Promise<void> {
+  await withStorage('removing old reply tokens', () =>
+    postgres.query(sql`
+      DELETE FROM reply_token WHERE token_hash IN (
+        SELECT token_hash FROM reply_token WHERE expires_at < now() - interval '7 days'
+        ORDER BY expires_at LIMIT ${MAX_FORGOTTEN})`),
+  );
+}
+
+/** Deletes answers about numbers that are too old to be used. */
+async function forgetNumberChecks(postgres: Pick<Statements, 'execute'>): Promise<void> {
+  await withStorage('removing old answers about numbers', () =>
+    postgres.execute(sql`DELETE FROM number_check WHERE checked_at < now() - interval '30 days'`),
+  );
+}
+
+/** A node that has not updated its row for this long and has no process is removed. */
+const FORGET_AFTER = '1 hour';
+
+/** Removes nodes that ended long ago without leaving. @throws {StorageUnavailableError} */
+async function forgetGoneNodes(postgres: Statements): Promise<void> {
+  await withStorage('removing ended nodes', () =>
+    postgres.execute(sql`
+      DELETE FROM node WHERE seen_at < now() - ${FORGET_AFTER}::interval AND NOT node_has_lock(id)`),
+  );
+}
 
 /** By message, which is about by age: a row of a message that was replayed later waits for its own age. */
 const DELETE_EXCHANGES: DeleteBatch = (before, batch) => sql`

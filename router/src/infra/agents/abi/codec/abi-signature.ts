@@ -7,7 +7,6 @@ import {
   headBytes,
   loadCodec,
   shortened,
-  typeCounter,
   typeOf,
   typeText,
   viemParameter,
@@ -409,4 +408,21 @@ class Reader {
     const found = this.#at < this.#tokens.length ? `'${shortened(this.peek())}'` : 'the end';
     return new AbiDefinitionError(`'${shortened(this.#text.trim())}' has ${found} where ${expected} belongs`);
   }
+}
+
+/**
+ * Makes a function that counts the types within a type, with structs expanded. It visits each struct once, so a chain of
+ * structs that each contain the previous one twice is counted in linear time.
+ */
+function typeCounter(): (type: AbiType) => number {
+  const known = new Map<AbiType, number>();
+  return function countOf(type: AbiType): number {
+    if (type.kind === 'array') return 1 + countOf(type.item);
+    if (type.kind !== 'tuple') return 1;
+    const counted = known.get(type);
+    if (counted !== undefined) return counted;
+    const count = type.fields.reduce((sum, field) => sum + countOf(field.type), 1);
+    known.set(type, count);
+    return count;
+  };
 }

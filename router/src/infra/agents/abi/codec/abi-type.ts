@@ -109,23 +109,6 @@ export function headBytes(type: AbiType): number {
   return 32;
 }
 
-/**
- * Makes a function that counts the types within a type, with structs expanded. It visits each struct once, so a chain of
- * structs that each contain the previous one twice is counted in linear time.
- */
-export function typeCounter(): (type: AbiType) => number {
-  const known = new Map<AbiType, number>();
-  return function countOf(type: AbiType): number {
-    if (type.kind === 'array') return 1 + countOf(type.item);
-    if (type.kind !== 'tuple') return 1;
-    const counted = known.get(type);
-    if (counted !== undefined) return counted;
-    const count = type.fields.reduce((sum, field) => sum + countOf(field.type), 1);
-    known.set(type, count);
-    return count;
-  };
-}
-
 /** Whether each field has a name and no two names are equal, so that a value can be written as an object. */
 export function areNamed(params: readonly AbiParam[]): boolean {
   const names = new Set(params.map(({ name }) => name));

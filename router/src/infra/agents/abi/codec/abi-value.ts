@@ -122,16 +122,6 @@ function fileValue(type: AbiType, input: FileInput, path: string): string {
   return bytesOf(input.bytes, path, type.kind === 'fixedBytes' ? type.size : undefined);
 }
 
-/** Whether a value is, or contains, a file whose bytes are not fetched yet; fetched bytes are `0x` hex. */
-export function containsPendingFile(type: AbiType, value: AbiValue | undefined): boolean {
-  if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
-  if (!Array.isArray(value)) return false;
-  if (type.kind === 'array') return value.some((item) => containsPendingFile(type.item, item));
-  return (
-    type.kind === 'tuple' && type.fields.some((field, index) => containsPendingFile(field.type, value[index]))
-  );
-}
-
 function bytesOf(input: AbiInput, path: string, size?: number): string {
   const type: AbiType = size === undefined ? { kind: 'bytes' } : { kind: 'fixedBytes', size };
   const text = input instanceof NumberText ? input.text : input;

@@ -11,7 +11,7 @@ import {
   namedTypeText,
   shortened,
 } from '../codec/abi-type.ts';
-import { coerce, coerceAll, containsPendingFile, expectation } from '../codec/abi-value.ts';
+import { coerce, coerceAll, expectation } from '../codec/abi-value.ts';
 import { exampleJson, exampleValue } from './abi-example.ts';
 import { type AbiInput, AbiInputError, ANYTHING, FileInput } from './abi-input.ts';
 
@@ -459,4 +459,14 @@ function word(type: AbiType, index: number, count: number): string {
   return type.kind === 'array' || type.kind === 'tuple'
     ? exampleJson(type)
     : String(exampleValue(type, index));
+}
+
+/** Whether a value is, or contains, a file whose bytes are not fetched yet; fetched bytes are `0x` hex. */
+function containsPendingFile(type: AbiType, value: AbiValue | undefined): boolean {
+  if (type.kind === 'bytes' || type.kind === 'fixedBytes') return String(value).startsWith('<');
+  if (!Array.isArray(value)) return false;
+  if (type.kind === 'array') return value.some((item) => containsPendingFile(type.item, item));
+  return (
+    type.kind === 'tuple' && type.fields.some((field, index) => containsPendingFile(field.type, value[index]))
+  );
 }

@@ -1,8 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Clock } from '../../../../core/clock.ts';
-import { AgentUnavailableError } from '../../../../core/errors.ts';
-import type { AgentCardFacts, AgentDeps } from '../../agent-kind.ts';
 import { baseOf, cardAddress, type OwnHeaders, ownHeaders } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import { bodyJson } from '../../transport/error-text.ts';
@@ -118,33 +116,6 @@ export class NpcCards {
     this.#cards.set(cardUrl, { card, untilMs: nowMs + (answer.card ? FRESH_MS : ABSENT_MS) });
     return card;
   }
-}
-
-/** The card of an agent of the NPC Engine, for operators. @throws {AgentUnavailableError} it does not answer */
-export async function npcCardFacts(
-  agentEndpoint: string,
-  settings: NpcSettings,
-  deps: Pick<AgentDeps, 'transport'> & { signal: AbortSignal },
-): Promise<AgentCardFacts | undefined> {
-  const url = cardUrlOf(agentEndpoint, settings);
-  const { secrets, headersFor } = npcServer(agentEndpoint, settings, undefined);
-  const { card, problem } = await fetchCard(url, headersFor(url), deps);
-  if (problem !== undefined) {
-    const why = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), problem);
-    throw new AgentUnavailableError(`The NPC agent does not send its card: ${why}.`);
-  }
-  if (!card) return undefined;
-  const { name, version, description, capabilities, streamUrl, authType, keyHeader } = card;
-  return {
-    url,
-    ...(name !== undefined && { name }),
-    ...(version !== undefined && { version }),
-    ...(description !== undefined && { description }),
-    interfaces: ['JSON-RPC', ...(streamUrl === undefined ? [] : ['events of tasks'])],
-    capabilities,
-    skills: [],
-    authentication: authType === undefined ? [] : [`${authType}, in the header ${keyHeader}`],
-  };
 }
 
 /** Where the requests of a route go, and what they carry. */

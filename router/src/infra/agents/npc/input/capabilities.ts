@@ -135,11 +135,6 @@ export function capabilityOf(type: string): Capability {
   );
 }
 
-/** The command of a capability: `custom:crafting` → `crafting`. */
-export function commandOf(type: string): string {
-  return type.replace(/^custom:/, '');
-}
-
 /** A mistake in the parameters of a task: one friendly sentence that begins with the parameter's name. */
 export class NpcInputError extends Error {
   /** The parameter; absent when the mistake is not about one. */

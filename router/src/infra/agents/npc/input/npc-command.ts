@@ -9,7 +9,6 @@ import {
   type CapabilityParam,
   capabilityOf,
   checkedParams,
-  commandOf,
   expectation,
   NpcInputError,
   STANDARD_CAPABILITIES,
@@ -349,4 +348,9 @@ function statusLine({ taskId, type, status, progress, createdAt }: NpcTask): str
   const since = isTime ? `, since ${new Date(atMs).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '';
   const share = progress === undefined || progress === null ? '' : `, ${Math.round(progress)} %`;
   return `${type ? `${type} ` : ''}${taskId}: ${status}${share}${since}`;
+}
+
+/** The command of a capability: `custom:crafting` → `crafting`. */
+function commandOf(type: string): string {
+  return type.replace(/^custom:/, '');
 }
