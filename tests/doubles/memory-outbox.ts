@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parseJid } from '../../router/src/core/chat-id.ts';
-import { identityOfSpecial } from '../../router/src/core/delivery/special-message.ts';
+import type { SpecialMessage } from '../../router/src/core/delivery/special-message.ts';
 import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
 import type { FirstContact } from '../../router/src/core/policies/governor.ts';
@@ -431,4 +431,11 @@ function addressOf(jid: string): ChatAddress {
   if (address?.kind === 'lid') return { kind: 'person', lid: address.lid };
   if (address?.kind === 'group') return { kind: 'group', groupId: address.groupId };
   throw new RangeError('A message can be stored for a person or a group only.');
+}
+
+/** What must be equal for two messages to be the same: without what is made for each of them. */
+function identityOfSpecial(special: SpecialMessage | undefined): unknown {
+  if (!special) return undefined;
+  const { secret: _, atMs: __, ...same } = special as SpecialMessage & { secret?: string; atMs?: number };
+  return same;
 }

@@ -1,7 +1,7 @@
 import type { AgentExchange } from '../../router/src/core/agent-exchange.ts';
 import type { SpecialMessage } from '../../router/src/core/delivery/special-message.ts';
 import type { StoredDetails, StoredTurn } from '../../router/src/core/messages/chat-identity.ts';
-import type { MessageState, ToUs } from '../../router/src/core/messages/inbound-message.ts';
+import type { ToUs } from '../../router/src/core/messages/inbound-message.ts';
 import type { MediaInfo, MediaKind, Quote } from '../../router/src/core/models.ts';
 import type { ChatState } from '../../router/src/core/policies/chat-state.ts';
 import type { Access } from '../../router/src/core/policies/conversation-fields.ts';
@@ -73,7 +73,7 @@ export interface MemoryMessage {
   toUs?: ToUs;
   viewOnce?: MediaKind;
   details?: StoredDetails;
-  state: MessageState;
+  state: 'received' | 'answered' | 'ignored' | 'dead';
   reason?: string;
   error?: string;
   routeId?: string;

@@ -42,7 +42,7 @@ export interface ExchangedContent {
 export const MAX_SHOWN_CHARS = 8_192;
 
 /** Exchanges of one message that are kept: the first ones and the last. */
-export const MAX_EXCHANGES = 12;
+const MAX_EXCHANGES = 12;
 const FIRST_KEPT = 4;
 
 /** Adds an exchange to those of a message; of more than `MAX_EXCHANGES`, those in the middle are dropped. */

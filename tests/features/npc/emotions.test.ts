@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emotionsAt, HALF_LIFE_MS } from '../../../router/src/features/npc/memories.ts';
+import { emotionsAt } from '../../../router/src/features/npc/memories.ts';
+
+const HALF_LIFE_MS = 3_600_000;
 
 const T = Date.UTC(2026, 0, 1);
 

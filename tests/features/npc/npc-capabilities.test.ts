@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { HALF_LIFE_MS } from '../../../router/src/features/npc/memories.ts';
 import { performEmotion, performMemory, performTrade } from '../../../router/src/features/npc/short-tasks.ts';
 import { MemoryNpcEmotions } from '../../doubles/memory-npc-emotions.ts';
 import { MemoryNpcMemories } from '../../doubles/memory-npc-memories.ts';
 import { MemoryNpcTrades } from '../../doubles/memory-npc-trades.ts';
+
+const HALF_LIFE_MS = 3_600_000;
 
 const scope = { npc: 'Guard', peer: 'key:1' };
 

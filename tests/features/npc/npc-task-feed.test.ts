@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
-import { HEARTBEAT_MS, NpcTaskFeed } from '../../../router/src/features/npc/npc-task-feed.ts';
+import { NpcTaskFeed } from '../../../router/src/features/npc/npc-task-feed.ts';
 import type { NpcTask } from '../../../router/src/features/npc/npc-tasks.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { anNpcTask } from '../../support/npc-tasks.ts';
 import { quietLog } from '../../support/quiet-log.ts';
+
+const HEARTBEAT_MS = 15_000;
 
 /** A feed over one stored task; `reads` counts statements, and `read` ends those that wait. */
 function setup() {

@@ -75,11 +75,6 @@ export function absoluteTime(time: string | Date): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** Both: `2026-01-31 12:58:00 (3 min ago)`. */
-export function bothTimes(time: string | Date, nowMs: number): string {
-  return `${absoluteTime(time)} (${relativeTime(time, nowMs)})`;
-}
-
 /** Sequences that colour text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins them
 const COLOUR = /\u001b\[\d+m/g;

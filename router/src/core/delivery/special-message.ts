@@ -44,10 +44,3 @@ export function specialView(special: SpecialMessage): SpecialView {
   const { secret: _, ...shown } = special;
   return shown;
 }
-
-/** What must be equal for two messages to be the same: without what is made for each of them. */
-export function identityOfSpecial(special: SpecialMessage | undefined): unknown {
-  if (!special) return undefined;
-  const { secret: _, atMs: __, ...same } = special as SpecialMessage & { secret?: string; atMs?: number };
-  return same;
-}

@@ -98,9 +98,6 @@ export interface InboundMessage {
   reactsTo?: string;
 }
 
-/** The state of a stored message. */
-export type MessageState = 'received' | 'answered' | 'ignored' | 'dead';
-
 /**
  * Why a message is stored and starts no turn, known when it is received. Of those that say where a message is from, the first that
  * applies is stored.

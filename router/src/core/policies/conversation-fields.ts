@@ -30,7 +30,7 @@ const takeoverField = z
   })
   .describe('What happens when the owner writes in the chat.');
 
-export const PACE = {
+const PACE = {
   debounceMs: 0,
   maxWaitMs: 10_000,
   busy: 'queue' as 'queue' | 'merge' | 'interrupt',
@@ -77,7 +77,7 @@ export interface Reactions {
   failed?: string;
 }
 
-export const PRESENCE = {
+const PRESENCE = {
   readReceipts: 'on-turn' as 'on-turn' | 'never',
   typing: true,
   reactions: {} as Reactions,
@@ -90,7 +90,7 @@ const graphemes = new Intl.Segmenter();
 // Without `abort`, a text that is too long is segmented all the same.
 const emoji = z.string().max(MAX_EMOJI_CHARS, { abort: true }).refine(isEmoji, PHRASES['field.emoji']);
 
-export const presenceField = z
+const presenceField = z
   .strictObject({
     readReceipts: z
       .enum(['on-turn', 'never'])
@@ -184,7 +184,7 @@ const ACCESS = {
   askText: undefined as string | undefined,
 };
 
-export const accessField = z
+const accessField = z
   .strictObject({
     people: z
       .enum(['everyone', 'listed', 'approved'])

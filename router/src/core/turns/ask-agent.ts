@@ -549,7 +549,7 @@ type Circuit =
   | { kind: 'probing'; untilMs: number };
 
 /** A circuit without a failure. */
-export const CLOSED: Circuit = { kind: 'closed', failures: 0 };
+const CLOSED: Circuit = { kind: 'closed', failures: 0 };
 
 /** Limit of endpoints; the least recently used one is removed first, which closes its circuit. */
 const MAX_CIRCUITS = 1_000;
@@ -558,7 +558,7 @@ const MAX_CIRCUITS = 1_000;
  * Whether an attempt is allowed now, and the circuit after that. When the time of an open circuit is over, one attempt
  * is allowed as a probe; the next one when that ended, or when it did not end within `openMs` (its process may be gone).
  */
-export function admit(
+function admit(
   circuit: Circuit,
   settings: CircuitSettings,
   nowMs: number,
@@ -569,7 +569,7 @@ export function admit(
 }
 
 /** The circuit after an attempt ended: any success closes it, a failed probe or enough failures in a row open it. */
-export function afterAttempt(
+function afterAttempt(
   circuit: Circuit,
   settings: CircuitSettings,
   end: 'success' | 'failure',

@@ -201,7 +201,7 @@ export function invalidParam(field: string, reason: string): NpcError {
 }
 
 /** Largest body of a request, in bytes. */
-export const MAX_RPC_BYTES = 262_144;
+const MAX_RPC_BYTES = 262_144;
 
 /**
  * The body of a request as text; JSON-RPC has its own error for one that is no JSON.

@@ -91,7 +91,7 @@ export interface Emotion {
 }
 
 /** After this time, half of an emotion is gone. */
-export const HALF_LIFE_MS = 3_600_000;
+const HALF_LIFE_MS = 3_600_000;
 
 /** An event that is older adds less than a tenth of a point. */
 export const FORGOTTEN_AFTER_MS = 10 * HALF_LIFE_MS;

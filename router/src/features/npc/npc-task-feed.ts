@@ -6,7 +6,7 @@ import type { Logger } from '../../core/logger.ts';
 import { estimatedMs, hasEnded, type NpcTask, type NpcTasks } from './npc-tasks.ts';
 
 /** Between two heartbeats of a stream. Tasks are read again then: a notification may be lost. */
-export const HEARTBEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 /** Tasks of one statement. */
 const MAX_READ = 500;
 

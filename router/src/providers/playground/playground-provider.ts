@@ -387,7 +387,7 @@ export async function writeMessage(
 }
 
 /** The address of a chat of the playground. */
-export function addressOf({ kind, channelId }: Pick<PlaygroundChat, 'kind' | 'channelId'>): ChatAddress {
+function addressOf({ kind, channelId }: Pick<PlaygroundChat, 'kind' | 'channelId'>): ChatAddress {
   return kind === 'person'
     ? { kind, phone: channelId }
     : { kind, groupId: channelId.slice(0, channelId.indexOf('@')) };

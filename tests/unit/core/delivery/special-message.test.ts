@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  identityOfSpecial,
   type SpecialMessage,
   specialView,
   textOfSpecial,
@@ -33,15 +32,5 @@ describe('specialView', () => {
     expect(specialView(poll)).toEqual(shown);
     const deletion = { kind: 'deletion' as const, of: 'a' };
     expect(specialView(deletion)).toEqual(deletion);
-  });
-});
-
-describe('identityOfSpecial', () => {
-  it('is the same for a repeat, whose secret and time differ', () => {
-    expect(identityOfSpecial({ ...poll, secret: 't' })).toEqual(identityOfSpecial(poll));
-    const edit = { kind: 'edit' as const, of: 'a', atMs: 1 };
-    expect(identityOfSpecial({ ...edit, atMs: 2 })).toEqual(identityOfSpecial(edit));
-    expect(identityOfSpecial({ ...edit, of: 'b' })).not.toEqual(identityOfSpecial(edit));
-    expect(identityOfSpecial(undefined)).toBeUndefined();
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decideAccess } from '../../../../router/src/core/policies/access.ts';
-import { type Access, accessField } from '../../../../router/src/core/policies/conversation-fields.ts';
+import { type Access, conversationFields } from '../../../../router/src/core/policies/conversation-fields.ts';
 
 const person = {
   id: 'W1',
@@ -84,10 +84,10 @@ describe('decideAccess', () => {
 
 describe('access.list', () => {
   it.each(['+54 9 3777 239922', '123@lid', group])('takes %s', (address) => {
-    expect(accessField.safeParse({ list: [address] }).success).toBe(true);
+    expect(conversationFields.access.safeParse({ list: [address] }).success).toBe(true);
   });
 
   it.each(['*', '', 'Ana', '0377'])('refuses "%s"', (address) => {
-    expect(accessField.safeParse({ list: [address] }).success).toBe(false);
+    expect(conversationFields.access.safeParse({ list: [address] }).success).toBe(false);
   });
 });

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PACE } from '../../../../router/src/core/policies/conversation-fields.ts';
+import { BUILT_IN } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { collect, mergedTurn, pacePolicy, waitMsOf } from '../../../../router/src/core/policies/pace.ts';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 import { NO_CONDITIONS } from '../../../support/routes.ts';
+
+const PACE = BUILT_IN.pace;
 
 const commands = { new: true, help: true, stop: true, status: true };
 

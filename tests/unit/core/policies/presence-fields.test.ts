@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { presenceField } from '../../../../router/src/core/policies/conversation-fields.ts';
+import { conversationFields } from '../../../../router/src/core/policies/conversation-fields.ts';
+
+const presenceField = conversationFields.presence;
 
 describe('the emoji of a reaction', () => {
   it.each(['👀', '✅', '❤️', '👩‍👩‍👧', '🇪🇸', '1️⃣'])('can be %s', (emoji) => {

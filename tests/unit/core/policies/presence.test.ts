@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PRESENCE } from '../../../../router/src/core/policies/conversation-fields.ts';
+import type { BUILT_IN } from '../../../../router/src/core/policies/conversation-fields.ts';
 import { presencePolicy, reactionAfter } from '../../../../router/src/core/policies/presence.ts';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
@@ -25,7 +25,10 @@ const turn = {
 const key = { chat: '1@lid', waMessageId: 'W1', from: '49@s.whatsapp.net', fromLid: '1@lid' };
 
 /** A turn whose agent works until `end` settles; what the provider, or the bus without one, was given. */
-function setup(presence: Partial<typeof PRESENCE>, { isHere = true, fails = false, more = {} } = {}) {
+function setup(
+  presence: Partial<(typeof BUILT_IN)['presence']>,
+  { isHere = true, fails = false, more = {} } = {},
+) {
   const shown: unknown[] = [];
   const connection = { isOpen: true };
   const show = async (...given: unknown[]) => {

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AgentUnavailableError } from '../../../../router/src/core/errors.ts';
-import {
-  admit,
-  afterAttempt,
-  askAgent,
-  CircuitBreakers,
-  CLOSED,
-} from '../../../../router/src/core/turns/ask-agent.ts';
+import { askAgent, CircuitBreakers } from '../../../../router/src/core/turns/ask-agent.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 import { recordingLog } from '../../../support/quiet-log.ts';
 
@@ -80,15 +74,14 @@ describe('a circuit', () => {
     });
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => {
-        let circuit = CLOSED;
+        const breakers = new CircuitBreakers();
         let nowMs = 0;
         for (const { afterMs, end } of events) {
           nowMs += afterMs;
-          const step = admit(circuit, settings, nowMs);
-          circuit = step.circuit;
-          if (step.isAdmitted && end !== 'lost') circuit = afterAttempt(circuit, settings, end, nowMs);
+          const isAdmitted = breakers.admit(agent, settings, nowMs);
+          if (isAdmitted && end !== 'lost') breakers.record(agent, settings, end, nowMs);
         }
-        expect(admit(circuit, settings, nowMs + settings.openMs).isAdmitted).toBe(true);
+        expect(breakers.admit(agent, settings, nowMs + settings.openMs)).toBe(true);
       }),
     );
   });

@@ -5,7 +5,7 @@ import type { PushedTask, TaskPushes } from '../../../core/tasks.ts';
 
 const BYTES = 16;
 /** Below it, agents send their notifications. */
-export const TASK_PUSHES_PATH = '/task-pushes/';
+const TASK_PUSHES_PATH = '/task-pushes/';
 /** The hash of the task and its signature. */
 const TOKEN = /^[\w-]{43}$/;
 

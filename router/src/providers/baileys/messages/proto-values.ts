@@ -4,7 +4,7 @@ import { cleanText } from '../../../core/text.ts';
 export type Node = Record<string, unknown>;
 
 /** WhatsApp's apps accept 65,536 typed characters; wa2ai stores four times that and cuts off the rest. */
-export const MAX_TEXT_CHARS = 262_144;
+const MAX_TEXT_CHARS = 262_144;
 
 /** Longest name of a person, a group or a place that is stored. */
 export const MAX_NAME_CHARS = 200;

@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  SignedTaskPushes,
-  TASK_PUSHES_PATH,
-} from '../../../../../router/src/infra/agents/a2a/signed-task-pushes.ts';
+import { SignedTaskPushes } from '../../../../../router/src/infra/agents/a2a/signed-task-pushes.ts';
 
 const PUBLIC_URL = 'https://wa2ai.example.com';
 const task = { routeId: 'r1', remoteId: 'task 1' };
@@ -23,7 +20,7 @@ function setup(publicUrl: string | undefined = PUBLIC_URL, secret = 7) {
   }
   const [one, two] = nodes as [SignedTaskPushes, SignedTaskPushes];
   const tokenOf = async (of = task) =>
-    ((await one.urlOf(of)) ?? '').slice(`${PUBLIC_URL}${TASK_PUSHES_PATH}`.length);
+    ((await one.urlOf(of)) ?? '').slice(`${PUBLIC_URL}/task-pushes/`.length);
   return { one, two, tokenOf };
 }
 

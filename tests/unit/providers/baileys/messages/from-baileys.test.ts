@@ -6,7 +6,6 @@ import {
   type FromBaileysContext,
   fromBaileys,
 } from '../../../../../router/src/providers/baileys/messages/from-baileys.ts';
-import { MAX_TEXT_CHARS } from '../../../../../router/src/providers/baileys/messages/proto-values.ts';
 import { runs } from '../../../../support/property-runs.ts';
 
 const nowMs = Date.UTC(2026, 5, 1, 12);
@@ -232,9 +231,7 @@ describe('the text of a message', () => {
   });
 
   it('is cut off at four times the limit of a phone', () => {
-    expect(read({ message: { conversation: 'x'.repeat(MAX_TEXT_CHARS + 5) } }).text).toHaveLength(
-      MAX_TEXT_CHARS,
-    );
+    expect(read({ message: { conversation: 'x'.repeat(262_144 + 5) } }).text).toHaveLength(262_144);
   });
 });
 

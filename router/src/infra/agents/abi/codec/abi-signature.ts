@@ -251,7 +251,7 @@ interface FunctionDefinition {
 }
 
 /** Maximum number of characters in one signature or struct. */
-export const MAX_TEXT = 10_000;
+const MAX_TEXT = 10_000;
 const IDENTIFIER = /^[A-Za-z_$][\w$]{0,99}$/;
 /** Solidity's keywords between the arguments of a function and `returns`, and between a type and a name. */
 const MODIFIERS = new Set([

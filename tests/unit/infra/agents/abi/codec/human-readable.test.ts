@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import {
   isNoFunction,
   isStruct,
-  MAX_TEXT,
   parseFunction,
   structsOf,
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
@@ -62,9 +61,9 @@ describe('parseFunction', () => {
   });
 
   it('reads as many characters as are allowed and refuses one more', () => {
-    const text = 'f()'.padEnd(MAX_TEXT);
+    const text = 'f()'.padEnd(10_000);
     expect(parsed(text)).toBe('f() → ()');
-    expect(() => parseFunction(`${text} `)).toThrow(`must have at most ${MAX_TEXT} characters`);
+    expect(() => parseFunction(`${text} `)).toThrow('must have at most 10000 characters');
   });
 
   it('reads 16 nested tuples and refuses 17', () => {
