@@ -35,8 +35,8 @@ export class MemoryRouteStore implements RouteStore, RouteHistory {
     this.#newId = newId;
   }
 
-  async create(route: NewRoute, by?: RouteChangeBy): Promise<Route> {
-    return this.#versioned(by ?? { action: 'create' }, () => this.#create(route));
+  async create(route: NewRoute, by?: RouteChangeBy, id?: string): Promise<Route> {
+    return this.#versioned(by ?? { action: 'create' }, () => this.#create(route, id));
   }
 
   async get(id: string): Promise<Route | undefined> {

@@ -17,16 +17,19 @@ import { PostgresRouteHistory } from '../../router/src/features/routes/postgres-
 import { routeHistoryApi } from '../../router/src/features/routes/route-history-api.ts';
 import { routeSchemas } from '../../router/src/features/routes/route-schemas.ts';
 import { routesApi } from '../../router/src/features/routes/routes-api.ts';
+import { PostgresStats } from '../../router/src/features/stats/postgres-stats.ts';
 import { agentKinds } from '../../router/src/infra/agents/agent-kinds.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
 import { NodeConnection } from '../../router/src/infra/db/connections/node-connection.ts';
 import { PostgresAuditLog } from '../../router/src/infra/db/stores/log-conditions.ts';
 import { PostgresRateLimiter } from '../../router/src/infra/db/stores/postgres-rate-limiter.ts';
+import { PostgresRepeatedCalls } from '../../router/src/infra/db/stores/postgres-repeated-calls.ts';
 import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-route-store.ts';
 import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { Access, UserPresence } from '../../router/src/infra/operations/access.ts';
 import { AuditRecorder } from '../../router/src/infra/operations/audit-recorder.ts';
+import { RepeatedCalls } from '../../router/src/infra/operations/repeated-calls.ts';
 import { createHttpServer } from '../../router/src/infra/operations/server.ts';
 import { FakeAccounts } from '../doubles/fake-accounts.ts';
 import { appWith } from './app-with.ts';
@@ -98,6 +101,7 @@ export async function startApiNode(
     routeProbe: goodAgents,
     aliasesOf: async () => [],
     messageLog: new PostgresMessageLog(database.open()),
+    stats: new PostgresStats(database.open()),
     previewRoutes: (tables, messages) => previewRoutes(previewDeps, tables, messages, 5_000),
     log: quietLog,
   });
@@ -107,6 +111,7 @@ export async function startApiNode(
     access,
     limiter: new PostgresRateLimiter(database.open()),
     recorder,
+    repeated: new RepeatedCalls(new PostgresRepeatedCalls(database.open())),
     tags: {},
     endpoints: [
       ...sessionApi(app),

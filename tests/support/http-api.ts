@@ -52,6 +52,7 @@ import { AuditRecorder } from '../../router/src/infra/operations/audit-recorder.
 import type { Endpoint } from '../../router/src/infra/operations/endpoint.ts';
 import { KeyWatch } from '../../router/src/infra/operations/key-watch.ts';
 import { problemSchema, rateLimitSchema } from '../../router/src/infra/operations/problem.ts';
+import { RepeatedCalls } from '../../router/src/infra/operations/repeated-calls.ts';
 import {
   createHttpServer,
   type HttpServerOptions,
@@ -87,6 +88,7 @@ import { MemoryPlayground } from '../doubles/memory-playground.ts';
 import { MemoryPlaygroundScenarios } from '../doubles/memory-playground-scenarios.ts';
 import { MemoryRateLimiter } from '../doubles/memory-rate-limiter.ts';
 import { MemoryRemoteTasks } from '../doubles/memory-remote-tasks.ts';
+import { MemoryRepeatedCalls } from '../doubles/memory-repeated-calls.ts';
 import { MemoryReplyTokens } from '../doubles/memory-reply-tokens.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemorySettings } from '../doubles/memory-settings.ts';
@@ -154,6 +156,8 @@ export interface HttpApi {
   clock: { nowMs: number };
   keys: MemoryApiKeyStore;
   auditLog: MemoryAuditLog;
+  /** Calls with an `Idempotency-Key`. */
+  repeatedCalls: MemoryRepeatedCalls;
   recorder: AuditRecorder;
   users: MemoryConsoleUsers;
   sessions: MemoryConsoleSessions;
@@ -484,12 +488,14 @@ export async function startHttpApi(
     },
   };
   const operations = operationsOf(app);
+  const repeatedCalls = new MemoryRepeatedCalls();
   const endpoints = [...pagesOf(app), ...operations];
   const serverOptions: HttpServerOptions = {
     config,
     access,
     limiter,
     recorder,
+    repeated: new RepeatedCalls(repeatedCalls),
     ...(options.limits && { limits: options.limits }),
     log,
     now: () => clock.nowMs,
@@ -521,6 +527,7 @@ export async function startHttpApi(
     sessions,
     auditLog,
     recorder,
+    repeatedCalls,
     remoteTasks,
     aliases,
     logRing,

@@ -1213,6 +1213,8 @@ export const es: Language = {
       'problem.no-path': 'No hay nada en esta ruta.',
       'problem.idempotency-conflict':
         'Esta Idempotency-Key se usó para otro chat o mensaje. No se envió nada.',
+      'problem.idempotency-key-used':
+        'Esta Idempotency-Key se usó para otra llamada o con otros valores. No se creó nada.',
       'problem.already-replayed': 'Este mensaje fallido ya se repitió y no ha vuelto a fallar.',
       'problem.id-of-playground': 'Este id pertenece al área de pruebas. Elija otro.',
       'problem.last-owner':
@@ -1711,7 +1713,7 @@ export const es: Language = {
         'WhatsApp no espera este paso: ya pasó, o la vinculación terminó. Mire el estado de la cuenta.',
       ALREADY_LINKED: 'La cuenta está vinculada. Cierre su sesión antes de vincularla otra vez.',
       ALREADY_REPLAYED: 'El mensaje fallido ya se repitió y no ha vuelto a fallar.',
-      IDEMPOTENCY_CONFLICT: 'Esta `Idempotency-Key` se usó para otro chat o mensaje.',
+      IDEMPOTENCY_CONFLICT: 'Esta `Idempotency-Key` se usó para otra llamada, otro chat o mensaje.',
       FILE_REFUSED: 'El archivo no se puede cargar, es demasiado grande o tiene un formato que no sirve.',
       LOOK_UP_FAILED: 'WhatsApp no dijo si un número tiene una cuenta. Se preguntará otra vez.',
       NOT_ON_WHATSAPP: 'WhatsApp no tiene ninguna cuenta con este número; no se envió nada.',

@@ -1217,6 +1217,8 @@ export const pt: Language = {
       'problem.no-path': 'Não há nada neste caminho.',
       'problem.idempotency-conflict':
         'Esta Idempotency-Key foi usada para outra conversa ou mensagem. Nada foi enviado.',
+      'problem.idempotency-key-used':
+        'Esta Idempotency-Key foi usada para outra chamada ou com outros valores. Nada foi criado.',
       'problem.already-replayed': 'Esta mensagem com falha já foi repetida e não falhou de novo.',
       'problem.id-of-playground': 'Este id é da área de testes. Escolha outro.',
       'problem.last-owner':
@@ -1718,7 +1720,7 @@ export const pt: Language = {
         'O WhatsApp não espera este passo: ele já passou, ou a vinculação terminou. Veja o estado da conta.',
       ALREADY_LINKED: 'A conta está vinculada. Desconecte-a antes de vinculá-la de novo.',
       ALREADY_REPLAYED: 'A mensagem com falha já foi repetida e não falhou de novo.',
-      IDEMPOTENCY_CONFLICT: 'Esta `Idempotency-Key` foi usada para outra conversa ou mensagem.',
+      IDEMPOTENCY_CONFLICT: 'Esta `Idempotency-Key` foi usada para outra chamada, conversa ou mensagem.',
       FILE_REFUSED: 'O arquivo não pode ser carregado, é grande demais ou tem um formato que não serve.',
       LOOK_UP_FAILED: 'O WhatsApp não disse se um número tem uma conta. Ele será consultado de novo.',
       NOT_ON_WHATSAPP: 'O WhatsApp não tem conta com este número; nada foi enviado.',

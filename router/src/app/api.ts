@@ -46,6 +46,7 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { aliasesOf } from '../infra/db/stores/chat-aliases.ts';
 import { PostgresAuditLog } from '../infra/db/stores/log-conditions.ts';
 import { PostgresRateLimiter } from '../infra/db/stores/postgres-rate-limiter.ts';
+import { PostgresRepeatedCalls } from '../infra/db/stores/postgres-repeated-calls.ts';
 import { PostgresRouteStore } from '../infra/db/stores/postgres-route-store.ts';
 import { Retention } from '../infra/db/upkeep/retention.ts';
 import { DbosTasks } from '../infra/engine/dbos-tasks.ts';
@@ -56,6 +57,7 @@ import { Access, UserPresence } from '../infra/operations/access.ts';
 import { AuditRecorder } from '../infra/operations/audit-recorder.ts';
 import type { HttpListener } from '../infra/operations/http-listener.ts';
 import { KeyWatch } from '../infra/operations/key-watch.ts';
+import { RepeatedCalls } from '../infra/operations/repeated-calls.ts';
 import { createHttpApp, RestCalls } from '../infra/operations/server.ts';
 import { PlaygroundChanges, writeMessage } from '../providers/playground/playground-provider.ts';
 import type { ClusterParts } from './cluster.ts';
@@ -239,6 +241,7 @@ export async function openApi(
     access,
     limiter,
     recorder,
+    repeated: new RepeatedCalls(new PostgresRepeatedCalls(postgres)),
     log: httpLog,
     // Express looks for the endpoint of a request from the first to the last.
     endpoints: [...pagesOf(service), ...operations],

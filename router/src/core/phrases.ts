@@ -113,6 +113,8 @@ export const PHRASES = {
   'problem.no-path': 'There is nothing at this path.',
   'problem.idempotency-conflict':
     'This Idempotency-Key was used for another chat or message. Nothing was sent.',
+  'problem.idempotency-key-used':
+    'This Idempotency-Key was used for another call, or with other values. Nothing was created.',
   'problem.already-replayed':
     'This dead letter was replayed before, and its message or reply has not failed again.',
   'problem.id-of-playground': 'This id belongs to the playground. Choose another one.',

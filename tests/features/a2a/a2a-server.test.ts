@@ -9,12 +9,14 @@ import { serveTask } from '../../../router/src/features/tasks/serve-task.ts';
 import { systemClock } from '../../../router/src/infra/clock/system-clock.ts';
 import { Access, newKey } from '../../../router/src/infra/operations/access.ts';
 import { KeyWatch } from '../../../router/src/infra/operations/key-watch.ts';
+import { RepeatedCalls } from '../../../router/src/infra/operations/repeated-calls.ts';
 import { createHttpServer } from '../../../router/src/infra/operations/server.ts';
 import { MemoryApiKeyStore } from '../../doubles/memory-api-key-store.ts';
 import { MemoryConsoleSessions } from '../../doubles/memory-console-sessions.ts';
 import { MemoryConsoleUsers } from '../../doubles/memory-console-users.ts';
 import { MemoryDurableTasks } from '../../doubles/memory-durable-tasks.ts';
 import { MemoryRateLimiter } from '../../doubles/memory-rate-limiter.ts';
+import { MemoryRepeatedCalls } from '../../doubles/memory-repeated-calls.ts';
 import { MemorySettings } from '../../doubles/memory-settings.ts';
 import { MemoryTaskHooks } from '../../doubles/memory-task-hooks.ts';
 import {
@@ -77,6 +79,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     access,
     limiter: new MemoryRateLimiter(),
     recorder,
+    repeated: new RepeatedCalls(new MemoryRepeatedCalls()),
     endpoints: [],
     tags: {},
     log: quietLog,

@@ -76,7 +76,8 @@ export interface RouteChanges {
  * @throws {StorageUnavailableError} from every method; nothing was changed
  */
 export interface RouteStore {
-  create(route: NewRoute, by?: RouteChangeBy): Promise<Route>;
+  /** @param id a UUID that no route has; default: a new one */
+  create(route: NewRoute, by?: RouteChangeBy, id?: string): Promise<Route>;
   get(id: string): Promise<Route | undefined>;
   /** All routes, oldest first; `channelId` narrows to one canonical channel. */
   list(filter?: { channelId?: string; accountId?: string }): Promise<Route[]>;

@@ -4,7 +4,7 @@ import { SCOPES, type Scope } from '../../core/access/scopes.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
 import type { ApiKey, KeyLimits } from '../../core/ports/api-key-store.ts';
 import type { App } from '../../feature.ts';
-import { newKey, prefixOf } from '../../infra/operations/access.ts';
+import { keyIdOf, newKey, prefixOf } from '../../infra/operations/access.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
   accountIdField,
@@ -19,6 +19,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { issueOf } from '../../infra/operations/form.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import type { ApiResponse } from '../../infra/operations/response.ts';
 
 const DEFAULT_LIMITS: KeyLimits = { perMinute: 100, perSecond: 10 };
 
@@ -112,7 +113,14 @@ const keyFields = z.object({
 const keyView = keyFields.meta({ id: 'Key' });
 
 const newKeyView = keyFields
-  .extend({ key: z.string().describe('The key itself. It is shown now only; wa2ai stores a hash of it.') })
+  .extend({
+    key: z
+      .string()
+      .optional()
+      .describe(
+        'The key itself. It is shown now only; wa2ai stores a hash of it. Absent in the response of a repeated call.',
+      ),
+  })
   .meta({ id: 'CreatedKey' });
 
 const listQuery = z.strictObject(optionalPageQuery);
@@ -134,18 +142,23 @@ export function keysApi({ keys, clock, log }: App): Endpoint[] {
       honours: [],
       summary: 'Add a key; the response is the only one that shows it',
       body: keyBody,
+      creates: {
+        secrets: ['key'],
+        known: async (repeatId) => {
+          const id = keyIdOf(repeatId);
+          const key = (await keys.all()).find((each) => each.id === id);
+          return key && createdResponse(viewOf(key));
+        },
+      },
       responses: { 201: { description: 'The key.', schema: changedResponse(newKeyView) } },
-      handle: async ({ body }) => {
+      handle: async ({ body, repeatId }) => {
         if (body.expiresAt && body.expiresAt.getTime() <= clock.now()) throw pastExpiry();
-        const { id, text, secretHash } = newKey();
+        const { id, text, secretHash } = newKey(repeatId === undefined ? undefined : keyIdOf(repeatId));
         const { limits = DEFAULT_LIMITS, ...rest } = body;
         const scopes = [...new Set(body.scopes)];
         const created = await keys.create({ ...rest, scopes, limits, id, secretHash });
         log.info({ keyId: id, scopes }, 'key created');
-        const data = { ...viewOf(created), key: text };
-        const headers = { location: `/api/keys/${id}` };
-        const message = 'Key created. Copy it now.';
-        return { status: 201, object: id, headers, json: { success: true, message, data } };
+        return createdResponse({ ...viewOf(created), key: text });
       },
     }),
     endpoint({
@@ -206,6 +219,17 @@ export function keysApi({ keys, clock, log }: App): Endpoint[] {
 
 function viewOf(key: ApiKey) {
   return shown(keyView, { ...key, prefix: prefixOf(key.id) });
+}
+
+function createdResponse(data: z.output<typeof newKeyView>): ApiResponse {
+  const { id, key } = data;
+  const message = key === undefined ? 'Key created.' : 'Key created. Copy it now.';
+  return {
+    status: 201,
+    object: id,
+    headers: { location: `/api/keys/${id}` },
+    json: { success: true, message, data },
+  };
 }
 
 function pastExpiry(): HttpProblem {

@@ -85,6 +85,7 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
       summary: 'Add a user; the first one must be an owner',
       description: 'Without an admin key, calls of this machine need a login from the first user on.',
       body: newUserBody,
+      creates: {},
       responses: {
         201: { description: 'The user.', schema: changedResponse(userView) },
         409: { description: 'The name is taken.', schema: problemSchema },

@@ -146,6 +146,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
       honours: [],
       summary: 'Add a WhatsApp account; pair it next',
       body: newAccountBody,
+      creates: {},
       responses: {
         201: { description: 'The new account. A node starts it now.', schema: changedResponse(accountView) },
         409: {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/caller.ts';
 import { chatHash } from '../../core/chat-id.ts';
-import { PHRASES, say } from '../../core/phrases.ts';
+import { say } from '../../core/phrases.ts';
 import type { ChatPosition, ChatQuery, ChatRow, ChatStore } from '../../core/ports/chat-store.ts';
 import type {
   MessageLog,
@@ -20,7 +20,6 @@ import {
   withoutOtherRoutes,
 } from '../../infra/operations/endpoint.ts';
 import { dataResponse, isRowId, pageOf, pageResponse } from '../../infra/operations/fields.ts';
-import { validate } from '../../infra/operations/form.ts';
 import {
   anyMessageView,
   exchangeView,
@@ -28,6 +27,7 @@ import {
   sentMessageView,
 } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { idempotencyKeyOf } from '../../infra/operations/repeated-calls.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
 import { bodyOfForm, fileOf, messageToSend, readMessageToSend } from './message-to-send.ts';
 
@@ -145,10 +145,6 @@ const listQuery = z.strictObject({
     ),
 });
 
-export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, PHRASES['field.ascii-id']);
-
-const sendHeaders = z.object({ 'idempotency-key': idempotencyKey.optional() });
-
 /** Messages received and sent, and sending: `/api/messages`. */
 export function messagesApi(app: App): Endpoint[] {
   const { messageLog, accounts, prepareFile, policyOfChat, aliasesOf, config, clock, log } = app;
@@ -255,8 +251,7 @@ export function messagesApi(app: App): Endpoint[] {
         },
       },
       handle: async ({ body, header, caller }) => {
-        const headers = { 'idempotency-key': header('idempotency-key') };
-        const idempotencyKey = validate(sendHeaders, headers, 'headers')['idempotency-key'];
+        const idempotencyKey = idempotencyKeyOf(header('idempotency-key'));
         const accountId = body.accountId ?? config.accountId;
         refuseUnknownAccount(accounts, accountId, config.accountId);
         await refuseOtherChat(caller, { accountId, channelId: body.to }, aliasesOf);

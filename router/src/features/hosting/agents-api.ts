@@ -70,6 +70,7 @@ export function agentsApi(app: App): Endpoint[] {
       description:
         'The agent belongs to no chat: programs talk to it by its id. The first message, or `/start`, starts it. With a known id the settings are replaced; a running agent is created again with the same data by the next message.',
       body: agentBody,
+      creates: {},
       responses: {
         200: { description: 'The agent has new settings.', schema: changedResponse(agentView) },
         201: { description: 'The agent was added.', schema: changedResponse(agentView) },

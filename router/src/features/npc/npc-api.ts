@@ -428,14 +428,15 @@ function npcTradesApi(app: App): Endpoint[] {
       operationId: 'makeTradeOffer',
       summary: 'Make an offer of the NPC to a peer',
       body: offerBody,
+      creates: {},
       responses: { 201: { description: 'The offer.', schema: dataResponse(offerView) } },
-      handle: async ({ body: { peer, ...terms } }) => {
+      handle: async ({ body: { peer, ...terms }, repeatId = randomUUID() }) => {
         const { name } = await npcSettings();
         const checked = asProblem(() => tradeTerms(terms, clock.now()));
         const offer = await trades.offer(
           { npc: name, peer },
           { ...checked, maker: 'npc' },
-          `rest:${randomUUID()}`,
+          `rest:${repeatId}`,
         );
         return { status: 201, json: { success: true, data: view(offer) } };
       },

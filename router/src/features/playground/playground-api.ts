@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { groupJid } from '../../core/chat-id.ts';
 import { detectMediaType } from '../../core/delivery/agent-file.ts';
@@ -191,6 +192,15 @@ const UNKNOWN = {
 
 const notFound = { 404: { description: 'No such chat in the playground.', schema: problemSchema } };
 
+/** Numbers in [0, 1) that follow from an id: a call that is repeated invents the same people. */
+function randomOf(repeatId: string): () => number {
+  let count = 0;
+  return () => {
+    count += 1;
+    return createHash('sha256').update(`${repeatId} ${count}`).digest().readUInt32BE() / 2 ** 32;
+  };
+}
+
 /** Invented people who write to agents: `/api/playground`. */
 export function playgroundApi(app: App): Endpoint[] {
   const { playground, playgroundChanges, addPlayground, writeMessage, prepareFile, routes, random } = app;
@@ -219,6 +229,7 @@ export function playgroundApi(app: App): Endpoint[] {
       description:
         'The first one adds the account `playground`. Its messages take the way of every message: policies, routes, agent, outbox, delivery states. They never reach WhatsApp. `GET /api/chats` and `GET /api/messages` with this accountId show them.',
       body: newChatBody,
+      creates: {},
       responses: {
         201: { description: 'The chat.', schema: changedResponse(chatView) },
         409: {
@@ -226,8 +237,9 @@ export function playgroundApi(app: App): Endpoint[] {
           schema: problemSchema,
         },
       },
-      handle: async ({ body }) => {
+      handle: async ({ body, repeatId }) => {
         const { kind, name, routeId } = body;
+        const invented = repeatId === undefined ? random : randomOf(repeatId);
         if (routeId !== undefined && !(await routes.get(routeId))) {
           const message = PHRASES['field.not-route-id'];
           throw new HttpProblem(400, 'INVALID_BODY', `routeId ${message}.`, [{ field: 'routeId', message }]);
@@ -237,8 +249,8 @@ export function playgroundApi(app: App): Endpoint[] {
         }
         const people: InventedPerson[] = (
           kind === 'person' ? [{ name, phone: body.phone }] : (body.people ?? [])
-        ).map((person) => ({ name: person.name, phone: person.phone ?? inventedPhone(random) }));
-        const channelId = kind === 'person' ? (people[0]?.phone ?? '') : groupJid(inventedGroupId(random));
+        ).map((person) => ({ name: person.name, phone: person.phone ?? inventedPhone(invented) }));
+        const channelId = kind === 'person' ? (people[0]?.phone ?? '') : groupJid(inventedGroupId(invented));
         const chat = await playground.addChat({
           ...{ kind, name, channelId, people },
           ...(routeId !== undefined && { routeId }),
@@ -274,6 +286,7 @@ export function playgroundApi(app: App): Endpoint[] {
         'The message is stored when the call responds; the answer comes later. `GET /api/messages/{id}` shows what became of it.',
       params,
       body: writingBody,
+      creates: {},
       maxBodyBytes: MAX_BODY_BYTES,
       responses: {
         202: {
@@ -291,10 +304,11 @@ export function playgroundApi(app: App): Endpoint[] {
         ...notFound,
         422: { description: 'WhatsApp has no such file. Nothing was stored.', schema: problemSchema },
       },
-      handle: async ({ params: { id = '' }, body }) => {
+      handle: async ({ params: { id = '' }, body, repeatId }) => {
         const chat = await foundChat(id);
         const { as, text, quote, reaction, mention, edit, delete: deletion } = body;
         const written = await writeMessage(chat, {
+          ...(repeatId !== undefined && { repeatId }),
           ...(as !== undefined && { as }),
           ...(text !== undefined && { text }),
           ...(quote !== undefined && { quote }),

@@ -92,6 +92,7 @@ export function scenariosApi(app: App): Endpoint[] {
       description: 'A scenario with the same name is replaced. Files must be in it, as `data`.',
       body,
       maxBodyBytes: MAX_SCENARIO_BYTES + 1_000_000,
+      creates: {},
       responses: { 201: { description: 'The scenario.', schema: changedResponse(scenarioView) } },
       handle: async ({ body: { yaml } }) => {
         const { name = 'Scenario' } = await readValid(yaml);

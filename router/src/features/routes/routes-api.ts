@@ -24,7 +24,7 @@ import {
   pageResponse,
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import type { IfMatch, ResponseDoc } from '../../infra/operations/response.ts';
+import type { ApiResponse, IfMatch, ResponseDoc } from '../../infra/operations/response.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
 import { AgentHealth } from './agent-health.ts';
 import { changeBy, RouteChecks } from './route-history-api.ts';
@@ -136,10 +136,16 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       honours: ['chats', 'accounts'],
       summary: 'Add a route',
       body: schemas.body,
+      creates: {
+        known: async (repeatId) => {
+          const route = await routes.get(repeatId);
+          return route && createdResponse(route, []);
+        },
+      },
       responses: {
         201: { description: 'The route; it takes the next message.', schema: storedRouteResponse },
       },
-      handle: async ({ body, caller }) => {
+      handle: async ({ body, caller, repeatId }) => {
         const route = newRouteOf(agentKinds, body, config);
         refuseUnknownAccount(accounts, route.accountId, config.accountId, PLAYGROUND);
         await refuseOtherChat(caller, route, aliasesOf);
@@ -147,14 +153,10 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
         checks.refuseOtherPrograms(caller, route.config);
         checks.refuseEverybody(route);
         const usable = await checks.usableConfig(route, undefined);
-        const created = await routes.create({ ...route, ...usable.stored }, changeBy(caller, 'create'));
+        const toStore = { ...route, ...usable.stored };
+        const created = await routes.create(toStore, changeBy(caller, 'create'), repeatId);
         log.info(fieldsOf(created), 'route created');
-        return {
-          status: 201,
-          object: created.id,
-          headers: { location: `/api/routes/${created.id}` },
-          json: await stored('Route created.', created, usable.warnings),
-        };
+        return createdResponse(created, usable.warnings);
       },
     }),
     endpoint({
@@ -447,6 +449,11 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       writtenForms([channelId]).map((form) => routes.list({ channelId: form })),
     );
     return found.flat();
+  }
+
+  async function createdResponse(route: Route, found: Warning[] | undefined): Promise<ApiResponse> {
+    const json = await stored('Route created.', route, found);
+    return { status: 201, object: route.id, headers: { location: `/api/routes/${route.id}` }, json };
   }
 
   /** The response about a stored route. Its agent is probed unless only other fields changed. */

@@ -18,6 +18,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
+import type { ApiResponse } from '../../infra/operations/response.ts';
 import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 
 /** One attempt: the status of the receiver, or how it failed. */
@@ -92,7 +93,14 @@ const webhookFields = z.object({
 
 const webhookView = webhookFields.meta({ id: 'Webhook', examples: [VIEW_EXAMPLE] });
 const newWebhookView = webhookFields
-  .extend({ secret: z.string().optional().describe('The new key of the signature. It is shown now only.') })
+  .extend({
+    secret: z
+      .string()
+      .optional()
+      .describe(
+        'The new key of the signature. It is shown now only, and not in the response of a repeated call.',
+      ),
+  })
   .meta({ id: 'CreatedWebhook', examples: [{ ...VIEW_EXAMPLE, secret: 'mRZ1…' }] });
 
 const deliveryView = z
@@ -151,6 +159,11 @@ const deliveriesQuery = z.strictObject({
   ...pageQuery(rowIdField, 50),
 });
 
+function createdResponse(data: z.output<typeof newWebhookView>): ApiResponse {
+  const json = { success: true, message: 'Webhook created.', data };
+  return { status: 201, object: data.id, headers: { location: `/api/webhooks/${data.id}` }, json };
+}
+
 /** Events sent to other programs: `/api/webhooks`. */
 export function webhooksApi(app: App): Endpoint[] {
   const { webhooks, webhookDeliveries, log } = app;
@@ -165,17 +178,24 @@ export function webhooksApi(app: App): Endpoint[] {
       operationId: 'createWebhook',
       summary: 'Add a webhook: events are sent to it from now on',
       body: newBody,
+      creates: {
+        secrets: ['secret'],
+        known: async (repeatId) => {
+          const webhook = await webhooks.get(repeatId);
+          return webhook && createdResponse(shown(newWebhookView, webhook));
+        },
+      },
       responses: {
         201: { description: 'The webhook.', schema: changedResponse(newWebhookView) },
         409: { description: `There are ${MAX_WEBHOOKS} webhooks.`, schema: problemSchema },
       },
-      handle: async ({ body }) => {
+      handle: async ({ body, repeatId = randomUUID() }) => {
         refuseAddress(body.url);
         if ((await webhooks.list()).length >= MAX_WEBHOOKS) throw tooMany();
         const secret = body.secret ?? randomBytes(32).toString('base64url');
         const created = await webhooks.create({
           ...body,
-          id: randomUUID(),
+          id: repeatId,
           secret,
           events: unique(body.events),
         });
@@ -185,13 +205,7 @@ export function webhooksApi(app: App): Endpoint[] {
           ...created,
           secret: body.secret === undefined ? secret : undefined,
         });
-        const headers = { location: `/api/webhooks/${id}` };
-        return {
-          status: 201,
-          object: id,
-          headers,
-          json: { success: true, message: 'Webhook created.', data },
-        };
+        return createdResponse(data);
       },
     }),
     endpoint({

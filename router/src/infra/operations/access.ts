@@ -130,10 +130,21 @@ const ID_BYTES = 6;
 const KEY_TEXT = /^wa2ai_([0-9a-f]{12})_[\w-]{43}$/;
 
 /** A new key: its text, which is shown once, and what is stored of it. */
-export function newKey(): { id: string; text: string; secretHash: Buffer } {
-  const id = randomBytes(ID_BYTES).toString('hex');
+export function newKey(id: string = randomBytes(ID_BYTES).toString('hex')): {
+  id: string;
+  text: string;
+  secretHash: Buffer;
+} {
   const text = `${prefixOf(id)}_${randomBytes(SECRET_BYTES).toString('base64url')}`;
   return { id, text, secretHash: hashOf(text) };
+}
+
+/** The id of the key that calls with this `repeatId` create. */
+export function keyIdOf(repeatId: string): string {
+  return createHash('sha256')
+    .update(repeatId)
+    .digest('hex')
+    .slice(0, 2 * ID_BYTES);
 }
 
 /** The visible start of a key, by which an operator recognizes it. It is not part of the secret. */

@@ -13,6 +13,7 @@ import {
 import { type Said, say } from '../../core/phrases.ts';
 import type { FormPart } from './form.ts';
 import { HttpProblem } from './problem.ts';
+import type { Creates } from './repeated-calls.ts';
 import type { ApiResponse, Call, RefusedCall, ResponseDoc, Tagged } from './response.ts';
 
 /** @throws {HttpProblem} 403: the caller's key is restricted to other accounts */
@@ -154,6 +155,8 @@ interface Operation<Body, Query> {
    * and a change `If-Match`: the handler calls `ifMatch` in the transaction of the change.
    */
   etag?: Tagged;
+  /** It creates something: a call with an `Idempotency-Key` can be repeated (repeated-calls.ts). */
+  creates?: Creates;
   responses: Record<number, ResponseDoc>;
   handle(call: Call<Body, Query>): Promise<ApiResponse> | ApiResponse;
   /** Writes the response for a caller that is refused, in the form of a page or another protocol. Default: the problem itself. */

@@ -15,6 +15,7 @@ import type { Endpoint } from './endpoint.ts';
 import { isForm, isYaml, MAX_YAML_BYTES, readForm, readYaml, validate } from './form.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './guard.ts';
 import { HttpProblem } from './problem.ts';
+import { idempotencyKeyOf, type RepeatedCalls } from './repeated-calls.ts';
 import { type ApiResponse, etagOf, type IfMatch, ifMatchOf, isKnown } from './response.ts';
 
 /** Of a path or a method that does not exist. */
@@ -26,6 +27,7 @@ export const MAX_BODY_BYTES = 1_048_576;
 /**
  * A router with the endpoints, matched in their order. A known path with another method is 405, an unknown path 404.
  * @param audit records the calls; a change is recorded before its response is sent
+ * @param repeated carries out calls with an `Idempotency-Key`
  * @param guardOf returns the handler that sets the caller, or refuses a request by the operation in `response.locals`, without
  *   one by the given admission; it runs before the body is read
  */
@@ -33,6 +35,7 @@ export function mount(
   endpoints: readonly Endpoint[],
   guardOf: (otherwise: Admission) => RequestHandler,
   audit: Pick<RestAudit, 'record'>,
+  repeated: Pick<RepeatedCalls, 'run'>,
 ): Router {
   const router = Router({ caseSensitive: true });
   const byPath = new Map<string, Endpoint[]>();
@@ -45,7 +48,7 @@ export function mount(
       route[definition.method](
         ...refuserOf(definition, audit),
         ...parserOf(definition),
-        handlerOf(definition, audit),
+        handlerOf(definition, audit, repeated),
       );
     }
     const allowed = definitions.map(({ method }) => method.toUpperCase()).join(', ');
@@ -130,26 +133,36 @@ function operationOf(definitions: readonly Endpoint[]): RequestHandler {
   };
 }
 
-function handlerOf(definition: Endpoint, audit: Pick<RestAudit, 'record'>): RequestHandler {
+function handlerOf(
+  definition: Endpoint,
+  audit: Pick<RestAudit, 'record'>,
+  repeated: Pick<RepeatedCalls, 'run'>,
+): RequestHandler {
   return async (request: Request, response: Response) => {
     const body = definition.body && validate(definition.body, bodyOf(definition, request), 'body');
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
     const ifMatch = definition.etag && ifMatchOf(request.get('if-match'), definition.etag);
-    const handled = await definition.handle({
-      params,
-      query,
-      body,
-      caller,
-      header: (name) => request.get(name),
-      ...(ifMatch && { ifMatch }),
-      // Most handlers do not wait for anything, and a signal costs as much as all else here.
-      get signal() {
-        return goneSignal(response);
-      },
-      request,
-    });
+    const handle = async (repeatId?: string) =>
+      definition.handle({
+        params,
+        query,
+        body,
+        caller,
+        header: (name) => request.get(name),
+        ...(repeatId !== undefined && { repeatId }),
+        ...(ifMatch && { ifMatch }),
+        // Most handlers do not wait for anything, and a signal costs as much as all else here.
+        get signal() {
+          return goneSignal(response);
+        },
+        request,
+      });
+    const key = definition.creates && idempotencyKeyOf(request.get('idempotency-key'));
+    const handled = await (key === undefined
+      ? handle()
+      : repeated.run({ caller, key, definition, given: { params, body } }, handle));
     const result = tagged(definition, request, handled, ifMatch);
     await audit.record(request, response, {
       outcome: outcomeOf(result),

@@ -110,7 +110,11 @@ function operationOf(definition: Endpoint, hasKey: boolean): ZodOpenApiOperation
     requestParams: {
       path: paramsOf(definition.path, definition.params),
       ...(definition.query && { query: definition.query as z.ZodObject }),
-      ...headersOf({ ...definition.headers, ...tagsOf(definition).headers }),
+      ...headersOf({
+        ...definition.headers,
+        ...tagsOf(definition).headers,
+        ...(definition.creates && { 'Idempotency-Key': REPEATED }),
+      }),
     },
     ...(body && {
       requestBody: {
@@ -174,7 +178,7 @@ function responsesOf(definition: Endpoint, needsKey: boolean): ZodOpenApiOperati
   const entries = [
     ...Object.entries(problems).map(([status, description]) => [status, problemDoc(description)] as const),
     ...(definition.scopes === 'public' ? [] : [['429', RATE_LIMITED] as const]),
-    ...Object.entries({ ...tags.responses, ...responses }),
+    ...Object.entries({ ...(definition.creates && CONFLICT), ...tags.responses, ...responses }),
     ['default', problemDoc(OTHER_PROBLEMS)] as const,
   ];
   return Object.fromEntries(
@@ -206,6 +210,10 @@ function headersOf(headers: Record<string, string>): { header?: z.ZodObject } {
   );
   return { header: z.object(Object.fromEntries(entries)) };
 }
+
+const CONFLICT = { 409: problemDoc('The Idempotency-Key was used for something else.') };
+const REPEATED =
+  'Makes a repeat safe for a day: the same key with the same body returns the response of the first call, without what is shown once, and creates nothing.';
 
 const UNCHANGED: ResponseDoc = { description: 'The client has it: `If-None-Match` names its `ETag`.' };
 

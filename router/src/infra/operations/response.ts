@@ -14,6 +14,8 @@ export interface Call<Body, Query> {
   caller: Caller;
   /** A request header that the endpoint declares, by lower-case name. */
   header(name: string): string | undefined;
+  /** Of an endpoint that creates something, of a call with an `Idempotency-Key`: a UUID that its repeats have too. */
+  repeatId?: string;
   /** Of an endpoint with an `etag`: to be called with `data` of the object as it is. Absent: the client sent no `If-Match`. */
   ifMatch?: IfMatch;
   /** Aborts when nobody waits for the result any more. */

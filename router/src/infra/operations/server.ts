@@ -18,6 +18,7 @@ import { openApiEndpoint } from './openapi.ts';
 import { html, page } from './page-frame.ts';
 import { type ProblemResponse, problemOf } from './problem.ts';
 import { mountServer, type ProtocolServer } from './protocol-server.ts';
+import type { RepeatedCalls } from './repeated-calls.ts';
 
 /** The server and what it serves. */
 export interface HttpServerOptions {
@@ -25,6 +26,8 @@ export interface HttpServerOptions {
   access: Access;
   limiter: RateLimiter;
   recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
+  /** Carries out calls with an `Idempotency-Key`. */
+  repeated: Pick<RepeatedCalls, 'run'>;
   /** Every operation of every protocol, in the order in which paths are matched. */
   endpoints: readonly Endpoint[];
   /** What the tags of the endpoints mean, in the order in which the description of the API shows them. */
@@ -44,6 +47,7 @@ export function createHttpApp({
   access,
   limiter,
   recorder,
+  repeated,
   endpoints,
   tags,
   servers = [],
@@ -61,7 +65,7 @@ export function createHttpApp({
   const described = [...endpoints, openApiEndpoint(endpoints, { hasKey: config.apiKey !== undefined, tags })];
   const guardOf = guard({ config, access, limiter, isLocal: (socket) => local.has(socket) });
   for (const server of servers) app.use(mountServer(server, guardOf));
-  app.use(mount(described, guardOf, audit));
+  app.use(mount(described, guardOf, audit, repeated));
   app.use(problemHandler(log, audit));
   return app;
 }

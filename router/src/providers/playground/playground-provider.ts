@@ -296,6 +296,8 @@ export interface Writing {
   deletion?: string;
   /** The text begins with a mention of the account. */
   isMention?: boolean;
+  /** A UUID: a message that was written with it before is not written again. */
+  repeatId?: string;
 }
 
 /** An invented person wrote something. */
@@ -359,7 +361,7 @@ export async function writeMessage(
     ...(chat.kind === 'group' && { subject: chat.name }),
     ...(target && { of: target.waMessageId }),
   };
-  const waMessageId = deps.mintId();
+  const waMessageId = writing.repeatId === undefined ? deps.mintId() : waMessageIdOf(writing.repeatId);
   const message: WrittenMessage = {
     waMessageId,
     chat: addressOf(chat),
@@ -384,6 +386,11 @@ export async function writeMessage(
     deps.playground.messageId(chat.id, waMessageId),
   );
   return { kind: 'written', waMessageId, ...(id !== undefined && { id }) };
+}
+
+/** WhatsApp's form of an id; the inbox stores a message with the same one once. */
+function waMessageIdOf(repeatId: string): string {
+  return `3EB0${repeatId.replaceAll('-', '').slice(0, 18).toUpperCase()}`;
 }
 
 /** The address of a chat of the playground. */

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../../../../router/src/infra/operations/endpoint.ts';
 import { mount } from '../../../../router/src/infra/operations/mount.ts';
+import { RepeatedCalls } from '../../../../router/src/infra/operations/repeated-calls.ts';
 import { problemHandler } from '../../../../router/src/infra/operations/server.ts';
+import { MemoryRepeatedCalls } from '../../../doubles/memory-repeated-calls.ts';
 import { serverOf } from '../../../support/abi.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
@@ -40,6 +42,7 @@ async function served(endpoints: Endpoint[], guard?: RequestHandler) {
           (guard ?? pass)(request, response, next);
         },
       audit,
+      new RepeatedCalls(new MemoryRepeatedCalls()),
     ),
   );
   app.use(problemHandler(quietLog, audit));

@@ -58,8 +58,10 @@ export class PostgresRouteStore implements RouteStore {
     this.#routeOf = routeReader(kinds);
   }
 
-  async create(route: NewRoute, by?: RouteChangeBy): Promise<Route> {
-    const row = await this.#write('storing a route', () => this.#change(by, (on) => this.#insert(on, route)));
+  async create(route: NewRoute, by?: RouteChangeBy, id?: string): Promise<Route> {
+    const row = await this.#write('storing a route', () =>
+      this.#change(by, (on) => this.#insert(on, route, id)),
+    );
     return this.#read(row);
   }
 

@@ -18,6 +18,15 @@ async function forgetReplyTokens(postgres: Statements): Promise<void> {
   );
 }
 
+/** Removes calls with an `Idempotency-Key` that began more than a day ago, some at a time. */
+async function forgetRepeatedCalls(postgres: Statements): Promise<void> {
+  await withStorage('removing old calls with an Idempotency-Key', () =>
+    postgres.execute(sql`
+      DELETE FROM repeated_call WHERE (caller, key) IN (
+        SELECT caller, key FROM repeated_call WHERE begun_at <= now() - interval '1 day' LIMIT ${MAX_FORGOTTEN})`),
+  );
+}
+
 /** Deletes answers about numbers that are too old to be used. */
 async function forgetNumberChecks(postgres: Pick<Statements, 'execute'>): Promise<void> {
   await withStorage('removing old answers about numbers', () =>
@@ -128,7 +137,7 @@ export const coreRetention: RetentionRules = {
   },
   // The tables of durable work exist from the first task on.
   needs: { workflows: 'dbos.workflow_status' },
-  always: [forgetGoneNodes, forgetReplyTokens, forgetNumberChecks],
+  always: [forgetGoneNodes, forgetReplyTokens, forgetNumberChecks, forgetRepeatedCalls],
 };
 
 const DAY_MS = 86_400_000;
