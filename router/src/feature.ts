@@ -220,6 +220,7 @@ export interface App {
   routes: RouteStore;
   routeHistory: RouteHistory;
   agentKinds: readonly AgentKind[];
+  agents: Pick<AgentClients, 'clientFor'>;
   routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
   inspectAgent(url: string): Promise<Inspection | NoAgent>;
   /** Why the egress policy refuses a URL, as part of a sentence; undefined: it does not. */

@@ -78,6 +78,7 @@ describe('the page Routes', () => {
     const { page, goTo } = shown;
     await goTo('routes');
     await page.getByRole('link', { name: 'Add route' }).click();
+    await button(page, 'Choose the kind by hand').click();
     await page.getByLabel('Name', { exact: true }).fill('support');
     await page.getByLabel('Address of the agent').fill('localhost:8000');
     await button(page, 'Save').click();
@@ -97,17 +98,19 @@ describe('the page Routes', () => {
       .getByText(/^\d+ ms$/)
       .waitFor();
 
+    await card(page, 'Which agent').locator('summary').click();
     await button(page, 'Add: Headers').click();
     const headers = page.getByRole('group', { name: 'Headers' });
     await headers.getByLabel('Name 1').fill('Authorization');
     await headers.getByLabel('Value 1').fill('Bearer s3cret');
     expect(await headers.getByLabel('Value 1').getAttribute('type')).toBe('password');
-    await page.locator('summary', { hasText: 'Conditions' }).click();
-    await page.getByRole('group', { name: 'Days' }).getByLabel('mon').check();
-    await page.getByLabel('Tags').fill('vip\nnew');
+    await page.getByRole('group', { name: 'Days' }).getByLabel('Mon').check();
+    await page.getByLabel('Chats with one of these tags').fill('vip\nnew');
     await page.locator('summary', { hasText: 'Pace' }).click();
-    await page.getByLabel('Debounce (ms)').fill('1500');
-    await page.getByLabel('Busy').selectOption('merge');
+    await page.getByLabel('Wait for further messages (ms)').fill('1500');
+    await page
+      .getByLabel('A message while the agent works')
+      .selectOption({ label: 'they are answered together' });
     await button(page, 'Save').click();
     await page.getByRole('link', { name: 'support' }).waitFor();
     expect(await routeNamed('support')).toMatchObject({
@@ -120,14 +123,61 @@ describe('the page Routes', () => {
     });
   });
 
+  it('adds a route by its address: finds the agent, sends it a test message, then stores the route', async () => {
+    const shown = await open();
+    const { page, goTo } = shown;
+    await goTo('routes/new');
+    const address = page.getByLabel('Where does the agent answer?');
+    await address.fill('http://127.0.0.1:1');
+    mayComplain(/404/);
+    await address.press('Enter');
+    await page.getByRole('alert').getByText('No agent answers there').waitFor();
+    expect(await page.getByLabel('Name', { exact: true }).count()).toBe(0);
+
+    await address.fill(bed.agent.url);
+    await button(page, 'Find the agent').click();
+    const found = card(page, 'Address of the agent');
+    await found.getByText('Google ADK').waitFor();
+    await found.getByText('agent test_agent').waitFor();
+    const app = page.getByRole('combobox', { name: 'App name (required)' });
+    expect(await app.inputValue()).toBe('test_agent');
+    expect(await page.getByLabel('Agent kind').inputValue()).toBe('adk');
+    expect(await page.locator('.route-form h2').allTextContents()).toEqual([
+      ...['Who', 'When, and which messages', 'Which agent', 'How it answers', 'When it fails', 'Advanced'],
+      ...['Test the agent', 'Send a test message', 'What would have changed'],
+    ]);
+
+    const test = card(page, 'Send a test message');
+    await test.getByLabel('Message').fill('hello');
+    await test.getByLabel('Message').press('Enter');
+    await test.locator('.answer').waitFor();
+    expect(await test.locator('.answer').textContent()).toContain('hello');
+    await expectAccessible(page);
+    expect(await routeNamed('found')).toBeUndefined();
+    await page.getByLabel('Name', { exact: true }).fill('found');
+    await page.getByLabel('Address of the agent').fill('http://127.0.0.1:1');
+    await test.getByLabel('Message').press('Enter');
+    await test.getByText('AGENT_UNAVAILABLE').waitFor();
+    await page.getByLabel('Address of the agent').fill(bed.agent.url);
+    await button(page, 'Save').click();
+    await page.getByRole('link', { name: 'found' }).waitFor();
+    expect(await routeNamed('found')).toMatchObject({
+      channelId: '*',
+      agentEndpoint: bed.agent.url,
+      config: { adk: { appName: 'test_agent' } },
+    });
+  });
+
   it('adds a route to a model server, and shows its models', async () => {
     const { page, goTo } = await open();
     await goTo('routes/new');
+    await button(page, 'Choose the kind by hand').click();
     await page.getByLabel('Name', { exact: true }).fill('model');
     await page.getByLabel('Chat', { exact: true }).fill('+54 9 3777 239922');
     await page.getByLabel('Agent kind').selectOption('openai');
     await page.getByLabel('Address of the agent').fill(openAi.url);
     await page.getByLabel('Model (required)').fill('gpt-test');
+    await card(page, 'Which agent').locator('summary').click();
     await page.getByLabel('Temperature').fill('0.5');
     await page.getByLabel('Images').selectOption('Yes');
     await button(page, 'Test').click();
@@ -145,6 +195,7 @@ describe('the page Routes', () => {
   it('adds a route to an ABI agent: functions one per line, an answer that is a file', async () => {
     const { page, goTo } = await open();
     await goTo('routes/new');
+    await button(page, 'Choose the kind by hand').click();
     await page.getByLabel('Name', { exact: true }).fill('charts');
     await page.getByLabel('Agent kind').selectOption('abi');
     await page.getByLabel('Address of the agent').fill(bed.agent.url);
@@ -156,7 +207,7 @@ describe('the page Routes', () => {
     await functions.fill(`${signatures.join('\n')}\n`);
     await page.getByLabel('Function', { exact: true }).fill('draw');
     await page.getByLabel('Output', { exact: true }).selectOption('File');
-    await page.getByLabel('Image').fill('{{chart}}');
+    await page.getByRole('textbox', { name: 'Image' }).fill('{{chart}}');
     await page.getByLabel('Caption').fill('{{title}}');
     await expectAccessible(page);
     await button(page, 'Save').click();
@@ -507,6 +558,10 @@ describe('the page Routes', () => {
     const { page, goTo } = await open({ theme, widthPx, language });
     for (const path of ['routes/new', 'routes/versions']) {
       await goTo(path);
+      if (path === 'routes/new') {
+        await page.getByRole('button', { name: /by hand|a mano/ }).click();
+        await page.getByRole('heading', { name: /^(Advanced|Avanzado)$/ }).waitFor();
+      }
       const closed = page.locator('details:not([open]) > summary');
       while ((await closed.count()) > 0) await closed.first().click();
       await expectAccessible(page);

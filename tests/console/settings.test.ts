@@ -83,7 +83,7 @@ describe('the page Settings', () => {
     await setting('reply.maxChars').getByRole('spinbutton').fill('5');
     await setting('reply.format').getByRole('combobox').selectOption('plain');
     await setting('access.list').getByRole('textbox').fill('+34 600 000 001\n34600000002');
-    await setting('when.days').getByLabel('mon').check();
+    await setting('when.days').getByLabel('Mon').check();
     await save.click();
     await expect
       .poll(() => setting('reply.maxChars').getByRole('spinbutton').getAttribute('aria-invalid'))

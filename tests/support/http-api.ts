@@ -381,6 +381,7 @@ export async function startHttpApi(
     auditLog,
     aliasesOf,
     agentKinds: options.agentKinds ?? agentKinds,
+    agents: npcDeps.agents,
     routeProbe: options.routeProbe ?? goodAgents,
     accounts,
     accountStore,

@@ -43,6 +43,8 @@ export function TextField(
     placeholder?: string;
     isRequired?: boolean;
     autocomplete?: 'off' | 'current-password' | 'new-password' | 'username';
+    /** What Enter does, instead of sending the form around the field. */
+    onEnter?: () => void;
   },
 ) {
   const id = useId();
@@ -55,6 +57,11 @@ export function TextField(
         placeholder={props.placeholder}
         required={props.isRequired}
         autocomplete={props.autocomplete ?? 'off'}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !props.onEnter) return;
+          event.preventDefault();
+          props.onEnter();
+        }}
         onInput={({ currentTarget }) => props.onInput(currentTarget.value)}
         {...describedBy(id, props)}
       />

@@ -3,25 +3,35 @@ import { hintOf, labelOf } from './json-schema.ts';
 
 /** The texts of fields in the language of the console. */
 export interface FieldTexts {
-  /** The name of a field in words. */
-  label(name: string): string;
+  /**
+   * The name of a field in words.
+   * @param path of the field, as for `hint`; it tells apart fields of one name
+   */
+  label(name: string, path?: readonly string[]): string;
   /**
    * What a field means, with quotation marks around what is marked as code; undefined without one.
    * @param path of the field: its form or agent kind, the groups that contain it, its name
    * @param description of the API, in English
    */
   hint(path: readonly string[], description: string | undefined): string | undefined;
+  /** A value that a field can have, in words. */
+  value(value: string): string;
 }
 
 /** A hook that returns the texts of fields. */
 export function useFieldTexts(): FieldTexts {
   const service = useTexts('service');
+  const form: { labels: Texts; values: Texts } = useTexts('form');
   return {
-    label: (name) => service?.labels[name] ?? labelOf(name),
+    label: (name, path = []) =>
+      form.labels[path.slice(-2).join('.')] ?? form.labels[name] ?? service?.labels[name] ?? labelOf(name),
     hint: (path, description) =>
       description ? quoted(hintOf(service?.hints, path) ?? description) : undefined,
+    value: (value) => form.values[value] ?? value,
   };
 }
+
+type Texts = Readonly<Record<string, string>>;
 
 /** Marks of code in a text of the API as quotation marks: `name` becomes “name”. */
 export function quoted(text: string): string {

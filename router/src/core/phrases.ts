@@ -418,6 +418,8 @@ export const PHRASES = {
   'field.some-route': 'must name a route',
   'field.some-scope': 'must name a scope',
   'field.some-event': 'must name an event',
+  'field.run-by-wa2ai':
+    'has no address: wa2ai runs this agent. Save the route, then write to it in the playground',
   'field.one-chat': 'must name one chat: a {kind} is never open to everybody',
   'field.options-max': 'must not be above the number of options',
   'field.not-blank': 'must not be blank',

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { AgentProtocolError } from '../../../router/src/core/errors.ts';
 import type { Route } from '../../../router/src/core/models.ts';
 import { MAX_PATTERN_CHARS } from '../../../router/src/core/routing/regex-problem.ts';
 import { agentKinds } from '../../../router/src/infra/agents/agent-kinds.ts';
@@ -697,5 +698,59 @@ describe('GET /api/routes/activity', () => {
     const [mine] = [await add(routeTo(8000)), await add(routeTo(8001))];
     const key = await other.addKey({ scopes: ['routes:read'], routes: [mine] });
     expect(await activity({ 'x-api-key': key })).toMatchObject([{ routeId: mine }]);
+  });
+});
+
+describe('POST /api/routes/ask', () => {
+  const route = {
+    channelId: '*',
+    agentEndpoint: 'http://localhost:8000',
+    config: { adk: { appName: 'a', headers: { k: 'hunter2' } } },
+  };
+
+  it('runs the agent of a route for a new person each time, and stores nothing', async () => {
+    const people = new Set<string>();
+    api.npc.agent.client = {
+      sendMessage: async (endpoint, { from, text }) => {
+        people.add(from);
+        return { success: true, response: `${endpoint}: ${text}` };
+      },
+    };
+    for (let n = 0; n < 2; n++) {
+      const { status, body } = await api.call('POST', '/api/routes/ask', { route, text: 'hola' });
+      expect([status, body.data]).toEqual([
+        200,
+        { answer: 'http://localhost:8000: hola', files: 0, milliseconds: 0 },
+      ]);
+    }
+    expect(people.size).toBe(2);
+    expect(await api.routes.list()).toEqual([]);
+  });
+
+  it('says why the agent does not answer, and that it answers later', async () => {
+    api.npc.agent.client = {
+      sendMessage: async () => {
+        throw new AgentProtocolError('The agent has no app "a".');
+      },
+    };
+    const ask = async () => (await api.call('POST', '/api/routes/ask', { route, text: 'hola' })).body.data;
+    expect(await ask()).toEqual({
+      files: 0,
+      problem: { code: 'AGENT_PROTOCOL', message: 'The agent has no app "a".' },
+      milliseconds: 0,
+    });
+    api.npc.agent.client = { sendMessage: async () => ({ success: true, isLater: true }) };
+    expect(await ask()).toEqual({ isLater: true, files: 0, milliseconds: 0 });
+  });
+
+  it('refuses agents that wa2ai runs, routes that cannot be stored, and keys that may not write routes', async () => {
+    const ask = async (change: object, headers = {}) =>
+      (await api.call('POST', '/api/routes/ask', { route: { ...route, ...change }, text: 'hola' }, headers))
+        .status;
+    const hosted = { agentEndpoint: undefined, config: { hosted: { image: 'agent:1' } } };
+    expect(await ask({ ...hosted, channelId: '5493777239922' })).toBe(400);
+    expect(await ask({ config: {} })).toBe(400);
+    const key = await api.addKey({ scopes: ['routes:read'] });
+    expect(await ask({}, { 'x-api-key': key })).toBe(403);
   });
 });

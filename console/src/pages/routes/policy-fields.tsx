@@ -1,43 +1,72 @@
 import { useTexts } from '../../app/language.ts';
 import { Card } from '../../components/page.tsx';
-import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
-import { withField } from './route-draft.ts';
-import type { DraftProps } from './route-fields.tsx';
-import { SchemaField, SchemaFields } from './schema-field.tsx';
+import { ConfigPart, type ConfigProps } from './config-part.tsx';
+import { mistakeAt } from './route-draft.ts';
+import { RareFields } from './route-fields.tsx';
 
-/** The settings that all agent kinds share: how wa2ai converses, and what it does on failure. */
-export function PolicyFields({ schema, draft, mistakes, onChange }: DraftProps & { schema: JsonSchema }) {
+/** Groups of settings in the order in which a conversation needs them. */
+const HOW = [
+  ...['reply', 'pace', 'presence', 'notices', 'texts', 'group', 'access', 'takeover'],
+  ...['session', 'commands', 'quota', 'media'],
+];
+const ON_FAILURE = ['failureNotice', 'unsupportedNotice'];
+const OF_FAILURE = ['fallbackText', 'fallbackRouteId', 'attempts'];
+/** Of `when`, shown with the person and the message. */
+const SHOWN_WHEN = [
+  ...['tags', 'languages', 'isGroup', 'isFirstContact'],
+  ...['days', 'hours', 'timeZone', 'kinds', 'isMentioned', 'quotesUs'],
+];
+
+/** How wa2ai converses on the route. */
+export function HowFields(props: ConfigProps) {
   const text = useTexts('routes');
-  const { config } = draft;
-  const fields = Object.entries(schema.properties ?? {});
-  const isSection = ([, field]: (typeof fields)[number]) => fieldKindOf(field) === 'section';
-  const others = { ...schema, properties: Object.fromEntries(fields.filter((each) => !isSection(each))) };
-  const change = (name: string, value: unknown) => onChange({ config: withField(config, name, value) });
   return (
-    <Card title={text.policies}>
+    <Card title={text.how}>
       <p class="hint">{text.policiesHint}</p>
-      {fields.filter(isSection).map(([name, field]) => (
-        <SchemaField
-          key={name}
-          path={`config.${name}`}
-          name={name}
-          schema={field}
-          value={config[name]}
-          isRequired={false}
-          mistakes={mistakes}
-          onChange={(value) => change(name, value)}
-        />
-      ))}
-      <details class="section" open={Object.keys(others.properties).some((name) => name in config)}>
-        <summary>{text.moreSettings}</summary>
-        <SchemaFields
-          path="config"
-          schema={others}
-          value={config}
-          mistakes={mistakes}
-          onChange={(value) => onChange({ config: value as typeof config })}
-        />
-      </details>
+      <ConfigPart {...props} names={HOW} />
     </Card>
+  );
+}
+
+/** What happens when the agent does not answer. */
+export function FailureFields(props: ConfigProps) {
+  const text = useTexts('routes');
+  return (
+    <Card title={text.onFailure}>
+      <div class="stack">
+        <ConfigPart {...props} names={ON_FAILURE} />
+        <ConfigPart {...props} group="failure" names={OF_FAILURE} />
+      </div>
+    </Card>
+  );
+}
+
+/** Everything that the other parts of the form do not show. */
+export function AdvancedFields(props: ConfigProps) {
+  const { schema, draft, mistakes } = props;
+  const text = useTexts('routes');
+  const namesOf = (group: string, shown: readonly string[]) =>
+    Object.keys(schema.properties?.[group]?.properties ?? {}).filter((name) => !shown.includes(name));
+  const others = Object.keys(schema.properties ?? {}).filter(
+    (name) => ![...HOW, ...ON_FAILURE, 'failure', 'when'].includes(name),
+  );
+  const groups = { when: namesOf('when', SHOWN_WHEN), failure: namesOf('failure', OF_FAILURE) };
+  const paths = [
+    ...['priority', 'environment', ...others.map((name) => `config.${name}`)],
+    ...Object.entries(groups).flatMap(([group, names]) => names.map((name) => `config.${group}.${name}`)),
+  ];
+  const hasMistake = paths.some((path) => mistakeAt(mistakes, path) !== undefined);
+  return (
+    <details class="card advanced" open={hasMistake}>
+      <summary>
+        <h2>{text.advanced}</h2>
+      </summary>
+      <div class="stack">
+        <RareFields {...props} draft={draft} />
+        <ConfigPart {...props} names={others} />
+        <ConfigPart {...props} group="when" names={groups.when} />
+        <ConfigPart {...props} group="failure" names={groups.failure} />
+      </div>
+    </details>
   );
 }

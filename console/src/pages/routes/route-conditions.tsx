@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../../api/call.ts';
 import { language, useTexts } from '../../app/language.ts';
 import { useStored } from '../../app/stored.ts';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import type { Language } from '../../translation/en.ts';
 import { isObject } from './route-draft.ts';
 
@@ -9,8 +10,9 @@ import { isObject } from './route-draft.ts';
 export function RouteConditions({ route }: { route: Schemas['Route'] }) {
   const text = useTexts('routes');
   const locale = useStored(language);
+  const { value } = useFieldTexts();
   const { when } = route.config;
-  const chips = isObject(when) ? conditionsOf(when as When, text.condition, locale) : [];
+  const chips = isObject(when) ? conditionsOf(when as When, text.condition, locale, value) : [];
   const pattern = route.regexFilter && (
     <>
       {text.condition.pattern} <code>{route.regexFilter}</code>
@@ -51,18 +53,22 @@ const WEEK = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'];
 const MONDAY_MS = Date.UTC(2024, 0, 1);
 const DAY_MS = 86_400_000;
 
-function conditionsOf(when: When, text: Language['routes']['condition'], locale: string): string[] {
+function conditionsOf(
+  when: When,
+  text: Language['routes']['condition'],
+  locale: string,
+  nameOf: (kind: string) => string,
+): string[] {
   const { days, hours, timeZone = 'UTC', languages, kinds, tags = [], percent } = when;
   const names = new Intl.DisplayNames(locale, { type: 'language' });
   const list = new Intl.ListFormat(locale, { type: 'disjunction' });
-  const kindNames: Readonly<Record<string, string>> = text.kinds;
   return [
     ...(days || hours
       ? [[days && daysText(days, locale), hours, `(${timeZone})`].filter(Boolean).join(' ')]
       : []),
     ...tags.map((tag) => text.tag(tag)),
     ...(languages ? [text.languages(list.format(languages.map((code) => names.of(code) ?? code)))] : []),
-    ...(kinds ? [list.format(kinds.map((kind) => kindNames[kind] ?? kind))] : []),
+    ...(kinds ? [list.format(kinds.map(nameOf))] : []),
     ...CLAIMS.flatMap((name) => (when[name] === undefined ? [] : [text[name][when[name] ? 0 : 1] ?? name])),
     ...(percent === undefined
       ? []

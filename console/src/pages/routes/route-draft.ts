@@ -31,18 +31,22 @@ export interface RouteDraft {
   config: Json;
 }
 
-/** A new route with the settings of one agent kind. */
-export function newDraft(kind: string, priority: number): RouteDraft {
+/** A new route with the settings of one agent kind, for the agent that was found. */
+export function newDraft(
+  kind: string,
+  priority: number,
+  found: Partial<Pick<RouteDraft, 'channelId' | 'agentEndpoint' | 'config'>> = {},
+): RouteDraft {
   return {
     name: '',
     accountId: '',
-    channelId: '*',
+    channelId: found.channelId ?? '*',
     environment: '',
-    agentEndpoint: '',
+    agentEndpoint: found.agentEndpoint ?? '',
     regexFilter: '',
     priority,
     enabled: true,
-    config: { [kind]: {} },
+    config: found.config ?? { [kind]: {} },
   };
 }
 

@@ -6,15 +6,17 @@ import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { Form } from '../../components/form.tsx';
-import { PageFrame } from '../../components/page.tsx';
+import { Card, PageFrame } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import { AgentFields } from './agent-fields.tsx';
-import { PolicyFields } from './policy-fields.tsx';
+import { AskAgent } from './ask-agent.tsx';
+import { FindAgent, type FoundAgent } from './find-agent.tsx';
+import { AdvancedFields, FailureFields, HowFields } from './policy-fields.tsx';
 import { RawConfig } from './raw-config.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import { draftOf, mistakesOf, newDraft, type RouteDraft } from './route-draft.ts';
-import { RouteFields } from './route-fields.tsx';
+import { RareFields, WhenFields, WhoFields } from './route-fields.tsx';
 import { RoutePreview } from './route-preview.tsx';
 import { RouteTest } from './route-test.tsx';
 
@@ -29,6 +31,8 @@ export interface SavedRoute {
 /** The form of a route: a new one without an id. */
 export function RouteEditor({ id, onSaved }: { id?: string; onSaved: (saved: SavedRoute) => void }) {
   const text = useTexts('routes');
+  // What answers at the address of a new route; the form is shown from then on.
+  const [found, setFound] = useState<FoundAgent>();
   const kinds = useQuery('GET /api/agent-kinds');
   const route = useQuery('GET /api/routes/{id}', id === undefined ? null : { path: { id } }, ['route']);
   return (
@@ -43,7 +47,10 @@ export function RouteEditor({ id, onSaved }: { id?: string; onSaved: (saved: Sav
       <Loaded query={kinds}>
         {({ data }) =>
           id === undefined ? (
-            <RouteForm known={data} onSaved={onSaved} />
+            <>
+              <FindAgent onFound={setFound} />
+              {found && <RouteForm key={found.round} known={data} found={found} onSaved={onSaved} />}
+            </>
           ) : (
             <Loaded query={route}>
               {(found) => (
@@ -72,6 +79,8 @@ interface KnownKinds {
 function RouteForm(props: {
   known: KnownKinds;
   route?: Route;
+  /** The agent of a new route. */
+  found?: FoundAgent;
   /** Of `route`. */
   etag?: string | undefined;
   onSaved: (saved: SavedRoute) => void;
@@ -84,7 +93,7 @@ function RouteForm(props: {
   const [before, setBefore] = useState(props.route);
   const [etag, setEtag] = useState(props.etag);
   const [draft, setDraft] = useState<RouteDraft>(() =>
-    before ? draftOf(before) : newDraft(known.kinds[0]?.name ?? '', 0),
+    before ? draftOf(before) : newDraft(known.kinds[0]?.name ?? '', 0, props.found),
   );
   // As the form began.
   const [first, setFirst] = useState(draft);
@@ -122,6 +131,7 @@ function RouteForm(props: {
   }, [save.problem]);
   const isOutdated = before !== undefined && props.etag !== etag;
   const common = known.common as JsonSchema;
+  const parts = { draft, mistakes, onChange: set };
   return (
     <div class="route-form" ref={form}>
       {isOutdated && !save.isRunning && (
@@ -146,30 +156,40 @@ function RouteForm(props: {
           </Button>
         }
       >
-        <RouteFields key={`fields ${round}`} draft={draft} mistakes={mistakes} onChange={set} />
+        {isRaw ? (
+          <div class="form" key={`raw ${round}`}>
+            <WhoFields {...parts} />
+            <WhenFields {...parts} />
+            <RawConfig
+              draft={draft}
+              mistakes={mistakes}
+              onChange={(change, isJson) => {
+                setBroken(!isJson);
+                set(change);
+              }}
+            />
+            <Card title={text.advanced}>
+              <RareFields {...parts} />
+            </Card>
+          </div>
+        ) : (
+          <div class="form" key={`form ${round}`}>
+            <WhoFields {...parts} schema={common} />
+            <WhenFields {...parts} schema={common} />
+            <AgentFields {...parts} kinds={known.kinds} {...(props.found && { found: props.found })} />
+            <HowFields {...parts} schema={common} />
+            <FailureFields {...parts} schema={common} />
+            <AdvancedFields {...parts} schema={common} />
+          </div>
+        )}
         <div class="actions">
           <Button isPressed={isRaw} isDisabled={isBroken} onClick={() => setRaw(!isRaw)}>
             {text.raw}
           </Button>
           <span class="faint">{text.rawHint}</span>
         </div>
-        {isRaw ? (
-          <RawConfig
-            key={`raw ${round}`}
-            draft={draft}
-            mistakes={mistakes}
-            onChange={(change, isJson) => {
-              setBroken(!isJson);
-              set(change);
-            }}
-          />
-        ) : (
-          <div class="stack" key={`form ${round}`}>
-            <AgentFields kinds={known.kinds} draft={draft} mistakes={mistakes} onChange={set} />
-            <PolicyFields schema={common} draft={draft} mistakes={mistakes} onChange={set} />
-          </div>
-        )}
         <RouteTest draft={draft} {...(before && { before })} isDisabled={isBroken} />
+        {!before && <AskAgent draft={draft} isDisabled={isBroken} />}
         <RoutePreview draft={draft} {...(before && { before })} isDisabled={isBroken} />
       </Form>
     </div>

@@ -21,7 +21,7 @@ import {
 } from './schema-inputs.tsx';
 
 /** The field, or the section of fields, for a schema. */
-export function SchemaField(props: SchemaFieldProps) {
+function SchemaField(props: SchemaFieldProps) {
   switch (fieldKindOf(props.schema)) {
     case 'section':
       return <Section {...props} />;

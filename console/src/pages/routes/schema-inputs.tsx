@@ -25,7 +25,7 @@ export function useCommon({ path, name, schema, isRequired, mistakes }: SchemaFi
   const text = useTexts('routes');
   const error = mistakeAt(mistakes, path);
   const texts = useFieldTexts();
-  const label = texts.label(name);
+  const label = texts.label(name, path.split('.'));
   const hint = texts.hint(path.split('.'), schema.description);
   return {
     label: isRequired ? `${label} (${text.required})` : label,
@@ -106,8 +106,9 @@ export function BooleanField(props: SchemaFieldProps) {
 export function ChoiceField(props: SchemaFieldProps) {
   const text = useTexts('routes');
   const common = useCommon(props);
+  const texts = useFieldTexts();
   const choices = (props.schema.enum ?? []).map(String);
-  const known = choices.map((value) => ({ value, label: value }));
+  const known = choices.map((value) => ({ value, label: texts.value(value) }));
   return (
     <SelectField
       {...common}
@@ -121,6 +122,7 @@ export function ChoiceField(props: SchemaFieldProps) {
 /** Some of several values. */
 export function ChoicesField(props: SchemaFieldProps) {
   const { label, hint, error } = useCommon(props);
+  const texts = useFieldTexts();
   const chosen = Array.isArray(props.value) ? props.value.map(String) : [];
   const choices = (props.schema.items?.enum ?? []).map(String);
   const change = (choice: string, isChosen: boolean) => {
@@ -137,7 +139,7 @@ export function ChoicesField(props: SchemaFieldProps) {
             checked={chosen.includes(choice)}
             onInput={({ currentTarget }) => change(choice, currentTarget.checked)}
           />
-          {choice}
+          {texts.value(choice)}
         </label>
       ))}
       {hint && <p class="hint">{hint}</p>}
@@ -200,9 +202,8 @@ export function ChoiceOrText({
   onChoice: (choice: string) => void;
 }) {
   const text = useTexts('routes');
-  const { label } = useFieldTexts();
   const common = useCommon(props);
-  const { name, value, onChange } = props;
+  const { value, onChange } = props;
   const chosen = choice ?? (value === undefined ? '' : 'text');
   const choose = (next: string) => {
     if (next === '') onChange(undefined);
@@ -214,7 +215,7 @@ export function ChoiceOrText({
     <div class="stack">
       <SelectField {...common} value={chosen} onInput={choose} options={options} />
       {chosen === 'text' && (
-        <TextArea label={`${label(name)}: ${textLabel}`} rows={2} value={textOf(value)} onInput={onChange} />
+        <TextArea label={`${common.label}: ${textLabel}`} rows={2} value={textOf(value)} onInput={onChange} />
       )}
     </div>
   );

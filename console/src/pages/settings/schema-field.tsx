@@ -27,7 +27,7 @@ export function SchemaField(props: FieldsProps & { name: string; isRequired: boo
   const at = path.join('.');
   const error = details.find(({ field }) => field === at || field.startsWith(`${at}.`))?.message;
   const field: FieldProps = {
-    label: texts.label(name),
+    label: texts.label(name, path),
     ...(hint && { hint }),
     ...(error && { error }),
     schema,
@@ -68,7 +68,9 @@ function Editor({ isRequired, isRoute, ...field }: FieldProps & { isRequired: bo
 function Choice(field: FieldProps) {
   const { schema, value, fallback, set } = field;
   const text = useTexts('settings');
-  const words = (each: unknown) => (each === true ? text.yes : each === false ? text.no : wordsOf(each));
+  const texts = useFieldTexts();
+  const words = (each: unknown) =>
+    each === true ? text.yes : each === false ? text.no : texts.value(wordsOf(each));
   const values = schema.enum ?? [true, false];
   return (
     <SelectField
@@ -111,6 +113,7 @@ function SwitchOrText(field: FieldProps) {
 function Choices(field: FieldProps) {
   const { label, hint, error, schema, value, set } = field;
   const chosen = Array.isArray(value) ? (value as string[]) : [];
+  const texts = useFieldTexts();
   const all = (schema.items?.enum ?? []).map(String);
   return (
     <fieldset class="choices">
@@ -119,7 +122,7 @@ function Choices(field: FieldProps) {
       {all.map((each) => (
         <CheckField
           key={each}
-          label={each}
+          label={texts.value(each)}
           value={chosen.includes(each)}
           onInput={(isOn) => {
             const next = all.filter((other) => (other === each ? isOn : chosen.includes(other)));

@@ -10,6 +10,7 @@ import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
+import { askAgentApi } from './ask-agent-api.ts';
 import { explainApi } from './explain-api.ts';
 import { routeFilesApi } from './route-files-api.ts';
 import { routeHistoryApi } from './route-history-api.ts';
@@ -37,6 +38,7 @@ export const routes: Feature = {
     return [
       ...explainApi(app),
       ...inspectAgentApi(app),
+      ...askAgentApi(app, schemas),
       ...routeHistoryApi(app, schemas),
       ...routeFilesApi(app, schemas),
       ...routeOrderApi(app),
@@ -126,6 +128,8 @@ const inspectionView = z
     latencyMs: z.int().describe('Of one harmless request.'),
     version: z.string().optional().describe('As the agent states it.'),
     capabilities: z.array(z.string()).describe('What it can do, as far as it says.'),
+    apps: z.array(z.string()).optional().describe('Agents of an ADK server: names for `appName`.'),
+    models: z.array(z.string()).optional().describe('Models of a model server: names for `model`.'),
     route: z
       .record(z.string(), z.unknown())
       .optional()
@@ -162,10 +166,13 @@ function inspectAgentApi({ inspectAgent, egressRefusalOf }: App): Endpoint[] {
         if (found === 'unknown-protocol') {
           throw new HttpProblem(404, 'NOT_FOUND', say('agent.unknown-protocol'));
         }
-        const { kind, url, isReachable, answer, latencyMs, version, capabilities, route } = found;
+        const { kind, url, isReachable, answer, latencyMs, version, capabilities, apps, models, route } =
+          found;
         const data = {
           ...{ kind, url, isReachable, answer, latencyMs, capabilities },
           ...(version !== undefined && { version }),
+          ...(apps && { apps }),
+          ...(models && { models }),
           ...(route && { route }),
         };
         return { status: 200, json: { success: true, data } };

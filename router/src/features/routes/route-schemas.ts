@@ -16,7 +16,8 @@ import {
 } from '../../infra/operations/fields.ts';
 import { PROBLEM_CODE } from '../../infra/operations/form.ts';
 
-const ROUTE_EXAMPLE = {
+/** A route of the agent contract. */
+export const ROUTE_EXAMPLE = {
   channelId: '*',
   agentEndpoint: 'http://localhost:8000',
   environment: 'lab',

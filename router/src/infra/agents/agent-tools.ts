@@ -71,6 +71,10 @@ export interface Inspection {
   version?: string;
   /** What it can do, as far as it says: agents, models, functions, skills. */
   capabilities: string[];
+  /** Agents of an ADK server. */
+  apps?: string[];
+  /** Models of a model server. */
+  models?: string[];
   /** A body for `POST /api/routes`. Absent: something is not known that a route needs. */
   route?: Record<string, unknown>;
 }

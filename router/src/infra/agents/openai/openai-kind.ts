@@ -51,6 +51,7 @@ const openAiTools: AgentTools = agentTools<OpenAiProbe>({
           ...(isProtocol ? ['text', 'conversation'] : []),
           ...models.map((known) => `model ${known}`),
         ],
+        models,
         ...(name !== undefined && { config: { openai } }),
       };
     },

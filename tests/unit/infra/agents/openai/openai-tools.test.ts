@@ -48,6 +48,7 @@ describe('the tools of openai', () => {
       answer: 'status 200',
       latencyMs: expect.any(Number),
       capabilities: ['text', 'conversation', 'model one', 'model two'],
+      models: ['one', 'two'],
       route: {
         channelId: '*',
         agentEndpoint: input.url,
