@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startOpenAiServer } from '../doubles/openai-server.ts';
-import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { codeBlocksOf, documents } from '../support/documents.ts';
 import { MockAgent } from '../support/mock-agent.ts';
 import { repositoryRoot } from '../support/repository.ts';
@@ -48,11 +47,6 @@ const PROGRAMS = [
     code: 'PORT=8095 WEBHOOK_SECRET=the-secret-of-the-webhook node examples/webhook-receiver/receiver.js',
     as: 'PORT=0 WEBHOOK_SECRET=the-secret-of-the-webhook node examples/webhook-receiver/receiver.js',
     ready: /listens on port \d/,
-  },
-  {
-    code: 'node tests/fixtures/abi-mock-agent.js 8080',
-    as: 'node tests/fixtures/abi-mock-agent.js 0',
-    ready: /listening on http/,
   },
 ];
 
@@ -126,8 +120,6 @@ beforeAll(async () => {
   person = bed.person({ phone: PERSON });
   const adk = await MockAgent.start({ appName: 'my_sample_agent' });
   closers.push(() => adk.stop());
-  const abi = await startAbiMockAgent();
-  closers.push(() => abi.close());
   const example = await startExample('examples/agents/abi/server.js');
   const webhook = await startExample('examples/webhook-agent/agent.js', { WEBHOOK_SECRET: 'a-secret-key' });
   const model = await startOpenAiServer({ models: ['llama3.2'] });
@@ -135,7 +127,6 @@ beforeAll(async () => {
   places = [
     [/(localhost|127\.0\.0\.1):3000/g, hostOf(bed.service.url)],
     [/localhost:8000/g, hostOf(adk.url)],
-    [/localhost:8080/g, hostOf(abi.url)],
     [/localhost:8081/g, hostOf(example)],
     [/localhost:11434/g, hostOf(model.url)],
     [/localhost:8090/g, hostOf(webhook)],

@@ -25,7 +25,6 @@ export const PAGES_WITH_TABLES = [
   'docs/openai-agents.md',
   'docs/webhook-agents.md',
   'docs/hosted-agents.md',
-  'docs/shell-agents.md',
   'docs/console.md',
 ];
 

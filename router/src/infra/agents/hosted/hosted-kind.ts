@@ -90,7 +90,7 @@ const hostedSettings = z.strictObject({
     .enum(['none', 'internet'])
     .optional()
     .describe(
-      '`internet`: the container reaches public addresses; `none`: nothing. Default: `internet`. Exactly: see below.',
+      '`internet`: the container reaches public addresses; `none`: nothing. Default: `internet`.',
     ),
   pull: z
     .enum(['never', 'missing', 'always'])

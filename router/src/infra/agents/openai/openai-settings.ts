@@ -33,7 +33,7 @@ export const openAiSettings = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      '`false`: the model gets only words. Default: `true`, the system text says who writes, where and when, see below.',
+      '`false`: the model gets only words. Default: `true`, the system text says who writes, where and when.',
     ),
   historyTurns: z
     .int()

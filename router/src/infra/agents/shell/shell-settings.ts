@@ -76,7 +76,7 @@ export const shellSettings = z.strictObject({
     .max(100)
     .optional()
     .describe(
-      'Patterns (ECMAScript) of commands that run only after the person has answered `yes`. Default: commands that delete or overwrite much, such as `rm -r`; see below.',
+      'Patterns (ECMAScript) of commands that run only after the person has answered `yes`. Default: commands that delete or overwrite much, such as `rm -r`.',
     ),
 });
 

@@ -193,7 +193,7 @@ export const webhookSettings = z.strictObject({
     })
     .optional()
     .describe(
-      'Template of the JSON body: any JSON with placeholders such as `"{{text}}"`. Default: all values, see below.',
+      'Template of the JSON body: any JSON with placeholders such as `"{{text}}"`. Default: all values.',
     ),
   reply: z
     .enum(['sync', 'async'])
