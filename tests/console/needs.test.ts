@@ -79,7 +79,7 @@ describe('the page Start', () => {
     expect(await section.getByRole('status').textContent()).toBe('1 thing waits for you.');
     await rob.say('where are you?', { to: bed.phone });
     await expect.poll(() => items.count()).toBe(2);
-    await expect.poll(() => link.textContent()).toBe('Start2 wait for you');
+    await expect.poll(() => link.textContent()).toBe('Start2 2 things wait for you.');
     await expectAccessible(page);
     const ofEve = items.filter({ hasText: 'Answer to Eve' });
     await ofEve.getByLabel('Text of the draft').fill('At nine.');
@@ -146,6 +146,27 @@ describe('the page Start', () => {
       { access: 'refused' },
     ]);
     await bed.converse({});
+  });
+
+  it('says whom a program has asked without an answer', async () => {
+    const kim = bed.person({ name: 'Kim' });
+    await kim.say('hello', { to: bed.phone });
+    await kim.nextReply();
+    const { data } = await api('GET', `/api/chats?channelId=${kim.phone}`);
+    const [{ id }] = data as [{ id: string }];
+    await bed.database.open().execute(sql`
+      INSERT INTO person_question (id, account_id, chat_id, state, asked_at, remind_at, deadline_at)
+      VALUES ('blue-or-green', 'default', ${id}::bigint, 'open', now() - interval '2 hours', now() - interval '1 minute',
+        now() + interval '2 hours')`);
+    const shown = await open();
+    await shown.goTo('');
+    const { section, items } = partsOf(shown);
+    const asked = items.filter({ hasText: 'Kim has not answered a question' });
+    await asked.getByText('The question closes in 2 hours.').waitFor();
+    await expectAccessible(shown.page);
+    await kim.say('Blue', { to: bed.phone });
+    await section.getByText('Nothing needs you.').waitFor();
+    await kim.nextReply();
   });
 
   it('replays or closes what was given up, by reason', async () => {

@@ -78,7 +78,11 @@ describe('the page Users', () => {
     await logIn(viewer, 'vera');
     await viewer.page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
     await expect.poll(() => links(viewer.page)).toContain('Routes');
+    // An account waits for a phone, and a viewer cannot link one.
+    await expect.poll(() => links(owner.page)).toContain('Start1 1 thing waits for you.');
+    await viewer.page.getByText('Nothing needs you.').waitFor();
     const shown = await links(viewer.page);
+    expect(shown).toContain('Start');
     for (const hidden of ['Keys', 'Audit log', 'Settings', 'Webhooks']) expect(shown).not.toContain(hidden);
     await viewer.goTo('routes');
     await viewer.page.getByRole('heading', { name: /./ }).first().waitFor();

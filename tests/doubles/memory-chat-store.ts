@@ -52,6 +52,7 @@ export class MemoryChatStore implements ChatStore {
           (query.isLocked === undefined || (chat.isLocked ?? false) === query.isLocked) &&
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
           (query.isWaiting === undefined || this.#isWaiting(chat) === query.isWaiting) &&
+          (query.isAsked === undefined || (this.#question(chat) !== undefined) === query.isAsked) &&
           (query.tag === undefined || chat.tags?.includes(query.tag) === true) &&
           (query.hasUnanswered === undefined ||
             this.#state.received(chat.id).length > 0 === query.hasUnanswered) &&
@@ -70,6 +71,19 @@ export class MemoryChatStore implements ChatStore {
       (reply) => reply.chatId === String(chat.id) && reply.state === 'draft',
     );
     return hasDraft || accessOf(chat, this.#state.now()) === 'pending';
+  }
+
+  #question(chat: MemoryChat): ChatRow['question'] {
+    const open = this.#state.questions.find(
+      (each) => each.chatId === chat.id && each.state === 'open' && each.deadlineAtMs > this.#state.now(),
+    );
+    return (
+      open && {
+        askedAt: new Date(open.askedAtMs),
+        remindAt: new Date(open.remindAtMs),
+        until: new Date(open.deadlineAtMs),
+      }
+    );
   }
 
   async searchEnd(query: Omit<ChatQuery, 'limit'>, chats: number): Promise<ChatPosition | undefined> {
@@ -259,6 +273,7 @@ export class MemoryChatStore implements ChatStore {
       failed: this.#failed(chat),
       lastMessage: this.#lastMessage(chat),
       ...(chat.isLocked && { isLocked: true as const }),
+      ...(this.#question(chat) && { question: this.#question(chat) }),
       ...(chat.tags?.length && { tags: chat.tags }),
       ...(chat.notes && { notes: chat.notes }),
       ...(accessOf(chat, this.#state.now()) && { access: accessOf(chat, this.#state.now()) }),

@@ -11,6 +11,7 @@ export type Need = { key: string } & (
   | { kind: 'account'; account: Schemas['Account'] }
   | { kind: 'draft'; draft: Schemas['Draft'] }
   | { kind: 'stranger'; chat: Schemas['Chat'] }
+  | { kind: 'question'; chat: Schemas['Chat'] }
   | { kind: 'letters'; group: Schemas['DeadLetterGroup'] }
   | { kind: 'webhook'; webhook: Schemas['Webhook'] }
 );
@@ -65,10 +66,22 @@ export function NeedsProvider({ children }: { children: ComponentChildren }) {
     ofChats && { query: { ...ofChats.query, access: 'pending', waiting: 'true' } },
     ['chat'],
   );
+  const asked = useQuery('GET /api/chats', ofChats && { query: { ...ofChats.query, asked: 'true' } }, [
+    'chat',
+  ]);
+  // No event says that a question was asked: it waits for the operator only when the person was reminded.
+  useEffect(() => asked.reload(), [nowMs, asked.reload]);
   const letters = useQuery('GET /api/dead-letters/groups', ofChats && {}, ['dead-letter']);
   const accounts = useQuery('GET /api/accounts', isBegun && may('accounts:manage') ? {} : null, ['account']);
   const webhooks = useQuery('GET /api/webhooks', isBegun && may('webhooks:manage') ? {} : null, ['webhook']);
-  const queries = { account: accounts, draft: drafts, stranger: waiting, letters, webhook: webhooks };
+  const queries = {
+    account: accounts,
+    draft: drafts,
+    stranger: waiting,
+    question: asked,
+    letters,
+    webhook: webhooks,
+  };
 
   const found: Need[] = [
     ...of(
@@ -77,6 +90,7 @@ export function NeedsProvider({ children }: { children: ComponentChildren }) {
     ),
     ...of(drafts, (draft) => ({ kind: 'draft', key: draft.id, draft })),
     ...of(waiting, (chat) => ({ kind: 'stranger', key: chat.id, chat })),
+    ...of(asked, (chat) => isOverdue(chat, nowMs) && { kind: 'question', key: chat.id, chat }),
     ...of(letters, (group) => ({ kind: 'letters', key: group.reason, group })),
     ...of(webhooks, (webhook) => fails(webhook) && { kind: 'webhook', key: webhook.id, webhook }),
   ];
@@ -121,6 +135,11 @@ function of<Entry>({ data }: Query<{ data: Entry[] }>, needOf: (entry: Entry) =>
 function needsAct({ provider, state, since }: Schemas['Account'], nowMs: number): boolean {
   const isLong = nowMs - Date.parse(since) > LASTS_MS;
   return provider === undefined && (STATES.has(state) || (state === 'waiting' && isLong));
+}
+
+/** The person was reminded, and has not answered. */
+function isOverdue({ question }: Schemas['Chat'], nowMs: number): boolean {
+  return question !== undefined && Date.parse(question.remindAt) <= nowMs;
 }
 
 function fails({ failures, disabledReason, isEnabled }: Schemas['Webhook']): boolean {

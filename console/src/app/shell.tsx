@@ -129,14 +129,14 @@ function Group({ title, pages, open }: { title: string; pages: readonly Page[]; 
 
 /** How much waits for the person. */
 function NeedsCount() {
-  const text = useTexts('shell');
+  const text = useTexts('needs');
   const count = useNeeds().all?.length ?? 0;
   if (count === 0) return null;
   const shown = count > MAX_COUNT ? `${MAX_COUNT}+` : String(count);
   return (
     <span class="badge busy">
-      {shown}
-      <span class="hidden"> {text.needs}</span>
+      <span aria-hidden="true">{shown}</span>
+      <span class="hidden"> {text.count(count)}</span>
     </span>
   );
 }

@@ -33,7 +33,6 @@ export const en = {
     away: 'wa2ai does not answer. The console tries again by itself; what it shows may be old.',
     pageAway: 'This page could not be loaded. It opens by itself as soon as wa2ai answers.',
     pageGone: 'This page could not be loaded. wa2ai may have been updated: load the console again.',
-    needs: 'wait for you',
     live: 'Live',
     polling: 'Every 5 s',
     groups: { work: 'Work', connect: 'Connect', system: 'System' },
@@ -196,7 +195,8 @@ export const en = {
     webhook: (url: string) => `Events do not reach ${url}`,
     tryNow: 'Try now',
     tried: 'wa2ai sends the events that wait.',
-    open: 'Open',
+    question: (who: string) => `${who} has not answered a question`,
+    closes: 'The question closes',
   },
   chats: {
     title: 'Chats',

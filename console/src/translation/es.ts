@@ -33,7 +33,6 @@ export const es: Language = {
     away: 'wa2ai no responde. La consola lo intenta de nuevo sola; lo que muestra puede ser antiguo.',
     pageAway: 'Esta página no se pudo cargar. Se abrirá sola en cuanto wa2ai responda.',
     pageGone: 'Esta página no se pudo cargar. Quizá wa2ai se ha actualizado: cargue la consola de nuevo.',
-    needs: 'le esperan',
     live: 'En vivo',
     polling: 'Cada 5 s',
     groups: { work: 'Trabajo', connect: 'Conexión', system: 'Sistema' },
@@ -198,7 +197,8 @@ export const es: Language = {
     webhook: (url: string) => `Los eventos no llegan a ${url}`,
     tryNow: 'Intentar ahora',
     tried: 'wa2ai envía los eventos que esperan.',
-    open: 'Abrir',
+    question: (who: string) => `${who} no ha respondido a una pregunta`,
+    closes: 'La pregunta se cierra',
   },
   chats: {
     title: 'Chats',

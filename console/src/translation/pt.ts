@@ -34,7 +34,6 @@ export const pt: Language = {
     pageAway: 'Não foi possível carregar esta página. Ela abre sozinha assim que o wa2ai responder.',
     pageGone:
       'Não foi possível carregar esta página. Talvez o wa2ai tenha sido atualizado: recarregue o console.',
-    needs: 'esperam por você',
     live: 'Ao vivo',
     polling: 'A cada 5 s',
     groups: { work: 'Trabalho', connect: 'Conexão', system: 'Sistema' },
@@ -200,7 +199,8 @@ export const pt: Language = {
     webhook: (url: string) => `Os eventos não chegam a ${url}`,
     tryNow: 'Tentar agora',
     tried: 'O wa2ai envia os eventos em espera.',
-    open: 'Abrir',
+    question: (who: string) => `${who} não respondeu a uma pergunta`,
+    closes: 'A pergunta se encerra',
   },
   chats: {
     title: 'Conversas',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Wa2aiError } from '../../../router/src/core/errors.ts';
 import type { OwnerEffect, TurnReason } from '../../../router/src/core/messages/inbound-message.ts';
@@ -205,6 +206,30 @@ describeStores('chats in $name', (stores) => {
     await stores.chats.askAccess(stranger.chatId);
     expect((await ids({ isWaiting: true })).sort()).toEqual([drafted.chatId, stranger.chatId].sort());
     expect(await ids({ isWaiting: false })).toEqual([other.chatId]);
+  });
+
+  it('says which question of a program waits for the person, until it is answered or over', async () => {
+    const [asked, other] = [aPerson(), await add()];
+    const { chatId } = await add(asked);
+    expect(await ids({ isAsked: true })).toEqual([]);
+    const ask = async (id: string, deadlineMs: number) => {
+      const to = `${asked.phone}@s.whatsapp.net`;
+      await stores.questions.add({ id, accountId, to, remindMs: deadlineMs / 2, deadlineMs });
+      await stores.questions.open(id);
+    };
+    const over = randomUUID();
+    await ask(over, 1);
+    await expect.poll(() => ids({ isAsked: true })).toEqual([]);
+    await stores.questions.close(over);
+    await ask(randomUUID(), 3_600_000);
+    expect(await ids({ isAsked: true })).toEqual([chatId]);
+    expect(await ids({ isAsked: false })).toEqual([other.chatId]);
+    const { question } = (await stores.chats.get(chatId)) ?? {};
+    expect(Number(question?.until) - Number(question?.remindAt)).toBe(1_800_000);
+    const message = aMessage(accountId, asked, { sentAtMs: Date.now(), text: 'Yes' });
+    const { messageId } = await stores.inbox.add(message, NODE);
+    await stores.questions.answer(chatId, messageId);
+    expect((await stores.chats.get(chatId))?.question).toBeUndefined();
   });
 
   it('lists chats with unanswered messages, and those with open dead letters', async () => {

@@ -101,6 +101,8 @@ function NeedView({ need }: { need: Need }) {
       return <DraftNeed need={need} />;
     case 'stranger':
       return <StrangerNeed need={need} />;
+    case 'question':
+      return <QuestionNeed need={need} />;
     case 'letters':
       return <LettersNeed need={need} />;
     case 'webhook':
@@ -155,6 +157,32 @@ function StrangerNeed({ need }: { need: NeedOf<'stranger'> }) {
         <Button isDisabled={isBusy} onClick={() => decide('refuse', text.refused)}>
           {words.refuse}
         </Button>
+      </div>
+    </Titled>
+  );
+}
+
+function QuestionNeed({ need }: { need: NeedOf<'question'> }) {
+  const text = useTexts('needs');
+  const words = useTexts('deadLetters');
+  const { id, name, question, lastMessage, isLocked, ...address } = need.chat;
+  const path = `/chats/${id}`;
+  return (
+    <Titled
+      title={text.question(name ?? addressOf(address))}
+      path={path}
+      {...(question && { at: question.askedAt })}
+    >
+      {lastMessage && !isLocked && lastMessage.text !== '' && <blockquote>{lastMessage.text}</blockquote>}
+      {question && (
+        <p>
+          {text.closes} <Time at={question.until} />.
+        </p>
+      )}
+      <div class="actions">
+        <a class="button main" href={hrefOf(path)}>
+          {words.chat}
+        </a>
       </div>
     </Titled>
   );

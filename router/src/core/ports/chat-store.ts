@@ -19,6 +19,14 @@ interface ChatPause {
   reason?: string;
 }
 
+/** A question of a program to the person, without an answer. */
+interface OpenQuestion {
+  askedAt: Date;
+  /** When the person is reminded, and until when an answer counts. */
+  remindAt: Date;
+  until: Date;
+}
+
 /** The newest message of a chat. */
 export interface LastMessage {
   direction: 'incoming' | 'outgoing';
@@ -64,6 +72,8 @@ export interface ChatRow {
   pause?: ChatPause;
   /** What the owner decided about it. Absent: the owner was not asked, or not in the last days. */
   access?: Access;
+  /** Absent: no program waits for an answer of the person. */
+  question?: OpenQuestion;
   /** In lower case, sorted. Absent: none. */
   tags?: string[];
   /** What operators wrote about the chat. */
@@ -90,6 +100,8 @@ export interface ChatQuery {
   access?: Access;
   /** A draft, or the chat itself, waits for the owner; or neither does. */
   isWaiting?: boolean;
+  /** A program waits for an answer of the person, or none does. */
+  isAsked?: boolean;
   /** Chats that have this tag. */
   tag?: string;
   /** It has messages whose turn has not ended, or it has none. */

@@ -61,6 +61,9 @@ const listQuery = z.strictObject({
   waiting: claimQuery
     .optional()
     .describe('Only chats of which a draft or a stranger waits for the owner, or only the others.'),
+  asked: claimQuery
+    .optional()
+    .describe('Only chats in which a program waits for an answer of the person, or only the others.'),
   tag: tagField.optional().describe('Only chats with this tag.'),
   unanswered: claimQuery
     .optional()
@@ -225,6 +228,14 @@ export const chatView = z
       .describe(
         'What the owner decided about the chat. Absent when the owner was not asked, or not in the last 7 days.',
       ),
+    question: z
+      .object({
+        askedAt: timeView,
+        remindAt: timeView.describe('When the person is reminded.'),
+        until: timeView.describe('When the question closes without an answer.'),
+      })
+      .optional()
+      .describe('Present while a program waits for an answer of the person.'),
     tags: z
       .array(z.string())
       .optional()
@@ -283,7 +294,7 @@ export function chatsApi(app: App): Endpoint[] {
       query: listQuery,
       responses: { 200: { description: 'A page of chats.', schema: pageResponse(chatView) } },
       handle: async ({
-        query: { cursor, paused, locked, waiting, unanswered, failed, ...query },
+        query: { cursor, paused, locked, waiting, asked, unanswered, failed, ...query },
         caller,
       }) => {
         const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
@@ -293,6 +304,7 @@ export function chatsApi(app: App): Endpoint[] {
           isPaused: paused,
           isLocked: locked,
           isWaiting: waiting,
+          isAsked: asked,
           hasUnanswered: unanswered,
           hasFailed: failed,
           after: cursor,

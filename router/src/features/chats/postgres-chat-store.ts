@@ -44,6 +44,9 @@ interface StoredChat
   groupId: string | null;
   unanswered: number;
   failed: number;
+  askedAt: Date | null;
+  remindAt: Date | null;
+  answerUntil: Date | null;
   since: Date | null;
   until: Date | null;
   reason: string | null;
@@ -76,6 +79,9 @@ const NAMING = sql`n.push_name, n.sender_phone, n.sender_lid, n.details`;
 const NAME = sql`CASE WHEN c.group_id IS NOT NULL THEN m.details ->> 'subject'
   WHEN m.sender_phone = c.phone OR m.sender_lid = c.lid THEN m.push_name END`;
 
+/** A question `q` that waits for the answer of its person. Two may when two chats became one. */
+const IS_ASKED = sql`q.state = 'open' AND q.deadline_at > now()`;
+
 /**
  * Columns of `chat c`. The last message of each state has the highest stanza order of its state, which an index finds, so
  * a page costs the same however many messages its chats have.
@@ -89,8 +95,12 @@ const CHATS = sql`
       WHERE d.chat_id = c.id AND d.replayed_at IS NULL AND d.closed_at IS NULL) AS failed,
     CASE WHEN is_paused(c) THEN c.paused_at END AS since, CASE WHEN is_paused(c) THEN c.paused_until END AS until,
     CASE WHEN is_paused(c) THEN c.pause_reason END AS reason, pause_mode_of(c) AS mode,
-    access_of(c) AS access, c.is_locked AS "isLocked", c.tags, c.notes
-  FROM chat c`;
+    access_of(c) AS access, c.is_locked AS "isLocked", c.tags, c.notes,
+    q.asked_at AS "askedAt", q.remind_at AS "remindAt", q.deadline_at AS "answerUntil"
+  FROM chat c
+  LEFT JOIN LATERAL (
+    SELECT q.asked_at, q.remind_at, q.deadline_at FROM person_question q WHERE q.chat_id = c.id AND ${IS_ASKED}
+    ORDER BY q.asked_at LIMIT 1) AS q ON true`;
 
 /** What is stored without being a message to read: what WhatsApp says about other messages. */
 const SILENT = sql`('own-message', 'edit-applied', 'deleted', 'reaction', 'timer-changed', 'pin')`;
@@ -450,6 +460,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     isLocked,
     access,
     isWaiting,
+    isAsked,
     tag,
     hasUnanswered,
     hasFailed,
@@ -464,6 +475,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     SELECT w.id FROM chat w WHERE w.access_asked_at > now() - interval '7 days' AND w.access = 'pending'
     UNION SELECT o.chat_id FROM (SELECT DISTINCT account_id FROM chat) AS a
       JOIN outbox o ON o.account_id = a.account_id AND o.state = 'draft'))`;
+  const asked = sql`c.id = ANY (ARRAY(SELECT q.chat_id FROM person_question q WHERE ${IS_ASKED}))`;
   return together(
     ofChats(sql`c.id`, channelId === undefined ? undefined : [channelId], accountId),
     ofChats(sql`c.id`, chats, accountId),
@@ -473,6 +485,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     isLocked === undefined ? [] : [sql`c.is_locked = ${isLocked}`],
     access === undefined ? [] : [sql`access_of(c) = ${access}`],
     isWaiting === undefined ? [] : [isWaiting ? waiting : sql`NOT ${waiting}`],
+    isAsked === undefined ? [] : [isAsked ? asked : sql`NOT ${asked}`],
     // As the index has it.
     tag === undefined ? [] : [sql`c.tags @> ARRAY[${tag}]::text[] AND c.tags <> '{}'`],
     hasUnanswered === undefined ? [] : [hasUnanswered ? unanswered : sql`NOT ${unanswered}`],
@@ -507,7 +520,7 @@ function named(text: string | undefined): Conditions {
 }
 
 function chatRow(
-  { groupId, since, until, reason, mode, tags, isLocked, ...row }: StoredChat,
+  { groupId, since, until, reason, mode, tags, isLocked, askedAt, remindAt, answerUntil, ...row }: StoredChat,
   words: ChatTexts = {},
 ): ChatRow {
   const { phone, lid, ...columns } = row;
@@ -521,6 +534,7 @@ function chatRow(
     channelId: channelIdOfChat({ phone, lid, groupId }),
     isGroup: groupId !== null,
     ...(isLocked && { isLocked }),
+    ...(askedAt && remindAt && answerUntil && { question: { askedAt, remindAt, until: answerUntil } }),
     ...(tags.length > 0 && { tags }),
     ...(since && { pause: { mode: mode ?? 'listen-only', ...withoutNulls({ since, until, reason }) } }),
   };

@@ -19,10 +19,10 @@ const MAX_AGE_MS = 60_000;
  * of another chat costs no statement; without `nodes` they are read for each message.
  */
 export class PostgresQuestions implements Questions {
-  readonly #postgres: Pick<Statements, 'query' | 'execute'>;
+  readonly #postgres: Pick<Statements, 'query' | 'changes'>;
   readonly #chats: NotifiedCache<ReadonlySet<ChatId>>;
 
-  constructor(postgres: Pick<Statements, 'query' | 'execute'>, nodes?: CacheNodes) {
+  constructor(postgres: Pick<Statements, 'query' | 'changes'>, nodes?: CacheNodes) {
     this.#postgres = postgres;
     this.#chats = new NotifiedCache(nodes, { changed: questionChanged, maxAgeMs: MAX_AGE_MS });
   }
@@ -62,10 +62,16 @@ export class PostgresQuestions implements Questions {
   }
 
   async close(id: string): Promise<void> {
-    await this.#write('closing a question', () =>
-      this.#postgres.execute(sql`
-        UPDATE person_question SET state = 'closed' WHERE id = ${id} AND state IN ('waiting', 'open')`),
+    const [row] = await this.#write('closing a question', () =>
+      this.#postgres.query<{ chatId: ChatId }>(sql`
+        UPDATE person_question SET state = 'closed' WHERE id = ${id} AND state IN ('waiting', 'open')
+        RETURNING chat_id::text AS "chatId"`),
     );
+    if (row) this.#report(row.chatId, 'question-closed');
+  }
+
+  #report(chatId: ChatId, change: 'question-answered' | 'question-closed'): void {
+    this.#postgres.changes.report({ type: 'chat', chatId, id: chatId, change });
   }
 
   #write<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -79,6 +85,7 @@ export class PostgresQuestions implements Questions {
       this.#postgres.query<{ id: string | null }>(sql`
         SELECT question_answer(${chatId}::bigint, ${messageId}::bigint) AS id`),
     );
+    if (row?.id) this.#report(chatId, 'question-answered');
     return row?.id ?? undefined;
   }
 
