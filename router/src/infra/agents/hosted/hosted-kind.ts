@@ -89,9 +89,7 @@ const hostedSettings = z.strictObject({
   network: z
     .enum(['none', 'internet'])
     .optional()
-    .describe(
-      '`internet`: the container reaches public addresses; `none`: nothing. Default: `internet`.',
-    ),
+    .describe('`internet`: the container reaches public addresses; `none`: nothing. Default: `internet`.'),
   pull: z
     .enum(['never', 'missing', 'always'])
     .optional()
