@@ -96,6 +96,7 @@ import { MemoryState } from '../doubles/memory-state.ts';
 import { MemoryStats } from '../doubles/memory-stats.ts';
 import { MemoryWebFiles } from '../doubles/memory-web-files.ts';
 import { MemoryWebhooks } from '../doubles/memory-webhooks.ts';
+import { serviceWith } from './app-with.ts';
 import { FakeClock } from './fake-clock.ts';
 import { HostedAgentsOnDouble } from './hosted-agents.ts';
 import { recordingLog } from './quiet-log.ts';
@@ -337,7 +338,7 @@ export async function startHttpApi(
     log,
   };
   const remoteTasks = new MemoryRemoteTasks(state);
-  const taskDeps = { ...{ remoteTasks, routes, clock: systemClock }, agents: npcDeps.agents };
+  const taskDeps = serviceWith({ ...{ remoteTasks, routes, clock: systemClock }, agents: npcDeps.agents });
   const durable = new MemoryDurableTasks({
     'npc-task': (steps, input) => runNpcTask(npcDeps, steps, input),
   });

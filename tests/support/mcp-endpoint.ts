@@ -1,6 +1,5 @@
 import { expect, onTestFinished } from 'vitest';
 import type { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
-import { MessageWatch } from '../../router/src/core/messages/message-watch.ts';
 import type { AuditEvent } from '../../router/src/core/ports/audit-log.ts';
 import { mcpEndpoint } from '../../router/src/features/mcp/feature.ts';
 import { serveTask } from '../../router/src/features/tasks/serve-task.ts';
@@ -13,6 +12,7 @@ import { MemoryDurableTasks } from '../doubles/memory-durable-tasks.ts';
 import { MemoryInbox } from '../doubles/memory-inbox.ts';
 import { MemoryMessageLog } from '../doubles/memory-message-log.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
+import { serviceWith } from './app-with.ts';
 import { startHttpApi } from './http-api.ts';
 import { serving } from './serving.ts';
 
@@ -36,9 +36,11 @@ export async function startMcpFace({
     messageLog,
     chatStore,
     routes: all.routes,
-    sendMessage: all.deps.sendMessage,
+    sendMessage: all.service.sendMessage,
   });
-  const tasks = new MemoryDurableTasks({ 'serve-task': (steps, input) => serveTask(all.deps, steps, input) });
+  const tasks = new MemoryDurableTasks({
+    'serve-task': (steps, input) => serveTask(all.service, steps, input),
+  });
   const events: AuditEvent[] = [];
   const stopping = new AbortController();
   const server = await createHttpServer({
@@ -47,28 +49,28 @@ export async function startMcpFace({
     limits: { ...SERVER_LIMITS, keepAliveTimeoutMs: 600_000 },
     endpoints: operations,
     servers: [
-      mcpEndpoint({
-        settingsStore: api.app.settingsStore,
-        config: { host },
-        rest: new RestCalls(() => operations),
-        keyWatch: api.npc.keyWatch,
-        servedTasks: all.servedTasks,
-        feed: all.feed,
-        tasks,
-        accounts: api.accounts,
-        aliasesOf: api.app.aliasesOf,
-        accountId: 'default',
-        messageLog,
-        watch: new MessageWatch({ messageLog, clock: all.clock, log: api.log }),
-        recorder: {
-          recordChange: async (event) => void events.push(event),
-          recordRead: (event) => void events.push(event),
-        },
-        bus,
-        clock: all.clock,
-        log: api.log,
-        stopping: stopping.signal,
-      }),
+      mcpEndpoint(
+        serviceWith({
+          settingsStore: api.app.settingsStore,
+          config: { host, accountId: 'default' },
+          calls: new RestCalls(() => operations),
+          keyWatch: api.npc.keyWatch,
+          servedTasks: all.servedTasks,
+          taskFeed: all.feed,
+          tasks,
+          accounts: api.accounts,
+          aliasesOf: api.app.aliasesOf,
+          messageLog,
+          recorder: {
+            recordChange: async (event) => void events.push(event),
+            recordRead: (event) => void events.push(event),
+          },
+          bus: { publish: bus.publish.bind(bus), on: bus.on.bind(bus) },
+          clock: all.clock,
+          log: api.log,
+          stopping: stopping.signal,
+        }),
+      ),
     ],
   });
   onTestFinished(async () => {

@@ -3,7 +3,6 @@ import { NodeBus } from '../../router/src/core/cluster/node-bus.ts';
 import { sendMessage } from '../../router/src/core/delivery/send-message.ts';
 import type { AgentResponse, Route } from '../../router/src/core/models.ts';
 import { CircuitBreakers } from '../../router/src/core/turns/ask-agent.ts';
-import type { ServeTaskDeps } from '../../router/src/features/tasks/ask-person.ts';
 import { serveTask } from '../../router/src/features/tasks/serve-task.ts';
 import type { ServedRequest } from '../../router/src/features/tasks/served-tasks.ts';
 import { servedTaskChanged, TaskFeed } from '../../router/src/features/tasks/task-feed.ts';
@@ -15,6 +14,7 @@ import { MemoryQuestions } from '../doubles/memory-questions.ts';
 import { MemoryRouteStore } from '../doubles/memory-route-store.ts';
 import { MemoryServedTasks } from '../doubles/memory-served-tasks.ts';
 import { MemoryState } from '../doubles/memory-state.ts';
+import { serviceWith } from './app-with.ts';
 import { FakeClock } from './fake-clock.ts';
 import { quietLog } from './quiet-log.ts';
 
@@ -45,13 +45,13 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
   const routes = new MemoryRouteStore(() => clock.now());
   const feed = new TaskFeed({ servedTasks, bus, clock, log: quietLog });
   let ids = 0;
-  const deps: ServeTaskDeps = {
+  const service = serviceWith({
     servedTasks,
     questions,
-    feed,
+    taskFeed: feed,
     routes,
     clock,
-    log: quietLog,
+    logOf: () => quietLog,
     messageLog: new MemoryMessageLog(state),
     sendMessage: (input) => {
       const mintId = () => `3EB0${ids++}`;
@@ -68,9 +68,9 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
         },
       }),
     },
-    policy: { attempts: 1, backoffMs: () => 0 },
+    failureDefaults: { attempts: 1, backoffMs: () => 0 },
     circuits: new CircuitBreakers(() => undefined),
-  };
+  });
   const open = async (request: ServedRequest) => {
     const { task } = await servedTasks.open({
       id: `task-${ids++}`,
@@ -81,7 +81,7 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
     });
     return task.id;
   };
-  const start = (taskId: string, steps = new DirectSteps()) => serveTask(deps, steps, { taskId });
+  const start = (taskId: string, steps = new DirectSteps()) => serveTask(service, steps, { taskId });
   /** Texts to send, oldest first. */
   const sent = () => [...state.outbox.values()].map(({ text }) => text);
   return {
@@ -93,7 +93,7 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
     outbox,
     routes,
     feed,
-    deps,
+    service,
     open,
     start,
     sent,

@@ -27,6 +27,7 @@ import {
   seen,
   statesOf,
 } from '../../support/a2a-client.ts';
+import { serviceWith } from '../../support/app-with.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { rawRequest } from '../../support/raw-request.ts';
 import { aNewRoute } from '../../support/routes.ts';
@@ -44,7 +45,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
   const hooks = new MemoryTaskHooks(all.servedTasks);
   const pushed: string[] = [];
   const tasks = new MemoryDurableTasks({
-    'serve-task': (steps, input) => serveTask(all.deps, steps, input),
+    'serve-task': (steps, input) => serveTask(all.service, steps, input),
     'push-updates': (steps, input) =>
       pushUpdates(
         {
@@ -83,27 +84,32 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
     endpoints: [],
     tags: {},
     log: quietLog,
-    servers: a2aServer({
-      settingsStore,
-      config: { host, publicUrl: PUBLIC_URL },
-      servedTasks: all.servedTasks,
-      feed: all.feed,
-      keyWatch,
-      tasks,
-      hooks,
-      refusalOf: (url) => (url.includes('169.254.') ? 'it is private' : undefined),
-      pushKey: async () => ({ keySet: () => ({ keys: [{ kid: 'k1' }] }) }),
-      routes: all.routes,
-      environment: 'lab',
-      accounts: { get: () => undefined },
-      aliasesOf: async () => [],
-      accountId: 'default',
-      needsKey: adminKey !== undefined,
-      recorder,
-      clock: systemClock,
-      log: quietLog,
-      stopping: stopping.signal,
-    }),
+    servers: a2aServer(
+      serviceWith({
+        settingsStore,
+        config: { host, publicUrl: PUBLIC_URL, apiKey: adminKey, environment: 'lab', accountId: 'default' },
+        servedTasks: all.servedTasks,
+        taskFeed: all.feed,
+        keyWatch,
+        tasks,
+        taskHooks: hooks,
+        publicTransport: {
+          refusalOf: (url) => (url.includes('169.254.') ? 'it is private' : undefined),
+        },
+        pushKey: async () => ({
+          keySet: () => ({ keys: [{ kid: 'k1' }] }),
+          tokenFor: () => '',
+          derive: () => new Uint8Array(),
+        }),
+        routes: all.routes,
+        accounts: { get: () => undefined },
+        aliasesOf: async () => [],
+        recorder,
+        clock: systemClock,
+        log: quietLog,
+        stopping: stopping.signal,
+      }),
+    ),
   });
   onTestFinished(async () => {
     stopping.abort();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../../router/src/core/access/caller.ts';
 import { decideRequest } from '../../../router/src/features/a2a/a2a-handler.ts';
 import { MemoryRouteStore } from '../../doubles/memory-route-store.ts';
+import { appWith } from '../../support/app-with.ts';
 import { aNewRoute } from '../../support/routes.ts';
 
 const owner = { caller: { kind: 'admin-key' } as Caller, userName: 'admin' };
@@ -11,15 +12,14 @@ async function setup(names: readonly string[] = []) {
   for (const name of names) {
     await routes.create(aNewRoute({ name, config: { shared: true } }));
   }
-  const deps = {
+  const app = appWith({
     routes,
-    environment: 'lab' as const,
     accounts: { get: () => undefined },
     aliasesOf: async (_accountId: string, channelId: string) => [channelId],
-    accountId: 'default',
-  };
+    config: { accountId: 'default', environment: 'lab' },
+  });
   return (input: Parameters<typeof decideRequest>[1], contextId = 'c1', by = owner) =>
-    decideRequest(deps, input, contextId, by);
+    decideRequest(app, input, contextId, by);
 }
 
 describe('decideRequest', () => {

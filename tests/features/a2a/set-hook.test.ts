@@ -13,15 +13,17 @@ const config = {
   authentication: undefined,
 };
 
+const TRANSPORT = {
+  refusalOf: (url: string) => (url.includes('10.0.0.1') ? 'it is a private address' : undefined),
+};
+
 function setup() {
   const hooks = new MemoryTaskHooks(new MemoryServedTasks());
   const started: TaskStart[] = [];
-  const deps = {
-    hooks,
-    tasks: { start: async (task: TaskStart) => void started.push(task) },
-    refusalOf: (url: string) => (url.includes('10.0.0.1') ? 'it is a private address' : undefined),
-  };
-  return { deps, hooks, started };
+  const tasks = { start: async (task: TaskStart) => void started.push(task) };
+  const set = (given: Parameters<typeof setHook>[2], version: string) =>
+    setHook(hooks, tasks, given, version);
+  return { set, hooks, started };
 }
 
 describe('refuseHookUrl', () => {
@@ -31,14 +33,14 @@ describe('refuseHookUrl', () => {
     [`https://example.com/${'x'.repeat(2_048)}`, '2048 characters'],
     ['http://10.0.0.1/hook', 'url is not allowed: it is a private address.'],
   ])('refuses %s', (url, sentence) => {
-    expect(() => refuseHookUrl(setup().deps, url)).toThrow(sentence);
+    expect(() => refuseHookUrl(TRANSPORT, url)).toThrow(sentence);
   });
 });
 
 describe('setHook', () => {
   it('stores a hook with an id and the version of the caller, and starts it', async () => {
-    const { deps, hooks, started } = setup();
-    const hook = await setHook(deps, { ...config, token: 'secret' }, '0.3');
+    const { set, hooks, started } = setup();
+    const hook = await set({ ...config, token: 'secret' }, '0.3');
     expect(hook).toMatchObject({ taskId: 't1', url: config.url, token: 'secret', version: '0.3' });
     expect(await hooks.list('t1')).toEqual([hook]);
     expect(started).toEqual([
@@ -51,16 +53,16 @@ describe('setHook', () => {
   });
 
   it('replaces a hook with the same id, and takes no more than ten', async () => {
-    const { deps, hooks } = setup();
-    for (let id = 1; id <= 10; id += 1) await setHook(deps, { ...config, id: `h${id}` }, '1.0');
-    await setHook(deps, { ...config, id: 'h1', url: 'https://hooks.example.com/b' }, '1.0');
+    const { set, hooks } = setup();
+    for (let id = 1; id <= 10; id += 1) await set({ ...config, id: `h${id}` }, '1.0');
+    await set({ ...config, id: 'h1', url: 'https://hooks.example.com/b' }, '1.0');
     expect(await hooks.list('t1')).toHaveLength(10);
-    await expect(setHook(deps, { ...config, id: 'h11' }, '1.0')).rejects.toThrow('at most 10');
+    await expect(set({ ...config, id: 'h11' }, '1.0')).rejects.toThrow('at most 10');
   });
 
   it('refuses long texts', async () => {
-    const { deps } = setup();
-    await expect(setHook(deps, { ...config, token: 'x'.repeat(4_097) }, '1.0')).rejects.toThrow(
+    const { set } = setup();
+    await expect(set({ ...config, token: 'x'.repeat(4_097) }, '1.0')).rejects.toThrow(
       'at most 4096 characters',
     );
   });
@@ -73,8 +75,8 @@ describe('setHook', () => {
     { authentication: { scheme: 'Bearer x', credentials: 'a' } },
     { authentication: { scheme: 'Bearer\r', credentials: 'a' } },
   ])('refuses what no header can have: %j', async (change) => {
-    const { deps, hooks } = setup();
-    await expect(setHook(deps, { ...config, ...change }, '1.0')).rejects.toThrow('printable ASCII');
+    const { set, hooks } = setup();
+    await expect(set({ ...config, ...change }, '1.0')).rejects.toThrow('printable ASCII');
     expect(await hooks.list('t1')).toEqual([]);
   });
 });

@@ -3,12 +3,14 @@ import type { AgentClient, TaskReport } from '../../../router/src/core/agent-cli
 import type { ExchangeRecorder } from '../../../router/src/core/agent-exchange.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../router/src/core/errors.ts';
 import type { RouteConfig } from '../../../router/src/core/models.ts';
+import type { RouteStore } from '../../../router/src/core/ports/route-store.ts';
 import type { QueuedReply } from '../../../router/src/core/turns/turn.ts';
-import { type FollowTaskDeps, followTask } from '../../../router/src/features/tasks/follow-task.ts';
+import { followTask } from '../../../router/src/features/tasks/follow-task.ts';
 import { DirectSteps } from '../../doubles/direct-steps.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
 import { MemoryRemoteTasks } from '../../doubles/memory-remote-tasks.ts';
 import { MemoryState } from '../../doubles/memory-state.ts';
+import { serviceWith } from '../../support/app-with.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 import { quietLog } from '../../support/quiet-log.ts';
 import { inbound } from '../../support/router.ts';
@@ -50,9 +52,9 @@ async function setup(reports: Array<TaskReport | Error | Follow>, config: RouteC
       return next;
     },
   };
-  const routes = { get: async (id: string) => (id === route.id ? route : undefined) };
-  const deps = {
-    ...shaping(),
+  const routes: Pick<RouteStore, 'get'> = { get: async (id) => (id === route.id ? route : undefined) };
+  const service = serviceWith({
+    shaping: shaping(),
     remoteTasks,
     routes,
     agents: { clientFor: () => client, endpointOf: () => '' },
@@ -62,13 +64,13 @@ async function setup(reports: Array<TaskReport | Error | Follow>, config: RouteC
     },
     clock,
     random: () => 0.5,
-    log: quietLog,
-  };
+    logOf: () => quietLog,
+    exchangeRecorder: undefined,
+  });
   const texts = () => [...state.outbox.values()].map(({ text }) => text);
   const message = () => state.messages.get(Number(messageId));
-  const run = (steps = new DirectSteps(), given: FollowTaskDeps = deps) =>
-    followTask(given, steps, { taskId });
-  return { clock, state, deps, run, texts, message, positions, delivered, messageId };
+  const run = (steps = new DirectSteps(), given = service) => followTask(given, steps, { taskId });
+  return { clock, state, service, routes, run, texts, message, positions, delivered, messageId };
 }
 
 const end = (response: string | undefined): TaskReport => ({
@@ -104,7 +106,7 @@ describe('followTask', () => {
   });
 
   it('stores the exchanges that brought a report, also those of attempts that failed', async () => {
-    const { run, deps, message, clock, texts } = await setup([
+    const { run, service, message, clock, texts } = await setup([
       new AgentUnavailableError('away'),
       { kind: 'progress', text: '25 %', position: '25' },
       end('done'),
@@ -121,7 +123,7 @@ describe('followTask', () => {
         }
       },
     };
-    const running = run(new DirectSteps(), { ...deps, recorder });
+    const running = run(new DirectSteps(), { ...service, exchangeRecorder: recorder });
     await expect.poll(() => clock.advanceMs(60_000).then(texts)).toEqual(['25 %', 'done']);
     await running;
     expect(message()?.exchanges?.map(({ request }) => request.url)).toEqual([
@@ -187,8 +189,8 @@ describe('followTask', () => {
   });
 
   it('gives up a task whose route was deleted', async () => {
-    const { deps, run, message, texts } = await setup([]);
-    deps.routes.get = async () => undefined;
+    const { routes, run, message, texts } = await setup([]);
+    routes.get = async () => undefined;
     await run();
     expect(message()).toMatchObject({
       reason: 'AGENT_TASK_LOST',

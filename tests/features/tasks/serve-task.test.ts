@@ -22,7 +22,7 @@ describe('serveTask', () => {
   });
 
   it('waits while the database does not answer', async () => {
-    const { deps, open, clock, sent } = serving();
+    const { service, open, clock, sent } = serving();
     const taskId = await open({
       skill: 'ask-person',
       accountId: 'default',
@@ -31,12 +31,12 @@ describe('serveTask', () => {
       deadlineMinutes: 60,
     });
     let isDown = true;
-    const sendMessage: typeof deps.sendMessage = (input) => {
+    const sendMessage: typeof service.sendMessage = (input) => {
       if (isDown) throw new StorageUnavailableError('down');
-      return deps.sendMessage(input);
+      return service.sendMessage(input);
     };
     const steps = new DirectSteps();
-    const end = serveTask({ ...deps, sendMessage }, steps, { taskId });
+    const end = serveTask({ ...service, sendMessage }, steps, { taskId });
     await settle();
     expect(sent()).toEqual([]);
     isDown = false;

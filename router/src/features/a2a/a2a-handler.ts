@@ -8,35 +8,22 @@ import {
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import { allowedRoutes, mayUseChat, RESTRICTIONS, type Restriction } from '../../core/access/caller.ts';
-import type { Clock } from '../../core/clock.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { Environment } from '../../core/models.ts';
 import { auditedCaller } from '../../core/ports/audit-log.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
-import type { DurableTasks } from '../../core/tasks.ts';
-import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
+import type { App, Service } from '../../feature.ts';
 import { admit, maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
-import type { KeyWatch } from '../../infra/operations/key-watch.ts';
 import {
-  type ChoosePersonDeps,
   choosePerson,
   chooseSkill,
   type SharedRoute,
   serveTaskStart,
   sharedRoutes,
 } from '../tasks/serve-task.ts';
-import {
-  isEnd,
-  type NewUpdate,
-  type ServedRequest,
-  type ServedTask,
-  type ServedTasks,
-} from '../tasks/served-tasks.ts';
-import { isSettled, type TaskFeed, untilSettled } from '../tasks/task-feed.ts';
+import { isEnd, type NewUpdate, type ServedRequest, type ServedTask } from '../tasks/served-tasks.ts';
+import { isSettled, untilSettled } from '../tasks/task-feed.ts';
 import { A2aCaller, agentCard } from './a2a-card.ts';
 import { type A2aInput, eventsOf, inputOf, type StreamEvent, stateOf, taskOf } from './a2a-wire.ts';
-import { hookConfig, refuseHookUrl, setHook, type TaskHookDeps } from './push-updates.ts';
+import { hookConfig, refuseHookUrl, setHook } from './push-updates.ts';
 
 /** A call that waits for the end of its task gets the task as it is after this. */
 const MAX_BLOCKING_MS = 300_000;
@@ -68,33 +55,19 @@ function changes(honours: readonly Restriction[]) {
 type Params<Method extends keyof A2ARequestHandler> = Parameters<A2ARequestHandler[Method]>[0];
 type Result<Method extends keyof A2ARequestHandler> = Awaited<ReturnType<A2ARequestHandler[Method]>>;
 
-export interface A2aHandlerDeps extends DecideRequestDeps, TaskHookDeps {
-  servedTasks: ServedTasks;
-  feed: Pick<TaskFeed, 'watch'>;
-  keyWatch: Pick<KeyWatch, 'watch'>;
-  tasks: Pick<DurableTasks, 'start'>;
-  needsKey: boolean;
-  config: { host: string; publicUrl?: string | undefined };
-  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
-  clock: Clock;
-  log: Logger;
-  /** Aborts when the server stops: streams end. */
-  stopping: AbortSignal;
-}
-
 /**
  * wa2ai as an A2A agent. Every state is in the database, so any node answers any call: a stream follows the task wherever it
  * is done. A caller sees its own tasks only.
  */
 export class A2aHandler implements A2ARequestHandler {
-  readonly #deps: A2aHandlerDeps;
+  readonly #service: Service;
 
-  constructor(deps: A2aHandlerDeps) {
-    this.#deps = deps;
+  constructor(service: Service) {
+    this.#service = service;
   }
 
   async getAgentCard(): Promise<Result<'getAgentCard'>> {
-    return agentCard({ baseUrl: 'http://localhost', needsKey: this.#deps.needsKey });
+    return agentCard({ baseUrl: 'http://localhost', needsKey: needsKey(this.#service) });
   }
 
   getAuthenticatedExtendedAgentCard(
@@ -102,9 +75,9 @@ export class A2aHandler implements A2ARequestHandler {
     context: ServerCallContext,
   ): Promise<Result<'getAgentCard'>> {
     return this.#call('getExtendedAgentCard', context, async (caller) => {
-      const shared = await usableRoutes(this.#deps, caller);
+      const shared = await usableRoutes(this.#service, caller);
       const routes = shared.map(({ skill, route }) => ({ skill, name: route.name ?? 'an agent' }));
-      return agentCard({ baseUrl: caller.baseUrl, needsKey: this.#deps.needsKey, routes });
+      return agentCard({ baseUrl: caller.baseUrl, needsKey: needsKey(this.#service), routes });
     });
   }
 
@@ -157,7 +130,7 @@ export class A2aHandler implements A2ARequestHandler {
       const state = stateOf(status);
       const isAny = status === 0;
       if (!isAny && !state) return { tasks: [], nextPageToken: '', pageSize, totalSize: 0 };
-      const { tasks, total } = await this.#deps.servedTasks.list(owners, {
+      const { tasks, total } = await this.#service.servedTasks.list(owners, {
         ...(contextId && { contextId }),
         ...(state && { state }),
         ...(since && { since }),
@@ -178,7 +151,7 @@ export class A2aHandler implements A2ARequestHandler {
     return this.#call('cancelTask', context, async (caller) => {
       const task = await this.#find(id, caller);
       const update: NewUpdate = { key: 'cancel', state: 'canceled', text: 'The task was canceled.' };
-      if (!(await this.#deps.servedTasks.update(task.id, update))) {
+      if (!(await this.#service.servedTasks.update(task.id, update))) {
         throw new TaskNotCancelableError('The task has ended.');
       }
       return taskOf(await this.#find(id, caller));
@@ -191,8 +164,15 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<Result<'createTaskPushNotificationConfig'>> {
     return this.#call('createTaskPushNotificationConfig', context, async (caller) => {
       const task = await this.#find(params.taskId, caller);
-      refuseHookUrl(this.#deps, params.url);
-      return hookConfig(await setHook(this.#deps, { ...params, taskId: task.id }, context.requestedVersion));
+      refuseHookUrl(this.#service.publicTransport, params.url);
+      return hookConfig(
+        await setHook(
+          this.#service.taskHooks,
+          this.#service.tasks,
+          { ...params, taskId: task.id },
+          context.requestedVersion,
+        ),
+      );
     });
   }
 
@@ -202,7 +182,7 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<Result<'getTaskPushNotificationConfig'>> {
     return this.#call('getTaskPushNotificationConfig', context, async (caller) => {
       const { id: taskId } = await this.#find(params.taskId, caller);
-      const hooks = await this.#deps.hooks.list(taskId);
+      const hooks = await this.#service.taskHooks.list(taskId);
       // Version 0.3 may leave out the id: the only one, or the first.
       const hook = params.id ? hooks.find(({ id }) => id === params.id) : hooks[0];
       if (!hook) throw new TaskNotFoundError('The task has no such push notification config.');
@@ -216,7 +196,7 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<Result<'listTaskPushNotificationConfigs'>> {
     return this.#call('listTaskPushNotificationConfigs', context, async (caller) => {
       const { id: taskId } = await this.#find(params.taskId, caller);
-      return { configs: (await this.#deps.hooks.list(taskId)).map(hookConfig), nextPageToken: '' };
+      return { configs: (await this.#service.taskHooks.list(taskId)).map(hookConfig), nextPageToken: '' };
     });
   }
 
@@ -226,7 +206,7 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<void> {
     return this.#call('deleteTaskPushNotificationConfig', context, async (caller) => {
       const { id: taskId } = await this.#find(params.taskId, caller);
-      await this.#deps.hooks.delete(taskId, params.id);
+      await this.#service.taskHooks.delete(taskId, params.id);
     });
   }
 
@@ -238,16 +218,21 @@ export class A2aHandler implements A2ARequestHandler {
   ): Promise<ServedTask> {
     const given = params.configuration?.taskPushNotificationConfig;
     // Checked before the task is opened.
-    if (given) refuseHookUrl(this.#deps, given.url);
+    if (given) refuseHookUrl(this.#service.publicTransport, given.url);
     const task = await this.#open(params, caller);
     if (given && !isEnd(task.state))
-      await setHook(this.#deps, { ...given, taskId: task.id }, context.requestedVersion);
+      await setHook(
+        this.#service.taskHooks,
+        this.#service.tasks,
+        { ...given, taskId: task.id },
+        context.requestedVersion,
+      );
     return task;
   }
 
   /** Opens the task of a message, or continues the one that waits for it. */
   async #open(params: Params<'sendMessage'>, caller: A2aCaller): Promise<ServedTask> {
-    const { servedTasks, tasks } = this.#deps;
+    const { servedTasks, tasks } = this.#service;
     const { message } = params;
     if (!message?.messageId) throw new RequestMalformedError('message.messageId is missing.');
     if (message.messageId.length > 200 || message.contextId.length > 200) {
@@ -257,7 +242,7 @@ export class A2aHandler implements A2ARequestHandler {
     if ('problem' in input) throw new RequestMalformedError(input.problem);
     if (message.taskId) return this.#continue(message.taskId, message.messageId, input, caller);
     const contextId = message.contextId || randomUUID();
-    const decision = await decideRequest(this.#deps, input, contextId, caller);
+    const decision = await decideRequest(this.#service, input, contextId, caller);
     const opened = await servedTasks.open(
       {
         id: randomUUID(),
@@ -283,7 +268,7 @@ export class A2aHandler implements A2ARequestHandler {
 
   /** Gives a task that waits for input what it waits for. */
   async #continue(id: string, messageId: string, input: A2aInput, caller: A2aCaller): Promise<ServedTask> {
-    const { servedTasks, tasks } = this.#deps;
+    const { servedTasks, tasks } = this.#service;
     const task = await this.#find(id, caller);
     if (task.messages.some((message) => message.messageId === messageId)) return task;
     if (task.state !== 'input-required') {
@@ -292,7 +277,7 @@ export class A2aHandler implements A2ARequestHandler {
       );
     }
     const text = input.text.trim() === '' ? (task.messages[0]?.text ?? '') : input.text;
-    const decision = await decideRequest(this.#deps, { ...input, text }, task.contextId, caller);
+    const decision = await decideRequest(this.#service, { ...input, text }, task.contextId, caller);
     if ('update' in decision) {
       await servedTasks.update(id, { key: `input ${messageId}`, ...decision.update });
     } else if (await servedTasks.resume(id, { messageId, text }, decision.request)) {
@@ -304,7 +289,7 @@ export class A2aHandler implements A2ARequestHandler {
 
   async #find(id: string, { owners }: A2aCaller): Promise<ServedTask> {
     if (!id) throw new RequestMalformedError('The id of the task is missing.');
-    const task = await this.#deps.servedTasks.get(id, owners);
+    const task = await this.#service.servedTasks.get(id, owners);
     if (!task) throw new TaskNotFoundError(`Task not found: ${id.slice(0, 100)}`);
     return task;
   }
@@ -312,10 +297,15 @@ export class A2aHandler implements A2ARequestHandler {
   /** The task when it has ended or waits for input; or as it is after five minutes. */
   async #settled(task: ServedTask, caller: A2aCaller): Promise<ServedTask> {
     const refused = new AbortController();
-    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
-    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
+    const unwatch = this.#service.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#service.stopping]);
     try {
-      return await untilSettled(this.#deps, task, MAX_BLOCKING_MS, signal);
+      return await untilSettled(
+        { feed: this.#service.taskFeed, clock: this.#service.clock },
+        task,
+        MAX_BLOCKING_MS,
+        signal,
+      );
     } finally {
       unwatch();
     }
@@ -324,9 +314,9 @@ export class A2aHandler implements A2ARequestHandler {
   /** The task as it is, then its updates until it has ended or waits for input, or the key of the caller is refused. */
   async *#events(task: ServedTask, caller: A2aCaller): AsyncGenerator<StreamEvent, void, undefined> {
     const refused = new AbortController();
-    const unwatch = this.#deps.keyWatch.watch(caller.caller, () => refused.abort());
-    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#deps.stopping]);
-    const watch = this.#deps.feed.watch(task.id);
+    const unwatch = this.#service.keyWatch.watch(caller.caller, () => refused.abort());
+    const signal = AbortSignal.any([caller.disconnected(), refused.signal, this.#service.stopping]);
+    const watch = this.#service.taskFeed.watch(task.id);
     const stopKeepAlive = caller.keepAlive();
     try {
       yield { payload: { $case: 'task', value: taskOf(task) } };
@@ -377,7 +367,7 @@ export class A2aHandler implements A2ARequestHandler {
   async #record(action: keyof typeof OPERATIONS, by: A2aCaller, outcome: string): Promise<void> {
     const { caller, requestId, address } = by;
     const event = {
-      at: new Date(this.#deps.clock.now()),
+      at: new Date(this.#service.clock.now()),
       face: 'a2a',
       ...auditedCaller(caller),
       action,
@@ -385,23 +375,23 @@ export class A2aHandler implements A2ARequestHandler {
       requestId,
       address,
     };
-    if (OPERATIONS[action].kind === 'change') await this.#deps.recorder.recordChange(event);
-    else this.#deps.recorder.recordRead(event);
+    if (OPERATIONS[action].kind === 'change') await this.#service.recorder.recordChange(event);
+    else this.#service.recorder.recordRead(event);
   }
 
   /** The error as the caller may see it: a defect is only in the log. */
   #shown(error: unknown): unknown {
     if (error instanceof A2AError || error instanceof Wa2aiError) return error;
-    this.#deps.log.error({ err: error }, 'a2a call failed');
+    this.#service.log.error({ err: error }, 'a2a call failed');
     return new Error('wa2ai failed to handle this request. Its log has the cause.');
   }
 }
 
 const DEFAULT_DEADLINE_MINUTES = { 'message-person': 60, 'ask-person': 1_440 };
 
-interface DecideRequestDeps extends ChoosePersonDeps {
-  routes: Pick<RouteStore, 'list'>;
-  environment: Environment;
+/** Whether callers must send a key, as the card says. */
+export function needsKey({ config }: App): boolean {
+  return config.apiKey !== undefined;
 }
 
 type Owner = Pick<A2aCaller, 'caller' | 'userName'>;
@@ -414,12 +404,12 @@ type Decision = { request: ServedRequest } | { update: Omit<NewUpdate, 'key'> };
  * @throws {RequestMalformedError} a sentence for the caller
  */
 export async function decideRequest(
-  deps: DecideRequestDeps,
+  app: App,
   input: A2aInput,
   contextId: string,
   caller: Owner,
 ): Promise<Decision> {
-  const shared = await usableRoutes(deps, caller);
+  const shared = await usableRoutes(app, caller);
   const choice = chooseSkill(input, shared);
   const skills = ['message-person', 'ask-person', ...shared.map(({ skill }) => skill)].join(', ');
   if (choice.kind === 'unknown') {
@@ -435,16 +425,16 @@ export async function decideRequest(
     const sessionId = sessionOf(caller.userName, contextId);
     return { request: { skill: 'talk-to-route', accountId, routeId, text: input.text, sessionId } };
   }
-  return decidePerson(deps, choice.skill, input, caller);
+  return decidePerson(app, choice.skill, input, caller);
 }
 
 async function decidePerson(
-  deps: DecideRequestDeps,
+  app: App,
   skill: 'message-person' | 'ask-person',
   input: A2aInput,
   { caller }: Pick<A2aCaller, 'caller'>,
 ): Promise<Decision> {
-  const chosen = await choosePerson(deps, skill, input, caller);
+  const chosen = await choosePerson(app, skill, input, caller);
   if ('problem' in chosen) throw new RequestMalformedError(chosen.problem);
   if ('refusal' in chosen) return { update: { state: 'rejected', text: chosen.refusal } };
   const deadlineMinutes = input.deadlineMinutes ?? DEFAULT_DEADLINE_MINUTES[skill];
@@ -453,10 +443,10 @@ async function decidePerson(
 
 /** The shared routes that the caller may use. */
 async function usableRoutes(
-  { routes, environment, aliasesOf }: DecideRequestDeps,
+  { routes, config, aliasesOf }: App,
   { caller }: Pick<A2aCaller, 'caller'>,
 ): Promise<SharedRoute[]> {
-  const all = sharedRoutes((await routes.list()).filter((route) => route.environment === environment));
+  const all = sharedRoutes((await routes.list()).filter((route) => route.environment === config.environment));
   const allowed = allowedRoutes(caller);
   const usable: SharedRoute[] = [];
   for (const shared of all) {

@@ -6,20 +6,21 @@ import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2
 import { restHandler } from '@a2a-js/sdk/server/express';
 import { json as jsonBody, type Request, type RequestHandler, type Response, Router } from 'express';
 import { say } from '../../core/phrases.ts';
+import type { Service } from '../../feature.ts';
 import { refuseOtherThanJson } from '../../infra/operations/guard.ts';
 import { baseUrlOf, MAX_BODY_BYTES } from '../../infra/operations/mount.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import { A2aCaller, agentCard, cardJson } from './a2a-card.ts';
-import { A2aHandler, type A2aHandlerDeps } from './a2a-handler.ts';
+import { A2aHandler, needsKey } from './a2a-handler.ts';
 
 /** `1.0` and `0.3`, also with a patch number, which clients send too. Absent: 0.3, as the protocol says. */
 const versionOf = (request: Request) =>
   (request.get('a2a-version') || '0.3').trim().replace(/^(\d{1,3}\.\d{1,3})\.\d{1,9}$/, '$1');
 
 /** JSON-RPC and REST of both versions, on the transports of the SDK. */
-export function a2aServer(deps: A2aHandlerDeps): { calls: RequestHandler; card: RequestHandler } {
-  const handler = new A2aHandler(deps);
-  const { publicUrl } = deps.config;
+export function a2aServer(service: Service): { calls: RequestHandler; card: RequestHandler } {
+  const handler = new A2aHandler(service);
+  const { publicUrl } = service.config;
   const rest = restHandler({
     requestHandler: handler,
     userBuilder: async (request) => callerOf(request, publicUrl),
@@ -39,7 +40,7 @@ export function a2aServer(deps: A2aHandlerDeps): { calls: RequestHandler; card: 
   calls.use(() => {
     throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-path'));
   });
-  return { calls, card: cardHandler(deps) };
+  return { calls, card: cardHandler(service) };
 }
 
 function callerOf(request: Request, publicUrl: string | undefined): A2aCaller {
@@ -47,9 +48,10 @@ function callerOf(request: Request, publicUrl: string | undefined): A2aCaller {
   return new A2aCaller(request, request.res, publicUrl);
 }
 
-function cardHandler({ needsKey, config }: A2aHandlerDeps): RequestHandler {
+function cardHandler(service: Service): RequestHandler {
+  const { config } = service;
   return (request, response, next) => {
-    const card = agentCard({ baseUrl: baseUrlOf(request, config.publicUrl), needsKey });
+    const card = agentCard({ baseUrl: baseUrlOf(request, config.publicUrl), needsKey: needsKey(service) });
     response.vary('A2A-Version');
     if (versionOf(request).startsWith('0.')) {
       return legacyAgentCardRouter({ agentCardProvider: async () => card, cache: { maxAge: 0 } })(

@@ -2,21 +2,12 @@ import type { RequestHandler } from 'express';
 import { ADMIN_OWNER, RESTRICTIONS, scopesOfRole, USER_OWNER } from '../../core/access/caller.ts';
 import { contains } from '../../core/access/scopes.ts';
 import { say } from '../../core/phrases.ts';
-import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { App, Feature, Service } from '../../feature.ts';
 import { secretText } from '../../infra/db/encryption/secret-columns.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { isServerOn, type ProtocolServer } from '../../infra/operations/protocol-server.ts';
-import type { A2aHandlerDeps } from './a2a-handler.ts';
-import {
-  PUSH_KEY,
-  PUSH_KEY_CONTEXT,
-  pushUpdates,
-  pushUpdatesStart,
-  type SigningKey,
-  sendPush,
-} from './push-updates.ts';
+import { PUSH_KEY, PUSH_KEY_CONTEXT, pushUpdates, pushUpdatesStart, sendPush } from './push-updates.ts';
 import { TASK_HOOK_CONTEXT } from './task-hooks.ts';
 
 /** Notifications of A2A agents: their address is the secret, so no key is needed. The body is not read. */
@@ -58,17 +49,7 @@ export const a2a: Feature = {
     }),
   ],
   operations: taskPushesApi,
-  servers: (service) =>
-    a2aServer({
-      ...service,
-      accountId: service.config.accountId,
-      environment: service.config.environment,
-      needsKey: service.config.apiKey !== undefined,
-      feed: service.taskFeed,
-      tasks: service.tasks,
-      hooks: service.taskHooks,
-      refusalOf: (url) => service.publicTransport.refusalOf(url),
-    }),
+  servers: a2aServer,
   durable: {
     'push-updates': (service, steps, input) => {
       const { publicTransport: transport, pushKey: key, clock } = service;
@@ -102,22 +83,16 @@ async function mayReceive({ users, keys, clock }: Service, owner: string): Promi
   return key !== undefined && !hasExpired && contains(key.scopes, 'a2a');
 }
 
-interface A2aServerDeps extends A2aHandlerDeps {
-  settingsStore: Pick<SettingsStore, 'get'>;
-  /** Signs push notifications. */
-  pushKey(): Promise<Pick<SigningKey, 'keySet'>>;
-}
-
 type Server = ReturnType<typeof import('./a2a-server.ts')['a2aServer']>;
 
 /** wa2ai as an A2A agent. The SDK is loaded by the first request while it is on. */
-export function a2aServer(deps: A2aServerDeps): ProtocolServer[] {
+export function a2aServer(service: Service): ProtocolServer[] {
   let loading: Promise<Server> | undefined;
   const load = () => {
-    loading ??= import('./a2a-server.ts').then(({ a2aServer }) => a2aServer(deps));
+    loading ??= import('./a2a-server.ts').then(({ a2aServer }) => a2aServer(service));
     return loading;
   };
-  const isOn = () => isServerOn(deps.settingsStore, 'a2a', deps.config.host);
+  const isOn = () => isServerOn(service.settingsStore, 'a2a', service.config.host);
   const handle =
     (part: keyof Server): RequestHandler =>
     async (request, response, next) => {
@@ -131,7 +106,7 @@ export function a2aServer(deps: A2aServerDeps): ProtocolServer[] {
       scopes: 'public',
       isOn,
       handle: async (_request, response) => {
-        response.json((await deps.pushKey()).keySet());
+        response.json((await service.pushKey()).keySet());
       },
     },
     { path: '/a2a', scopes: ['a2a'] as const, honours: RESTRICTIONS, isOn, handle: handle('calls') },

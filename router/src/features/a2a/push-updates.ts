@@ -21,6 +21,7 @@ import {
 import type { Logger } from '../../core/logger.ts';
 import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { DurableTasks, TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
+import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
 import type { SecretCipher } from '../../infra/db/encryption/secret-cipher.ts';
 import { isEnd, type ServedTask, type ServedUpdate } from '../tasks/served-tasks.ts';
 import type { TaskFeed, TaskWatch } from '../tasks/task-feed.ts';
@@ -303,22 +304,15 @@ const MAX_FIELD_CHARS = 4_096;
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/;
 const SCHEME = /^[\w!#$%&'*+.^`|~-]*$/;
 
-export interface TaskHookDeps {
-  hooks: TaskHooks;
-  tasks: Pick<DurableTasks, 'start'>;
-  /** Why no update may be sent to this URL, as part of a sentence. */
-  refusalOf(url: string): string | undefined;
-}
-
 /** @throws {RequestMalformedError} no update may be sent to this URL */
-export function refuseHookUrl({ refusalOf }: TaskHookDeps, url: string): void {
+export function refuseHookUrl(transport: Pick<AgentTransport, 'refusalOf'>, url: string): void {
   const isHttp = url.length <= MAX_URL_CHARS && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
   if (!isHttp) {
     throw new RequestMalformedError(
       `url must be an http or https URL of at most ${MAX_URL_CHARS} characters.`,
     );
   }
-  const refusal = refusalOf(url);
+  const refusal = transport.refusalOf(url);
   if (refusal !== undefined) throw new RequestMalformedError(`url is not allowed: ${refusal}.`);
 }
 
@@ -327,7 +321,8 @@ export function refuseHookUrl({ refusalOf }: TaskHookDeps, url: string): void {
  * @throws {RequestMalformedError}
  */
 export async function setHook(
-  { hooks, tasks }: TaskHookDeps,
+  hooks: Pick<TaskHooks, 'list' | 'put'>,
+  tasks: Pick<DurableTasks, 'start'>,
   { taskId, id, url, token, authentication }: TaskPushNotificationConfig,
   requestedVersion: string | undefined,
 ): Promise<TaskHook> {

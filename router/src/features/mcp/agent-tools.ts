@@ -1,20 +1,15 @@
 import { z } from 'zod';
-import { type Clock, orAbort } from '../../core/clock.ts';
+import { orAbort } from '../../core/clock.ts';
 import { AGENT_ID } from '../../core/hosting/agent-life.ts';
 import { PHRASES } from '../../core/phrases.ts';
-import type { SettingsStore } from '../../core/ports/settings-store.ts';
+import type { Service } from '../../feature.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
-import type { RestCallResult, RestCalls } from '../../infra/operations/server.ts';
+import type { RestCallResult } from '../../infra/operations/server.ts';
 import { agentView, answerView, failedView, lineView, messageView } from '../hosting/agents-api.ts';
 import { waitSeconds, withProgress } from './ask-person.ts';
 import { type McpTool, READS, READS_CHATS, type ToolCall, tool } from './call-tool.ts';
 import { args, next, nextOf } from './chat-tools.ts';
 import { agentRouteOf } from './mcp-settings.ts';
-
-export interface AgentToolsDeps {
-  settingsStore: Pick<SettingsStore, 'get'>;
-  clock: Clock;
-}
 
 /** Longest wait of `POST /api/agents/{id}/messages`. */
 const MAX_WAIT_SECONDS = 300;
@@ -35,7 +30,7 @@ const shortAgent = agentView
   });
 
 /** Agents that wa2ai runs: talk to them, and look after them. */
-export function agentTools(rest: RestCalls, { settingsStore, clock }: AgentToolsDeps): McpTool[] {
+export function agentTools({ calls: rest, settingsStore, clock }: Service): McpTool[] {
   return [
     tool({
       name: 'send_message',

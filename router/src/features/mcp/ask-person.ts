@@ -2,13 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { taskOwnersOf } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/clock.ts';
-import type { DurableTasks } from '../../core/tasks.ts';
+import type { Service } from '../../feature.ts';
 import { maxOpenTasksOf, TOO_MANY_TASKS } from '../../infra/operations/guard.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
-import type { RestCalls } from '../../infra/operations/server.ts';
-import { type ChoosePersonDeps, choosePerson, serveTaskStart } from '../tasks/serve-task.ts';
-import type { ServedTask, ServedTasks } from '../tasks/served-tasks.ts';
-import { type TaskFeed, untilSettled } from '../tasks/task-feed.ts';
+import { choosePerson, serveTaskStart } from '../tasks/serve-task.ts';
+import type { ServedTask } from '../tasks/served-tasks.ts';
+import { untilSettled } from '../tasks/task-feed.ts';
 import { type McpTool, SENDS, type ShowProgress, type ToolCall, tool } from './call-tool.ts';
 import { args } from './chat-tools.ts';
 
@@ -51,13 +50,6 @@ export async function withProgress<T>(
   } finally {
     ended.abort();
   }
-}
-
-export interface AskPersonDeps extends ChoosePersonDeps {
-  servedTasks: Pick<ServedTasks, 'open' | 'get' | 'update'>;
-  tasks: Pick<DurableTasks, 'start'>;
-  feed: Pick<TaskFeed, 'watch'>;
-  clock: Clock;
 }
 
 const DEFAULT_DEADLINE_MINUTES = 1_440;
@@ -105,13 +97,14 @@ const question = z.object({
 });
 
 /** The question goes on when its caller is gone: another call with its handle continues. */
-export function askPersonTool(rest: RestCalls, deps: AskPersonDeps): McpTool {
+export function askPersonTool(service: Service): McpTool {
+  const { calls, servedTasks, taskFeed, clock } = service;
   return tool({
     name: 'ask_person',
     title: 'Ask a person',
     description:
       'Asks a person a question on WhatsApp and waits for the answer: their next text in the chat, which then goes to no agent. A person may need hours: with the status `waiting`, call again with `handle`.',
-    ...rest.admissionOf('sendMessage', 'listMessages'),
+    ...calls.admissionOf('sendMessage', 'listMessages'),
     input: askInput,
     output: question,
     annotations: { ...SENDS, idempotentHint: false },
@@ -119,19 +112,23 @@ export function askPersonTool(rest: RestCalls, deps: AskPersonDeps): McpTool {
     run: async (input, call) => {
       const task =
         input.handle === undefined
-          ? await askNew(deps, input, call)
-          : await findQuestion(deps, input.handle, call);
+          ? await askNew(service, input, call)
+          : await findQuestion(service, input.handle, call);
       if (input.cancel) {
-        await deps.servedTasks.update(task.id, {
+        await servedTasks.update(task.id, {
           key: 'cancel',
           state: 'canceled',
           text: 'The task was canceled.',
         });
-        return { data: questionOf(await findQuestion(deps, task.id, call)), object: task.id };
+        return { data: questionOf(await findQuestion(service, task.id, call)), object: task.id };
       }
-      const settled = await withProgress(deps.clock, input.wait_seconds, call, (show) =>
-        untilSettled(deps, task, input.wait_seconds * 1_000, call.signal, ({ updates }) =>
-          show(updates.at(-1)?.text),
+      const settled = await withProgress(clock, input.wait_seconds, call, (show) =>
+        untilSettled(
+          { feed: taskFeed, clock },
+          task,
+          input.wait_seconds * 1_000,
+          call.signal,
+          ({ updates }) => show(updates.at(-1)?.text),
         ),
       );
       call.signal.throwIfAborted();
@@ -141,7 +138,7 @@ export function askPersonTool(rest: RestCalls, deps: AskPersonDeps): McpTool {
 }
 
 async function askNew(
-  deps: AskPersonDeps,
+  service: Service,
   input: z.output<typeof askInput>,
   { caller, owner }: ToolCall,
 ): Promise<ServedTask> {
@@ -152,13 +149,13 @@ async function askNew(
     deadline_minutes: deadlineMinutes,
     idempotency_key: key,
   } = input;
-  const chosen = await choosePerson(deps, 'ask-person', { accountId: account_id, to: person }, caller);
+  const chosen = await choosePerson(service, 'ask-person', { accountId: account_id, to: person }, caller);
   if ('problem' in chosen) throw new HttpProblem(400, 'INVALID_BODY', chosen.problem);
   if ('refusal' in chosen) throw new HttpProblem(403, 'CHAT_NOT_ALLOWED', chosen.refusal);
   const request = { skill: 'ask-person' as const, ...chosen, text, deadlineMinutes };
   const id = randomUUID();
   const message = { messageId: `mcp ${key === undefined ? id : hashOf(key)}`, text };
-  const opened = await deps.servedTasks.open(
+  const opened = await service.servedTasks.open(
     { id, contextId: id, owner, message, request },
     maxOpenTasksOf(caller),
   );
@@ -172,13 +169,13 @@ async function askNew(
       'This idempotency_key was used for another person or text. Nothing was sent.',
     );
   }
-  await deps.tasks.start(serveTaskStart(task.id, task.messages.length));
+  await service.tasks.start(serveTaskStart(task.id, task.messages.length));
   return task;
 }
 
 /** The question with this handle, if it is the caller's. */
 async function findQuestion(
-  { servedTasks }: AskPersonDeps,
+  { servedTasks }: Service,
   handle: string,
   { caller }: Pick<ToolCall, 'caller'>,
 ): Promise<ServedTask> {

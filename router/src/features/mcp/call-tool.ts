@@ -10,12 +10,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { type Caller, type CallerAdmission, taskOwnerOf } from '../../core/access/caller.ts';
-import type { Clock } from '../../core/clock.ts';
 import { type NodeBus, nodeMessage } from '../../core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { type AuditEvent, auditedCaller } from '../../core/ports/audit-log.ts';
-import type { AuditRecorder } from '../../infra/operations/audit-recorder.ts';
+import type { Service } from '../../feature.ts';
 import { validate } from '../../infra/operations/form.ts';
 import { admit } from '../../infra/operations/guard.ts';
 import { HttpProblem, problemOf } from '../../infra/operations/problem.ts';
@@ -38,7 +37,7 @@ export function inNamesOfRest<Value>(given: Record<string, Value>): Record<strin
 
 /** Calls a tool. A mistake of the caller is a result, so that its model reads the sentence and can do better. */
 export async function callTool(
-  deps: RecordDeps,
+  service: Service,
   by: McpCaller,
   tool: McpTool,
   given: Record<string, unknown>,
@@ -46,7 +45,7 @@ export async function callTool(
 ): Promise<CallToolResult> {
   const what = { action: tool.name, isRead: tool.annotations.readOnlyHint };
   try {
-    return await recorded(deps, by, what, async () => {
+    return await recorded(service, by, what, async () => {
       admit(by.caller, tool);
       const { data, object } = await tool.run(validate(tool.input, asMeant(tool, given), 'body'), {
         caller: by.caller,
@@ -211,15 +210,9 @@ export function markedText(data: unknown, writer: UntrustedWriter): string {
   return `${UNTRUSTED_NOTICES[writer]} It is between the two marks ${mark}.\n<${mark}>\n${JSON.stringify(data)}\n</${mark}>`;
 }
 
-export interface RecordDeps {
-  recorder: Pick<AuditRecorder, 'recordChange' | 'recordRead'>;
-  clock: Pick<Clock, 'now'>;
-  log: Logger;
-}
-
 /** Does a call and records it in the audit log: a change before its result is sent. A defect is only in the log. */
 export async function recorded<Result>(
-  deps: RecordDeps,
+  service: Service,
   by: McpCaller,
   { action, isRead }: { action: string; isRead: boolean },
   work: () => Promise<{ result: Result; object?: string }>,
@@ -232,10 +225,10 @@ export async function recorded<Result>(
     return done.result;
   } catch (error) {
     outcome = outcomeOf(error, by.signal);
-    throw shown(deps.log, error, outcome);
+    throw shown(service.log, error, outcome);
   } finally {
     const event: AuditEvent = {
-      at: new Date(deps.clock.now()),
+      at: new Date(service.clock.now()),
       face: 'mcp',
       ...auditedCaller(by.caller),
       action,
@@ -244,8 +237,8 @@ export async function recorded<Result>(
       requestId: by.requestId,
       address: by.address,
     };
-    if (isRead) deps.recorder.recordRead(event);
-    else await deps.recorder.recordChange(event);
+    if (isRead) service.recorder.recordRead(event);
+    else await service.recorder.recordChange(event);
   }
 }
 

@@ -18,16 +18,14 @@ import {
 } from 'express';
 import { packageVersion } from '../../config/package-version.ts';
 import { type Caller, type CallerAdmission, refusalOf } from '../../core/access/caller.ts';
-import type { NodeBus } from '../../core/cluster/node-bus.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import type { WaitForMessageDeps } from '../../core/messages/message-watch.ts';
+import type { Service } from '../../feature.ts';
 import { admit, connectionOf } from '../../infra/operations/guard.ts';
-import type { KeyWatch } from '../../infra/operations/key-watch.ts';
 import { MAX_BODY_BYTES } from '../../infra/operations/mount.ts';
 import { HttpProblem, problemOf } from '../../infra/operations/problem.ts';
 import type { RestCalls } from '../../infra/operations/server.ts';
-import { type AgentToolsDeps, agentTools } from './agent-tools.ts';
-import { type AskPersonDeps, askPersonTool } from './ask-person.ts';
+import { agentTools } from './agent-tools.ts';
+import { askPersonTool } from './ask-person.ts';
 import {
   callTool,
   descriptionOf,
@@ -35,25 +33,12 @@ import {
   type McpTool,
   markedText,
   OpenCalls,
-  type RecordDeps,
   recorded,
   UNTRUSTED_NOTICES,
 } from './call-tool.ts';
 import { chatTools, routeTools, shortMessageOf } from './chat-tools.ts';
 import { inFormFor, meantBody, webRequest } from './lenient-client.ts';
 import { deadLetterTools, sendTools, waitForMessageTool } from './send-tools.ts';
-
-export interface McpServerDeps
-  extends AskPersonDeps,
-    WaitForMessageDeps,
-    AgentToolsDeps,
-    Pick<McpSessionDeps, 'recorder' | 'log'> {
-  rest: RestCalls;
-  keyWatch: Pick<KeyWatch, 'watch'>;
-  bus: Pick<NodeBus, 'publish' | 'on'>;
-  /** Aborts when the server stops: calls that wait end. */
-  stopping: AbortSignal;
-}
 
 const BATCH_REFUSAL = {
   jsonrpc: '2.0',
@@ -62,27 +47,26 @@ const BATCH_REFUSAL = {
 };
 
 /** `POST /mcp` of protocol versions 2026-07-28 and 2025-11-25: any node answers any request. */
-export function mcpServer(deps: McpServerDeps): RequestHandler {
-  const { rest, keyWatch, log } = deps;
-  const session: McpSessionDeps = {
-    ...deps,
+export function mcpServer(service: Service): RequestHandler {
+  const { calls: rest, keyWatch, log } = service;
+  const offered: Offered = {
     tools: [
       ...chatTools(rest),
       ...sendTools(rest),
-      askPersonTool(rest, deps),
-      waitForMessageTool(rest, deps),
+      askPersonTool(service),
+      waitForMessageTool(service),
       ...routeTools(rest),
       ...deadLetterTools(rest),
-      ...agentTools(rest, deps),
+      ...agentTools(service),
     ].map((tool) => ({ tool, description: descriptionOf(tool) })),
     resources: mcpResources(rest),
     prompts: mcpPrompts(rest),
   };
-  const handler = createMcpHandler(({ authInfo }) => newSession(session, McpCaller.of(authInfo)), {
+  const handler = createMcpHandler(({ authInfo }) => newSession(service, offered, McpCaller.of(authInfo)), {
     onerror: (error) => log.debug({ err: error }, 'mcp request refused'),
     maxRequestBodySize: MAX_BODY_BYTES,
   });
-  const openCalls = new OpenCalls(deps.bus);
+  const openCalls = new OpenCalls(service.bus);
   const router = Router({ caseSensitive: true });
   router.use(raw({ limit: MAX_BODY_BYTES, type: () => true }), async (request, response) => {
     const body = meantBody(bodyOf(request));
@@ -95,7 +79,7 @@ export function mcpServer(deps: McpServerDeps): RequestHandler {
     const gone = new AbortController();
     // Calls that wait end with their key.
     const unwatch = keyWatch.watch(by, () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, deps.stopping]);
+    const signal = AbortSignal.any([gone.signal, service.stopping]);
     const caller = new McpCaller({
       caller: by,
       requestId: response.locals.requestId,
@@ -140,7 +124,8 @@ interface ListedTool {
   description: Tool;
 }
 
-interface McpSessionDeps extends RecordDeps {
+/** What a server offers, for every caller. */
+interface Offered {
   /** Each with what tools/list says about it. */
   tools: readonly ListedTool[];
   resources: McpResources;
@@ -150,8 +135,7 @@ interface McpSessionDeps extends RecordDeps {
 const INSTRUCTIONS = `wa2ai connects WhatsApp accounts to AI agents. ${UNTRUSTED_NOTICES.people.replace('This result contains', 'Results contain')} Ask your user before you send messages, change routes or replay dead letters.`;
 
 /** A server for one request of one caller. */
-function newSession(deps: McpSessionDeps, by: McpCaller): Server {
-  const { tools, resources, prompts } = deps;
+function newSession(service: Service, { tools, resources, prompts }: Offered, by: McpCaller): Server {
   const may = (admission: CallerAdmission) => refusalOf(by.caller, admission) === undefined;
   const server = new Server(
     { name: 'wa2ai', title: 'wa2ai', version: packageVersion() },
@@ -163,11 +147,11 @@ function newSession(deps: McpSessionDeps, by: McpCaller): Server {
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const listed = tools.find(({ tool }) => tool.name === params.name);
     if (!listed) throw invalidParams(`Unknown tool: ${params.name.slice(0, 100)}`);
-    return callTool(deps, by, listed.tool, params.arguments ?? {}, context);
+    return callTool(service, by, listed.tool, params.arguments ?? {}, context);
   });
   server.setRequestHandler('resources/list', ({ params }) =>
     asProtocol(
-      recorded(deps, by, { action: 'resources/list', isRead: true }, async () => ({
+      recorded(service, by, { action: 'resources/list', isRead: true }, async () => ({
         result: await resources.list(by.caller, params?.cursor),
       })),
     ),
@@ -175,7 +159,7 @@ function newSession(deps: McpSessionDeps, by: McpCaller): Server {
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: resources.templates }));
   server.setRequestHandler('resources/read', ({ params: { uri } }) =>
     asProtocol(
-      recorded(deps, by, { action: 'resources/read', isRead: true }, async () => {
+      recorded(service, by, { action: 'resources/read', isRead: true }, async () => {
         const read = resources.reading(uri);
         if (!read) throw new ResourceNotFoundError(uri.slice(0, 200));
         const { text, mimeType, object } = await read(by.caller);
@@ -196,7 +180,7 @@ function newSession(deps: McpSessionDeps, by: McpCaller): Server {
     const prompt = prompts.find(({ name }) => name === params.name);
     if (!prompt) throw invalidParams(`Unknown prompt: ${params.name.slice(0, 100)}`);
     return asProtocol(
-      recorded(deps, by, { action: `prompts/get ${prompt.name}`, isRead: true }, async () => {
+      recorded(service, by, { action: `prompts/get ${prompt.name}`, isRead: true }, async () => {
         admit(by.caller, prompt);
         const text = await prompt.text(params.arguments ?? {}, by.caller);
         const messages = [{ role: 'user' as const, content: { type: 'text' as const, text } }];

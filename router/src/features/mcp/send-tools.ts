@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type WaitForMessageDeps, waitForMessage } from '../../core/messages/message-watch.ts';
+import { MessageWatch, waitForMessage } from '../../core/messages/message-watch.ts';
+import type { Service } from '../../feature.ts';
 import { deadLetterView, sentMessageView } from '../../infra/operations/log-schemas.ts';
 import type { RestCalls } from '../../infra/operations/server.ts';
 import { waitSeconds, withProgress } from './ask-person.ts';
@@ -145,7 +146,9 @@ export function deadLetterTools(rest: RestCalls): McpTool[] {
   ];
 }
 
-export function waitForMessageTool(rest: RestCalls, deps: WaitForMessageDeps): McpTool {
+export function waitForMessageTool(service: Service): McpTool {
+  const { calls: rest, messageLog, clock } = service;
+  const watch = new MessageWatch(service);
   return tool({
     name: 'wait_for_message',
     title: 'Wait for a message',
@@ -174,8 +177,12 @@ export function waitForMessageTool(rest: RestCalls, deps: WaitForMessageDeps): M
       const { json } = await rest.call('getChat', call.caller, { params: { id: chat } });
       const { id: chatId } = json.data as { id: string };
       const waitMs = wait_seconds * 1_000;
-      const found = await withProgress(deps.clock, wait_seconds, call, () =>
-        waitForMessage(deps, { chatId, waitMs, ...(after !== undefined && { after }) }, call.signal),
+      const found = await withProgress(clock, wait_seconds, call, () =>
+        waitForMessage(
+          { messageLog, watch, clock },
+          { chatId, waitMs, ...(after !== undefined && { after }) },
+          call.signal,
+        ),
       );
       const plain: unknown[] = JSON.parse(JSON.stringify(found.messages));
       const messages = plain.map(shortMessageOf) as Array<z.output<typeof receivedMessage>>;

@@ -1,16 +1,12 @@
-import type { AgentClients } from '../../core/agent-client.ts';
 import { jidOfChannelId } from '../../core/chat-id.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { SendMessageInput } from '../../core/delivery/send-message.ts';
 import { NotOnWhatsAppError, StorageUnavailableError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { MessageLog, SentMessageRow } from '../../core/ports/message-log.ts';
-import type { OutboxRow, OutboxState } from '../../core/ports/outbox.ts';
-import type { Question, Questions } from '../../core/ports/pending-answers.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
-import type { CircuitBreakers, FailureDefaults } from '../../core/turns/ask-agent.ts';
-import type { NewUpdate, ServedRequest, ServedTask, ServedTasks } from './served-tasks.ts';
-import type { TaskFeed, TaskWatch } from './task-feed.ts';
+import type { SentMessageRow } from '../../core/ports/message-log.ts';
+import type { OutboxState } from '../../core/ports/outbox.ts';
+import type { Question } from '../../core/ports/pending-answers.ts';
+import type { Service } from '../../feature.ts';
+import type { NewUpdate, ServedRequest, ServedTask } from './served-tasks.ts';
+import type { TaskWatch } from './task-feed.ts';
 
 /** Longest wait between two looks at a question; a change of the question ends the wait. */
 const MAX_WAIT_MS = 60_000;
@@ -26,8 +22,9 @@ const NOTICE = 'Your next message here answers this question.';
  * Asks a person and completes with the answer. One question of a chat is open at a time. The person is reminded once, after
  * half of the time. Nothing is asked again after a crash.
  */
-export async function askPerson(deps: SkillDeps, task: ServedTask, request: PersonRequest): Promise<void> {
-  const { questions, watch, stopping, update, clock } = deps;
+export async function askPerson(serving: Serving, task: ServedTask, request: PersonRequest): Promise<void> {
+  const { service, watch, stopping, update } = serving;
+  const { questions, servedTasks, clock } = service;
   const deadlineMs = request.deadlineMinutes * 60_000;
   const to = jidOfChannelId(request.to) ?? request.to;
   await questions.add({
@@ -39,7 +36,7 @@ export async function askPerson(deps: SkillDeps, task: ServedTask, request: Pers
   });
   const begunMs = clock.monotonicMs();
   for (;;) {
-    const current = await deps.servedTasks.get(task.id);
+    const current = await servedTasks.get(task.id);
     if (!current || current.state === 'canceled') {
       await questions.close(task.id);
       return;
@@ -63,7 +60,7 @@ export async function askPerson(deps: SkillDeps, task: ServedTask, request: Pers
       await update({ key: 'end', state: 'failed', text });
       return;
     }
-    const isSent = state === 'open' && (await askOpen(deps, task, request, question));
+    const isSent = state === 'open' && (await askOpen(serving, task, request, question));
     if (isSent === 'dead') return;
     const dueMs = question.remindMs > 0 ? question.remindMs : question.deadlineMs;
     const lookMs = Math.max(FIRST_QUESTION_LOOK_MS, (clock.monotonicMs() - begunMs) / 2);
@@ -75,13 +72,13 @@ export async function askPerson(deps: SkillDeps, task: ServedTask, request: Pers
 
 /** Sends the question, and the reminder when it is time. @returns whether WhatsApp has the question */
 async function askOpen(
-  deps: SkillDeps,
+  { service, update }: Serving,
   task: ServedTask,
   request: PersonRequest,
   { remindMs }: Question,
 ): Promise<'sent' | 'on its way' | 'dead'> {
-  const { update, questions, messageLog } = deps;
-  const id = await sendOnce(deps, `a2a ${task.id}`, request, `${request.text}\n\n${NOTICE}`);
+  const { questions, messageLog } = service;
+  const id = await sendOnce(service, `a2a ${task.id}`, request, `${request.text}\n\n${NOTICE}`);
   const row = await messageLog.sentMessage(id);
   if (!row || row.state === 'dead') {
     await questions.close(task.id);
@@ -90,7 +87,7 @@ async function askOpen(
   }
   await update({ key: 'asked', state: 'working', text: 'The question waits for the answer of the person.' });
   if (remindMs <= 0) {
-    await sendOnce(deps, `a2a ${task.id} reminder`, request, `Reminder: ${request.text}\n\n${NOTICE}`);
+    await sendOnce(service, `a2a ${task.id} reminder`, request, `Reminder: ${request.text}\n\n${NOTICE}`);
     await update({ key: 'reminded', state: 'working', text: 'The person was reminded.' });
   }
   return row.state === 'queued' || row.state === 'sending' || row.state === 'sent' ? 'on its way' : 'sent';
@@ -118,24 +115,25 @@ const SENTENCES: Record<OutboxState, string> = {
  * over. What WhatsApp accepted by then counts as done.
  */
 export async function messagePerson(
-  deps: SkillDeps,
+  { service, watch, stopping, update }: Serving,
   task: ServedTask,
   request: PersonRequest,
 ): Promise<void> {
-  const id = await sendOnce(deps, `a2a ${task.id}`, request, request.text);
+  const { messageLog, servedTasks, clock } = service;
+  const id = await sendOnce(service, `a2a ${task.id}`, request, request.text);
   const endMs = task.createdAt.getTime() + request.deadlineMinutes * 60_000;
   for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(waitMs * 1.5, MAX_LOOK_MS)) {
-    const row = await deps.messageLog.sentMessage(id);
-    if (await reportState(deps, row, deps.clock.now() >= endMs)) return;
-    await deps.watch.change(waitMs, deps.stopping);
+    const row = await messageLog.sentMessage(id);
+    if (await reportState(update, row, clock.now() >= endMs)) return;
+    await watch.change(waitMs, stopping);
     // Cancelled: a message that is queued is sent all the same.
-    if ((await deps.servedTasks.get(task.id))?.state === 'canceled') return;
+    if ((await servedTasks.get(task.id))?.state === 'canceled') return;
   }
 }
 
 /** Stores a message to the person of a task under a key, once. @returns the id of its row */
 async function sendOnce(
-  { sendMessage }: Pick<SkillDeps, 'sendMessage'>,
+  { sendMessage }: Service,
   idempotencyKey: string,
   { accountId, to }: Pick<PersonRequest, 'accountId' | 'to'>,
   text: string,
@@ -155,7 +153,7 @@ function whyDead(row: SentMessageRow | undefined, sentence: string): string {
 
 /** @returns whether the task has ended */
 async function reportState(
-  { update }: SkillDeps,
+  update: Serving['update'],
   row: SentMessageRow | undefined,
   isLate: boolean,
 ): Promise<boolean> {
@@ -181,23 +179,10 @@ async function reportState(
   return true;
 }
 
-export interface ServeTaskDeps {
-  servedTasks: ServedTasks;
-  questions: Questions;
-  feed: Pick<TaskFeed, 'watch'>;
-  /** Stores a message to send; the same idempotencyKey returns the first row. */
-  sendMessage(input: SendMessageInput): Promise<{ outcome: 'queued' | 'known' | 'conflict'; row: OutboxRow }>;
-  messageLog: Pick<MessageLog, 'sentMessage'>;
-  routes: Pick<RouteStore, 'get'>;
-  agents: AgentClients;
-  policy: FailureDefaults;
-  circuits: CircuitBreakers;
-  clock: Clock;
+/** A task that is being done, and what its skill works with. */
+export interface Serving {
+  service: Service;
   log: Logger;
-}
-
-/** What a skill works with. */
-export interface SkillDeps extends ServeTaskDeps {
   /** Aborts when the process stops. */
   stopping: AbortSignal;
   /** The changes of the task. */

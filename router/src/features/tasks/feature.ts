@@ -23,30 +23,8 @@ export const tasks: Feature = {
   },
   operations: tasksApi,
   durable: {
-    'follow-task': (service, steps, input) => {
-      const {
-        remoteTasks,
-        routes,
-        agents,
-        mintId,
-        deliver,
-        clock,
-        random,
-        exchangeRecorder: recorder,
-      } = service;
-      const deps = { ...service.shaping, remoteTasks, routes, agents, mintId, deliver, clock, random };
-      return followTask(
-        { ...deps, ...(recorder && { recorder }), log: service.logOf('tasks') },
-        steps,
-        input,
-      );
-    },
-    'serve-task': (service, steps, input) => {
-      const { servedTasks, questions, sendMessage, messageLog, routes, agents, circuits, clock } = service;
-      const stores = { servedTasks, questions, messageLog, routes, feed: service.taskFeed };
-      const talk = { sendMessage, agents, circuits, policy: service.failureDefaults, clock };
-      return serveTask({ ...stores, ...talk, log: service.logOf('a2a') }, steps, input);
-    },
+    'follow-task': followTask,
+    'serve-task': serveTask,
   },
   openTasks: async ({ remoteTasks, servedTasks }, waitedMs, limit) => {
     const followed = (await remoteTasks.unfollowed(limit)).map(followTaskStart);

@@ -1,17 +1,15 @@
-import type { AgentClient, AgentClients, TaskNow, TaskReport } from '../../core/agent-client.ts';
-import { type AgentExchange, addExchange, type ExchangeRecorder } from '../../core/agent-exchange.ts';
+import type { AgentClient, TaskNow, TaskReport } from '../../core/agent-client.ts';
+import { type AgentExchange, addExchange } from '../../core/agent-exchange.ts';
 import { chatHash } from '../../core/chat-id.ts';
-import { backoffMs, type Clock, withLimit } from '../../core/clock.ts';
+import { backoffMs, withLimit } from '../../core/clock.ts';
 import { AgentTaskError, AgentUnavailableError, Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Route } from '../../core/models.ts';
-import { type ReplyShaping, shapeReply } from '../../core/policies/reply.ts';
+import { shapeReply } from '../../core/policies/reply.ts';
 import { chatSettingsOf } from '../../core/policies/settings.ts';
-import type { RouteStore } from '../../core/ports/route-store.ts';
 import {
   type FollowedRow,
   type NewReport,
-  type RemoteTasks,
   shortTaskId,
   type TaskInput,
   type TaskResult,
@@ -20,63 +18,49 @@ import {
 } from '../../core/tasks.ts';
 import { attemptStore } from '../../core/turns/attempt-store.ts';
 import { shapeAnswer } from '../../core/turns/shape-answer.ts';
-import type { QueuedReply } from '../../core/turns/turn.ts';
+import type { Kernel, Service } from '../../feature.ts';
 
 /** A task that has not ended after this is given up. */
 const MAX_AGE_MS = 7 * 86_400_000;
 /** Between attempts while the agent or the database does not answer. */
 const MAX_WAIT_MS = 60_000;
 
-export interface FollowTaskDeps extends ReplyShaping {
-  remoteTasks: RemoteTasks;
-  routes: Pick<RouteStore, 'get'>;
-  agents: AgentClients;
-  /** Absent: exchanges with agents are not stored. */
-  recorder?: ExchangeRecorder;
-  /** A new WhatsApp id for a reply. */
-  mintId(): string;
-  /** Starts the delivery of stored replies. */
-  deliver(replies: readonly QueuedReply[]): void;
-  clock: Clock;
-  /** Uniform in [0, 1). */
-  random(): number;
-  log: Logger;
-}
-
 /**
  * Follows a task at an agent until it ends, and reports its progress and its end in the chat of the message that opened it.
  * One durable step: after a crash it runs again, here or on another node, and each report is stored once.
  */
 export async function followTask(
-  deps: FollowTaskDeps,
+  service: Service,
   steps: TaskSteps,
   { taskId }: TaskInput<'follow-task'>,
 ): Promise<TaskResult<'follow-task'>> {
-  const outcome = await steps.run('follow', () => followUntilEnd(deps, taskId, steps.stopping));
+  const outcome = await steps.run('follow', () => followUntilEnd(service, taskId, steps.stopping));
   return { outcome };
 }
 
 /** Waits as long as the agent or the database does not answer. @throws the reason of `stopping` */
-async function followUntilEnd(deps: FollowTaskDeps, taskId: string, stopping: AbortSignal): Promise<string> {
+async function followUntilEnd(service: Service, taskId: string, stopping: AbortSignal): Promise<string> {
+  const { remoteTasks, exchangeRecorder, deliver, clock, random } = service;
+  const tasksLog = service.logOf('tasks');
   /** Since the last stored report. */
   let exchanges: AgentExchange[] = [];
   for (let failures = 0; ; ) {
     stopping.throwIfAborted();
     try {
-      const row = await deps.remoteTasks.followed(taskId);
+      const row = await remoteTasks.followed(taskId);
       if (!row) return 'ended before';
-      const log = deps.log.child({
+      const log = tasksLog.child({
         messageId: row.messageId,
         chat: chatHash(row.chatId),
         task: row.remoteId,
       });
       const onExchange = (exchange: AgentExchange) => addExchange(exchanges, exchange);
-      const next = () => nextReport({ ...deps, log }, row, stopping);
-      const found = deps.recorder ? await deps.recorder.during(onExchange, next) : await next();
+      const next = () => nextReport(service, log, row, stopping);
+      const found = exchangeRecorder ? await exchangeRecorder.during(onExchange, next) : await next();
       const report = { ...found, ...(exchanges.length > 0 && { exchanges }) };
-      const replies = await deps.remoteTasks.report(taskId, report);
+      const replies = await remoteTasks.report(taskId, report);
       exchanges = [];
-      deps.deliver(replies);
+      deliver(replies);
       log.info({ number: report.number, state: report.end?.state ?? 'running' }, 'task of an agent reported');
       if (report.end) return report.end.state;
       failures = 0;
@@ -85,49 +69,60 @@ async function followUntilEnd(deps: FollowTaskDeps, taskId: string, stopping: Ab
       failures += 1;
       // 1, 2, 4, 8 ...
       if ((failures & (failures - 1)) === 0) {
-        deps.log.warn(
+        tasksLog.warn(
           { err: error, taskId, attempt: failures },
           'cannot follow the task of an agent, retrying',
         );
       }
-      const waitMs = backoffMs({ attempt: failures, baseMs: 1_000, maxMs: MAX_WAIT_MS, random: deps.random });
-      await deps.clock.sleep(waitMs, stopping);
+      const waitMs = backoffMs({ attempt: failures, baseMs: 1_000, maxMs: MAX_WAIT_MS, random });
+      await clock.sleep(waitMs, stopping);
     }
   }
 }
 
 /** @throws {Wa2aiError} with disposition `retry` or `uncertain`: the agent does not answer now */
-async function nextReport(deps: FollowTaskDeps, row: FollowedRow, stopping: AbortSignal): Promise<NewReport> {
-  const route = await deps.routes.get(row.routeId);
-  if (!route) return failed(deps, row, undefined, lost(row, 'its route was deleted'));
+async function nextReport(
+  service: Service,
+  log: Logger,
+  row: FollowedRow,
+  stopping: AbortSignal,
+): Promise<NewReport> {
+  const { shaping } = service;
+  const route = await service.routes.get(row.routeId);
+  if (!route) return failed(service, row, undefined, lost(row, 'its route was deleted'));
   try {
-    const report = await untilReport(deps, row, route, stopping);
+    const report = await untilReport(service, log, row, route, stopping);
     const number = row.reports + 1;
-    const conversation = chatSettingsOf(route, await deps.conversation());
+    const conversation = chatSettingsOf(route, await shaping.conversation());
     if (report.kind === 'progress') {
       const { text: response, position } = report;
-      const { replies } = shapeReply({ success: true, response }, conversation, deps.formatReply);
-      return { number, position, replies: replies.map((reply) => ({ ...addressOf(deps, row), ...reply })) };
+      const { replies } = shapeReply({ success: true, response }, conversation, shaping.formatReply);
+      return {
+        number,
+        position,
+        replies: replies.map((reply) => ({ ...addressOf(service, row), ...reply })),
+      };
     }
     const said = (
-      await shapeAnswer(deps, report.response, { conversation, asked: row.message, signal: stopping })
+      await shapeAnswer(shaping, report.response, { conversation, asked: row.message, signal: stopping })
     ).replies;
     const replies = said.length > 0 ? said : [{ text: `Task ${shortTaskId(row.remoteId)} is completed.` }];
     return {
       number,
-      replies: replies.map((reply) => ({ ...addressOf(deps, row), ...reply })),
+      replies: replies.map((reply) => ({ ...addressOf(service, row), ...reply })),
       end: { state: 'done' },
     };
   } catch (error) {
     stopping.throwIfAborted();
     // A status can be asked for again whatever happened to the last request.
     if (!(error instanceof Wa2aiError) || error.disposition !== 'dead') throw error;
-    return failed(deps, row, route, error);
+    return failed(service, row, route, error);
   }
 }
 
 async function untilReport(
-  { agents, clock, log, remoteTasks }: FollowTaskDeps,
+  { agents, clock, remoteTasks }: Service,
+  log: Logger,
   row: FollowedRow,
   route: Route,
   stopping: AbortSignal,
@@ -157,23 +152,18 @@ function lost({ remoteId }: FollowedRow, why: string): Wa2aiError {
 }
 
 /** The agent's own text of a failure never reaches the chat. */
-function failed(
-  deps: FollowTaskDeps,
-  row: FollowedRow,
-  route: Route | undefined,
-  error: Wa2aiError,
-): NewReport {
+function failed(service: Service, row: FollowedRow, route: Route | undefined, error: Wa2aiError): NewReport {
   const notice = route?.config.failureNotice;
   const line = `Task ${shortTaskId(row.remoteId)} failed.${notice === undefined ? '' : ` ${notice}`}`;
   const text = (error instanceof AgentTaskError && error.forPerson) || line;
   return {
     number: row.reports + 1,
-    replies: [{ ...addressOf(deps, row), text }],
+    replies: [{ ...addressOf(service, row), text }],
     end: { state: 'failed', reason: error.code, error: error.message },
   };
 }
 
-function addressOf({ mintId }: FollowTaskDeps, { accountId, replyTo }: FollowedRow) {
+function addressOf({ mintId }: Service, { accountId, replyTo }: FollowedRow) {
   return { accountId, to: replyTo, waMessageId: mintId() };
 }
 
@@ -185,24 +175,17 @@ export function followTaskStart(taskId: string): TaskStart {
 /** Longest wait for the agent. */
 const LIMIT_MS = 10_000;
 
-interface AskAboutTaskDeps {
-  remoteTasks: Pick<RemoteTasks, 'followed'>;
-  routes: Pick<RouteStore, 'get'>;
-  agents: AgentClients;
-  clock: Clock;
-}
-
 /**
  * What the agent of a running task says of it now.
  * @returns undefined: the task has ended, or its agent cannot be asked
  * @throws {Wa2aiError} the agent does not answer
  */
 export async function askAboutTask(
-  deps: AskAboutTaskDeps,
+  kernel: Kernel,
   taskId: string,
   gone?: AbortSignal,
 ): Promise<TaskNow | undefined> {
-  return await atAgent(deps, taskId, gone, async ({ client, endpoint, row, signal }) =>
+  return await atAgent(kernel, taskId, gone, async ({ client, endpoint, row, signal }) =>
     client.taskNow?.(endpoint, row, signal),
   );
 }
@@ -213,11 +196,11 @@ export async function askAboutTask(
  * @throws {Wa2aiError} the agent does not answer
  */
 export async function cancelTask(
-  deps: AskAboutTaskDeps,
+  kernel: Kernel,
   taskId: string,
   gone?: AbortSignal,
 ): Promise<'asked' | 'refused' | 'ended'> {
-  const outcome = await atAgent(deps, taskId, gone, async ({ client, endpoint, row, signal }) =>
+  const outcome = await atAgent(kernel, taskId, gone, async ({ client, endpoint, row, signal }) =>
     (await client.cancelTask?.(endpoint, row, signal)) ? ('asked' as const) : ('refused' as const),
   );
   return outcome ?? 'ended';
@@ -232,7 +215,7 @@ interface Asked {
 
 /** @returns undefined: the task has ended, or the route that opened it is gone */
 async function atAgent<T>(
-  { remoteTasks, routes, agents, clock }: AskAboutTaskDeps,
+  { remoteTasks, routes, agents, clock }: Kernel,
   taskId: string,
   gone: AbortSignal | undefined,
   work: (asked: Asked) => Promise<T>,

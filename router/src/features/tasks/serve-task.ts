@@ -1,12 +1,12 @@
-import { type AliasesOf, type Caller, mayUseAccount, mayUseChat } from '../../core/access/caller.ts';
+import { type Caller, mayUseAccount, mayUseChat } from '../../core/access/caller.ts';
 import { canonicalChannelId, jidOfChannelId, parseJid } from '../../core/chat-id.ts';
 import { storageRetryMs } from '../../core/clock.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../core/models.ts';
-import type { AccountControl } from '../../core/ports/cluster.ts';
 import type { TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
 import { type AskWithFallbackDeps, askWithFallback } from '../../core/turns/ask-agent.ts';
-import { askPerson, messagePerson, type ServeTaskDeps, type SkillDeps } from './ask-person.ts';
+import type { App, Service } from '../../feature.ts';
+import { askPerson, messagePerson, type Serving } from './ask-person.ts';
 import { isEnd, type NewUpdate, type ServedRequest, type ServedTask } from './served-tasks.ts';
 
 /**
@@ -14,21 +14,21 @@ import { isEnd, type NewUpdate, type ServedRequest, type ServedTask } from './se
  * Everything it does is named after the task, so nothing is sent or stored twice.
  */
 export async function serveTask(
-  deps: ServeTaskDeps,
+  service: Service,
   steps: TaskSteps,
   { taskId }: TaskInput<'serve-task'>,
 ): Promise<TaskResult<'serve-task'>> {
-  const outcome = await steps.run('serve', () => serveUntilEnd(deps, taskId, steps.stopping));
+  const outcome = await steps.run('serve', () => serveUntilEnd(service, taskId, steps.stopping));
   return { outcome };
 }
 
 /** Waits as long as the database does not answer. @throws the reason of `stopping` */
-async function serveUntilEnd(deps: ServeTaskDeps, taskId: string, stopping: AbortSignal): Promise<string> {
-  const log = deps.log.child({ task: taskId });
-  const watch = deps.feed.watch(taskId);
+async function serveUntilEnd(service: Service, taskId: string, stopping: AbortSignal): Promise<string> {
+  const log = service.logOf('a2a').child({ task: taskId });
+  const watch = service.taskFeed.watch(taskId);
   try {
     return await serveWatched(
-      { ...deps, log, stopping, watch, update: (change) => deps.servedTasks.update(taskId, change) },
+      { service, log, stopping, watch, update: (change) => service.servedTasks.update(taskId, change) },
       taskId,
     );
   } finally {
@@ -36,43 +36,38 @@ async function serveUntilEnd(deps: ServeTaskDeps, taskId: string, stopping: Abor
   }
 }
 
-async function serveWatched(deps: SkillDeps, taskId: string): Promise<string> {
-  const { stopping, log } = deps;
+async function serveWatched(serving: Serving, taskId: string): Promise<string> {
+  const { service, stopping, log } = serving;
   for (let failures = 0; ; ) {
     stopping.throwIfAborted();
     try {
-      const task = await deps.servedTasks.get(taskId);
+      const task = await service.servedTasks.get(taskId);
       if (!task?.request || isEnd(task.state)) return task?.state ?? 'gone';
       if (task.state === 'input-required') return task.state;
-      await runSkill(deps, task, task.request);
+      await runSkill(serving, task, task.request);
     } catch (error) {
       stopping.throwIfAborted();
       failures += 1;
       log.warn({ err: error, attempt: failures }, 'cannot do a task, retrying');
-      await deps.clock.sleep(storageRetryMs(failures), stopping);
+      await service.clock.sleep(storageRetryMs(failures), stopping);
     }
   }
 }
 
-async function runSkill(deps: SkillDeps, task: ServedTask, request: ServedRequest): Promise<void> {
-  if (request.skill === 'talk-to-route') return talkToRoute(deps, task, request);
+async function runSkill(serving: Serving, task: ServedTask, request: ServedRequest): Promise<void> {
+  if (request.skill === 'talk-to-route') return talkToRoute(serving, task, request);
   if (jidOfChannelId(request.to) === undefined) {
-    await deps.update({ key: 'end', state: 'rejected', text: 'The task names no chat.' });
+    await serving.update({ key: 'end', state: 'rejected', text: 'The task names no chat.' });
     return;
   }
-  return request.skill === 'ask-person' ? askPerson(deps, task, request) : messagePerson(deps, task, request);
+  return request.skill === 'ask-person'
+    ? askPerson(serving, task, request)
+    : messagePerson(serving, task, request);
 }
 
 /** The durable task that does a served task; one that got further input is done by a new one. @param round number of its inputs */
 export function serveTaskStart(taskId: string, round: number): TaskStart {
   return { kind: 'serve-task', id: `served-task-${taskId}-${round}`, input: { taskId } };
-}
-
-export interface ChoosePersonDeps {
-  accounts: Pick<AccountControl, 'get'>;
-  aliasesOf: AliasesOf;
-  /** The service's own account. */
-  accountId: string;
 }
 
 /** `problem`, `refusal`: why not, as a sentence. */
@@ -85,15 +80,15 @@ type PersonChoice =
 
 /** Whom a program wants to message or ask: a chat of an account of this service that its caller may use. */
 export async function choosePerson(
-  deps: ChoosePersonDeps,
+  { accounts, aliasesOf, config }: App,
   skill: 'message-person' | 'ask-person',
   given: { accountId?: string; to?: string },
   caller: Caller,
 ): Promise<PersonChoice> {
-  const accountId = given.accountId ?? deps.accountId;
+  const accountId = given.accountId ?? config.accountId;
   // First: a key does not learn which other accounts exist.
   if (!mayUseAccount(caller, accountId)) return { refusal: 'The key may not use this account.' };
-  if (accountId !== deps.accountId && !deps.accounts.get(accountId)) {
+  if (accountId !== config.accountId && !accounts.get(accountId)) {
     return { problem: 'accountId is not a WhatsApp account of this service.' };
   }
   const to = given.to === undefined ? undefined : canonicalChannelId(given.to);
@@ -103,7 +98,7 @@ export async function choosePerson(
   if (skill === 'ask-person' && parseJid(to)?.kind === 'group') {
     return { problem: 'to must be a person: a group cannot be asked.' };
   }
-  if (!(await mayUseChat(caller, { accountId, channelId: to }, deps.aliasesOf))) {
+  if (!(await mayUseChat(caller, { accountId, channelId: to }, aliasesOf))) {
     return { refusal: 'The key may not use this chat.' };
   }
   return { accountId, to };
@@ -175,9 +170,10 @@ const FALLBACK = 'The agent did not answer. The answer is the text of the route 
 const FILES_LEFT_OUT = 'The answer has files, which are named here and not transmitted.';
 
 /** Asks the agent behind a shared route, in the conversation of the task's context. */
-async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequest): Promise<void> {
-  const { update, log } = deps;
-  const route = await deps.routes.get(request.routeId);
+async function talkToRoute(serving: Serving, task: ServedTask, request: RouteRequest): Promise<void> {
+  const { service, stopping, update, log } = serving;
+  const { routes, agents, circuits, failureDefaults: policy, clock } = service;
+  const route = await routes.get(request.routeId);
   const key = `end ${task.messages.length}`;
   if (!route || !isShared(route)) {
     await update({ key, state: 'rejected', text: 'The route is not shared any more.' });
@@ -190,11 +186,11 @@ async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequ
     text: 'The agent is asked.',
   }));
   const stopped = new AbortController();
-  const over = stopWhenCanceled(deps, stopped);
+  const over = stopWhenCanceled(serving, stopped);
   const asking: AskWithFallbackDeps = {
-    ...deps,
+    ...{ routes, agents, circuits, policy, clock, log },
     inbox: { countAttempt: async () => ({ stored: Promise.resolve() }) },
-    stopping: AbortSignal.any([deps.stopping, stopped.signal]),
+    stopping: AbortSignal.any([stopping, stopped.signal]),
   };
   const message = messageOf(task, request);
   const asked = { messageId: task.id, accountId: request.accountId, message, mayHaveRun: isRepeat };
@@ -211,7 +207,7 @@ async function talkToRoute(deps: SkillDeps, task: ServedTask, request: RouteRequ
       await update({ key, state: 'completed', text: FALLBACK, artifact });
     }
   } catch (error) {
-    deps.stopping.throwIfAborted();
+    stopping.throwIfAborted();
     if (stopped.signal.aborted) return;
     if (!(error instanceof Wa2aiError) || error.disposition === 'retry') throw error;
     log.warn({ err: error, routeId: route.id }, 'agent of a shared route did not answer');
@@ -228,7 +224,7 @@ function isShared(route: Route): boolean {
 }
 
 /** Ends with the other work of the task. */
-async function stopWhenCanceled({ watch, stopping }: SkillDeps, stopped: AbortController): Promise<void> {
+async function stopWhenCanceled({ watch, stopping }: Serving, stopped: AbortController): Promise<void> {
   const signal = AbortSignal.any([stopping, stopped.signal]);
   try {
     for (let seen = 0; ; ) {
