@@ -16,10 +16,8 @@ import { CircuitBreakers } from '../../router/src/core/turns/ask-agent.ts';
 import { ChatWorkers } from '../../router/src/core/turns/chat-workers.ts';
 import { PostgresChatStore } from '../../router/src/features/chats/postgres-chat-store.ts';
 import { PostgresMessageLog } from '../../router/src/features/chats/postgres-message-log.ts';
-import {
-  PostgresDeadLetters,
-  replayDeadLetter,
-} from '../../router/src/features/dead-letters/dead-letters.ts';
+import { PostgresDeadLetters } from '../../router/src/features/dead-letters/dead-letters.ts';
+import { replayDeadLetter } from '../../router/src/features/dead-letters/feature.ts';
 import { createAgentClients } from '../../router/src/infra/agents/agent-clients.ts';
 import { AgentTransport } from '../../router/src/infra/agents/transport/agent-transport.ts';
 import { systemClock } from '../../router/src/infra/clock/system-clock.ts';
@@ -31,6 +29,7 @@ import { PostgresRouteStore } from '../../router/src/infra/db/stores/postgres-ro
 import { RegexMatcher } from '../../router/src/infra/matching/regex-matcher.ts';
 import { TinyldLanguageDetector } from '../../router/src/infra/matching/tinyld-language-detector.ts';
 import { MemoryNodeHub } from '../doubles/memory-node-hub.ts';
+import { appWith } from './app-with.ts';
 import type { TestDatabase } from './database.ts';
 import { quietLog } from './quiet-log.ts';
 import { shaping } from './shaping.ts';
@@ -200,11 +199,11 @@ export class TestRouter {
   async replay(deadLetterId: string): Promise<string> {
     const ended = once(this.#events, 'turn');
     const outcome = await replayDeadLetter(
-      {
+      appWith({
         deadLetters: this.deadLetters,
         workers: this.#workers,
         deliver: (replies) => this.#delivery.deliver(replies),
-      },
+      }),
       deadLetterId,
     );
     if (outcome === 'replayed') await ended;

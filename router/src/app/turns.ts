@@ -158,7 +158,7 @@ export function createTurns(
     diskSpace: () => diskSpace(config.dataDir),
   });
   const stats = new PostgresStats(postgres);
-  const recorder = new StatsRecorder({ stats, clock, log: log.child({ mod: 'stats' }) });
+  const recorder = new StatsRecorder(stats, clock, log.child({ mod: 'stats' }));
   const exchanges = config.hasExchanges ? new TransportRecorder(clock) : undefined;
   let ownAddress: OwnAddress | undefined;
   const egressOf = (policy: EgressPolicy) => new Egress(policy, lookup, () => ownAddress);

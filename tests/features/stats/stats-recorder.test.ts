@@ -7,7 +7,7 @@ import { recordingLog } from '../../support/quiet-log.ts';
 function setup() {
   const stats = new MemoryStats();
   const clock = new FakeClock();
-  const recorder = new StatsRecorder({ stats, clock, log: recordingLog() });
+  const recorder = new StatsRecorder(stats, clock, recordingLog());
   recorder.start();
   return { stats, clock, recorder };
 }

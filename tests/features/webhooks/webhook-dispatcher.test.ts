@@ -1,12 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../router/src/core/errors.ts';
+import type { AttemptFailure } from '../../../router/src/features/webhooks/send-event.ts';
 import type { DueDelivery } from '../../../router/src/features/webhooks/webhook-deliveries.ts';
-import {
-  type AttemptFailure,
-  MAX_ATTEMPTS,
-  WebhookDispatcher,
-} from '../../../router/src/features/webhooks/webhook-dispatcher.ts';
+import { MAX_ATTEMPTS, WebhookDispatcher } from '../../../router/src/features/webhooks/webhook-dispatcher.ts';
 import { MemoryWebhooks } from '../../doubles/memory-webhooks.ts';
+import { serviceWith } from '../../support/app-with.ts';
 import { FakeClock, settle } from '../../support/fake-clock.ts';
 import { recordingLog } from '../../support/quiet-log.ts';
 
@@ -36,27 +34,29 @@ async function setup({ enabled = true } = {}) {
   const log = recordingLog();
   const claims = { count: 0, failure: undefined as Error | undefined };
   const dispatcherOf = () => {
-    const dispatcher = new WebhookDispatcher({
-      deliveries: {
-        isNeeded: () => store.isNeeded(),
-        claim: async (...input) => {
-          claims.count += 1;
-          if (claims.failure) throw claims.failure;
-          return store.claim(...input);
+    const dispatcher = new WebhookDispatcher(
+      serviceWith({
+        webhookDeliveries: {
+          isNeeded: () => store.isNeeded(),
+          claim: async (...input) => {
+            claims.count += 1;
+            if (claims.failure) throw claims.failure;
+            return store.claim(...input);
+          },
+          markDelivered: (...input) => store.markDelivered(...input),
+          markFailed: (...input) => store.markFailed(...input),
         },
-        markDelivered: (...input) => store.markDelivered(...input),
-        markFailed: (...input) => store.markFailed(...input),
-      },
-      send: (delivery, signal) =>
-        new Promise((resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-          attempts.push({ delivery, answer: resolve });
-        }),
-      observe: (outcome) => outcomes.push(outcome),
-      clock,
-      random: () => 0.5,
-      log,
-    });
+        sendEvent: (delivery, signal) =>
+          new Promise((resolve, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+            attempts.push({ delivery: delivery as DueDelivery, answer: resolve });
+          }),
+        metrics: { observeWebhookAttempt: (outcome) => void outcomes.push(outcome) },
+        clock,
+        random: () => 0.5,
+        logOf: () => log,
+      }),
+    );
     started.push({ dispatcher, clock });
     return dispatcher;
   };

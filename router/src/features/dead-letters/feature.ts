@@ -29,7 +29,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { deadLetterGroupView, deadLetterView, logQuery } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
-import { replayDeadLetter, replayDeadLetters } from './dead-letters.ts';
+import type { DeadLetterFilter, Replay } from './dead-letters.ts';
 
 const reasonField = z.string().min(1).max(200).describe('Only dead letters with exactly this reason.');
 
@@ -282,3 +282,39 @@ export const deadLetters: Feature = {
   liveEvents: { 'dead-letter': OF_MESSAGES },
   operations: deadLettersApi,
 };
+
+/**
+ * Replays a dead letter: its message is routed by the table as it is now, or its reply is sent again.
+ * @throws {StorageUnavailableError} nothing was changed
+ */
+export async function replayDeadLetter(
+  { deadLetters, workers, deliver }: App,
+  id: string,
+): Promise<Replay['outcome']> {
+  const replay = await deadLetters.replay(id, workers.nodeForNextChat());
+  if ('reply' in replay) deliver([replay.reply]);
+  else if (replay.outcome === 'replayed') workers.serve(replay.worker, !replay.isNewWorker);
+  return replay.outcome;
+}
+
+/** The result of one call of `replayDeadLetters`; `next`: there are more letters than `limit`, after this id. */
+interface BulkReplay {
+  replayed: number;
+  hasMore: boolean;
+  next?: string;
+}
+
+/**
+ * Replays the open letters of a filter, oldest first, so that messages of one chat keep their order. Calls with `next` as
+ * `after` reach each letter at most once: one that fails again meanwhile keeps its id, which is not after `next`.
+ * @throws {StorageUnavailableError} the letters before the failure were replayed; call again for the rest
+ */
+async function replayDeadLetters(app: App, filter: DeadLetterFilter, limit: number): Promise<BulkReplay> {
+  const ids = await app.deadLetters.open(filter, limit + 1);
+  const hasMore = ids.length > limit;
+  let replayed = 0;
+  for (const id of ids.slice(0, limit)) {
+    if ((await replayDeadLetter(app, id)) === 'replayed') replayed += 1;
+  }
+  return { replayed, hasMore, ...(hasMore && { next: ids[limit - 1] }) };
+}

@@ -7,25 +7,23 @@ const REPORT_MS = 60_000;
 /** Accounts, and routes, with counts of their own; those of further ones are not counted. */
 const MAX_COUNTED = 10_000;
 
-interface StatsRecorderDeps {
-  stats: Pick<Stats, 'add'>;
-  clock: Clock;
-  log: Logger;
-}
-
 /**
  * Counts messages and answers of this node, by account and by route, and stores the counts once a minute in one statement; nothing when nothing
  * happened. A crash loses the counts of the last minute; while the database is unavailable they are kept.
  */
 export class StatsRecorder {
-  readonly #deps: StatsRecorderDeps;
+  readonly #stats: Pick<Stats, 'add'>;
+  readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #stopping = new AbortController();
   #counts = new Map<string, AccountCounts>();
   #ofRoutes = new Map<string, RouteCounts>();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(deps: StatsRecorderDeps) {
-    this.#deps = deps;
+  constructor(stats: Pick<Stats, 'add'>, clock: Clock, log: Logger) {
+    this.#stats = stats;
+    this.#clock = clock;
+    this.#log = log;
   }
 
   /** A message was stored. */
@@ -51,7 +49,7 @@ export class StatsRecorder {
       return;
     }
     counts.answers += 1;
-    const bucket = bucketOf(this.#deps.clock.now() - receivedAtMs);
+    const bucket = bucketOf(this.#clock.now() - receivedAtMs);
     counts.times[bucket] = (counts.times[bucket] ?? 0) + 1;
   }
 
@@ -69,21 +67,20 @@ export class StatsRecorder {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await this.#deps.clock.sleep(REPORT_MS, signal).catch(() => undefined);
+      await this.#clock.sleep(REPORT_MS, signal).catch(() => undefined);
       if (!signal.aborted) await this.#report();
     }
   }
 
   async #report(): Promise<void> {
     if (this.#counts.size === 0 && this.#ofRoutes.size === 0) return;
-    const { stats, clock, log } = this.#deps;
     const [counts, ofRoutes] = [this.#counts, this.#ofRoutes];
     this.#counts = new Map();
     this.#ofRoutes = new Map();
     try {
-      await stats.add(clock.now(), [...counts.values()], [...ofRoutes.values()]);
+      await this.#stats.add(this.#clock.now(), [...counts.values()], [...ofRoutes.values()]);
     } catch (error) {
-      log.debug({ err: error }, 'counts not stored, retrying with the next ones');
+      this.#log.debug({ err: error }, 'counts not stored, retrying with the next ones');
       for (const each of counts.values()) this.#addAgain(each);
       for (const each of ofRoutes.values()) this.#addRoute(each);
     }

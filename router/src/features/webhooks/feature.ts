@@ -40,14 +40,7 @@ export const webhooks: Feature = {
     },
   },
   start: (service) => {
-    const dispatcher = new WebhookDispatcher({
-      deliveries: service.webhookDeliveries,
-      send: service.sendEvent,
-      observe: service.metrics.observeWebhookAttempt,
-      clock: service.clock,
-      random: service.random,
-      log: service.logOf('webhooks'),
-    });
+    const dispatcher = new WebhookDispatcher(service);
     service.bus.on(webhooksChanged, () => dispatcher.wake());
     service.bus.on(webhookEvent, () => dispatcher.wake());
     service.bus.onBack(() => dispatcher.wake());

@@ -10,8 +10,18 @@ import type { ReplyMedia } from '../../core/models.ts';
 import { type AgentTransport, retryAfterMs } from '../../infra/agents/transport/agent-transport.ts';
 import { bodyOf, signatureHeaders } from '../../infra/agents/webhook/webhook-body.ts';
 import type { DueDelivery } from './webhook-deliveries.ts';
-import { ATTEMPT_LIMIT_MS, type AttemptFailure } from './webhook-dispatcher.ts';
 
+/** How an attempt failed. */
+export interface AttemptFailure {
+  /** HTTP status; absent: there was no answer. */
+  status?: number;
+  error: string;
+  /** The wait that the receiver asked for. */
+  retryAfterMs?: number;
+}
+
+/** Time limit of one attempt. */
+const ATTEMPT_LIMIT_MS = 10_000;
 /** What a receiver answers says nothing. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 

@@ -1,6 +1,8 @@
-import { backoffMs, type Clock, within } from '../../core/clock.ts';
+import { backoffMs, within } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { DueDelivery, FailedAttempt, WebhookDeliveries } from './webhook-deliveries.ts';
+import type { Service } from '../../feature.ts';
+import type { AttemptFailure } from './send-event.ts';
+import type { DueDelivery, FailedAttempt } from './webhook-deliveries.ts';
 
 const HOUR_MS = 3_600_000;
 /** An event that is older is dead after the next failure. */
@@ -12,15 +14,6 @@ const MAX_PAUSE_MS = 300_000;
 /** A webhook that fails for so long, and so often, is switched off. */
 const MAX_FAILING_MS = 72 * HOUR_MS;
 const MIN_FAILURES = 20;
-
-/** How an attempt failed. */
-export interface AttemptFailure {
-  /** HTTP status; absent: there was no answer. */
-  status?: number;
-  error: string;
-  /** The wait that the receiver asked for. */
-  retryAfterMs?: number;
-}
 
 /**
  * What a failed attempt changes: the event waits or is dead, and the webhook pauses or is switched off. Pure.
@@ -72,8 +65,6 @@ function reasonToDisable(
 
 /** Events of one webhook that a node sends at a time, each of another chat. */
 const PER_WEBHOOK = 4;
-/** Time limit of one attempt. */
-export const ATTEMPT_LIMIT_MS = 10_000;
 /** After this time a claim counts as lost: its node has ended. Longer than an attempt. */
 const CLAIM_MS = 20_000;
 /** How often a node looks for events whose time has come without a notification, while a webhook is enabled. */
@@ -81,24 +72,13 @@ const POLL_MS = 10_000;
 /** How long `stop` waits for attempts that run. */
 const STOP_LIMIT_MS = 2_000;
 
-interface WebhookDispatcherDeps {
-  deliveries: Pick<WebhookDeliveries, 'isNeeded' | 'claim' | 'markDelivered' | 'markFailed'>;
-  /** Makes one attempt. @returns the status of the receiver, or how it failed @throws the signal's reason */
-  send(delivery: DueDelivery, signal: AbortSignal): Promise<{ status: number } | AttemptFailure>;
-  /** Counts one attempt. */
-  observe(outcome: 'delivered' | 'failed' | 'dead'): void;
-  clock: Clock;
-  /** Uniform in [0, 1). */
-  random(): number;
-  log: Logger;
-}
-
 /**
  * Sends the events of webhooks from this node; other nodes do the same. Events of one webhook and chat go out one after the
  * other, and a webhook that is slow delays no other one. Without an enabled webhook it waits, without a timer.
  */
 export class WebhookDispatcher {
-  readonly #deps: WebhookDispatcherDeps;
+  readonly #service: Service;
+  readonly #log: Logger;
   /** Ends attempts that run. */
   readonly #cut = new AbortController();
   readonly #busy = new Map<string, number>();
@@ -109,8 +89,9 @@ export class WebhookDispatcher {
   #isStopped = false;
   #running: Promise<void> | undefined;
 
-  constructor(deps: WebhookDispatcherDeps) {
-    this.#deps = deps;
+  constructor(service: Service) {
+    this.#service = service;
+    this.#log = service.logOf('webhooks');
   }
 
   start(): void {
@@ -128,7 +109,7 @@ export class WebhookDispatcher {
     this.#isStopped = true;
     this.wake();
     await this.#running;
-    await within(this.#deps.clock, STOP_LIMIT_MS, Promise.all(this.#attempts));
+    await within(this.#service.clock, STOP_LIMIT_MS, Promise.all(this.#attempts));
     this.#cut.abort();
     await Promise.all(this.#attempts);
   }
@@ -143,7 +124,7 @@ export class WebhookDispatcher {
 
   /** @returns whether there may be more to claim now */
   async #claim(): Promise<boolean> {
-    const { deliveries, log } = this.#deps;
+    const { webhookDeliveries: deliveries } = this.#service;
     const { signal } = this.#wake;
     try {
       const due = await deliveries.claim(PER_WEBHOOK, this.#busy, CLAIM_MS);
@@ -154,7 +135,7 @@ export class WebhookDispatcher {
         if (!signal.aborted) this.#isNeeded = isNeeded;
       }
     } catch (error) {
-      log.warn({ err: error }, 'cannot read the events of webhooks, retrying');
+      this.#log.warn({ err: error }, 'cannot read the events of webhooks, retrying');
     }
     return false;
   }
@@ -162,7 +143,7 @@ export class WebhookDispatcher {
   async #untilWoken(): Promise<void> {
     const { signal } = this.#wake;
     if (this.#isStopped || signal.aborted) return;
-    if (this.#isNeeded) await this.#deps.clock.sleep(POLL_MS, signal).catch(() => undefined);
+    if (this.#isNeeded) await this.#service.clock.sleep(POLL_MS, signal).catch(() => undefined);
     else
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   }
@@ -183,7 +164,8 @@ export class WebhookDispatcher {
 
   /** Never rejects. What could not be stored is sent again when the claim ends. */
   async #attempt(delivery: DueDelivery): Promise<void> {
-    const { deliveries, clock, log, observe } = this.#deps;
+    const { webhookDeliveries: deliveries, metrics, sendEvent, clock, random } = this.#service;
+    const log = this.#log;
     const { id, webhookId, event, attempt } = delivery;
     const fields = { deliveryId: id, webhookId, event, attempt };
     try {
@@ -191,17 +173,17 @@ export class WebhookDispatcher {
       const result =
         attempt > MAX_ATTEMPTS
           ? { error: `wa2ai ended or hung during its attempts, of which at most ${MAX_ATTEMPTS} are made.` }
-          : await this.#deps.send(delivery, this.#cut.signal);
+          : await sendEvent(delivery, this.#cut.signal);
       if (!('error' in result)) {
         await deliveries.markDelivered(delivery, result.status);
-        observe('delivered');
+        metrics.observeWebhookAttempt('delivered');
         log.debug(fields, 'event delivered to a webhook');
         return;
       }
-      const failed = afterFailure(delivery, result, this.#deps.random);
+      const failed = afterFailure(delivery, result, random);
       await deliveries.markFailed(delivery, failed);
       const { status, error, retryInMs, disabledReason } = failed;
-      observe(retryInMs === undefined ? 'dead' : 'failed');
+      metrics.observeWebhookAttempt(retryInMs === undefined ? 'dead' : 'failed');
       log.warn({ ...fields, status, error, retryInMs }, 'event not delivered to a webhook');
       if (disabledReason !== undefined) log.error({ webhookId, reason: disabledReason }, 'webhook disabled');
       // When it is due on this node; other nodes and starts find it when they look.
