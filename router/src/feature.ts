@@ -25,7 +25,7 @@ import type { MessageLog } from './core/ports/message-log.ts';
 import type { OutboxRow } from './core/ports/outbox.ts';
 import type { Drafts, Questions, ReplyTokens } from './core/ports/pending-answers.ts';
 import type { Playground, PlaygroundChat } from './core/ports/playground.ts';
-import type { RouteHistory, RouteStore } from './core/ports/route-store.ts';
+import type { RouteStore } from './core/ports/route-store.ts';
 import type { SettingsStore } from './core/ports/settings-store.ts';
 import type { StorageHealth } from './core/ports/storage-health.ts';
 import type {
@@ -59,6 +59,7 @@ import type { ShortTasks } from './features/npc/short-tasks.ts';
 import type { ScenarioResult } from './features/playground/run-scenario.ts';
 import type { Scenario, ScenarioWorld } from './features/playground/scenario.ts';
 import type { PlaygroundScenarios } from './features/playground/scenario-store.ts';
+import type { RouteHistory } from './features/routes/postgres-route-history.ts';
 import type { Metrics } from './features/stats/metrics.ts';
 import type { Stats } from './features/stats/postgres-stats.ts';
 import type { ServedTasks } from './features/tasks/served-tasks.ts';

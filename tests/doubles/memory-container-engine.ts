@@ -10,13 +10,13 @@ import {
   ImageMissingError,
   ImagePullError,
 } from '../../router/src/core/hosting/hosting-errors.ts';
+import type { LogLine } from '../../router/src/core/ports/agent-runtime.ts';
 import type {
   ContainerEngine,
   ContainerSpec,
   ContainerState,
   EngineInfo,
-  LogLine,
-} from '../../router/src/core/ports/agent-runtime.ts';
+} from '../../router/src/features/hosting/container-engine.ts';
 
 /** What a program of the double sees of its container. */
 interface FakeContainer {

@@ -5,14 +5,16 @@ import type { Environment, Route } from '../../router/src/core/models.ts';
 import type {
   NewRoute,
   RouteAction,
-  RouteChange,
   RouteChangeBy,
   RouteChanges,
   RouteCheck,
-  RouteHistory,
   RouteStore,
-  RouteVersion,
 } from '../../router/src/core/ports/route-store.ts';
+import type {
+  RouteChange,
+  RouteHistory,
+  RouteVersion,
+} from '../../router/src/features/routes/postgres-route-history.ts';
 
 const MAX_VERSIONS = 1_000;
 

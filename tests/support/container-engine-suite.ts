@@ -7,12 +7,12 @@ import {
   ImageMissingError,
   ImagePullError,
 } from '../../router/src/core/hosting/hosting-errors.ts';
+import type { LogLine } from '../../router/src/core/ports/agent-runtime.ts';
 import type {
   ContainerEngine,
   ContainerSpec,
   ContainerState,
-  LogLine,
-} from '../../router/src/core/ports/agent-runtime.ts';
+} from '../../router/src/features/hosting/container-engine.ts';
 
 /** An engine under test, and the programs that its image can run. */
 export interface EngineSubject {

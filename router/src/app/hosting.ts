@@ -5,8 +5,9 @@ import { type AgentCalls, AgentsOfNodes } from '../core/hosting/agents-of-nodes.
 import { HostedAgents } from '../core/hosting/hosted-agents.ts';
 import type { Logger } from '../core/logger.ts';
 import type { AgentRegistry, AgentTalk } from '../core/ports/agent-registry.ts';
-import type { AgentFiles, AgentRuntime, ContainerEngine } from '../core/ports/agent-runtime.ts';
+import type { AgentFiles, AgentRuntime } from '../core/ports/agent-runtime.ts';
 import { AgentFolders } from '../features/hosting/agent-folders.ts';
+import type { ContainerEngine } from '../features/hosting/container-engine.ts';
 import { DockerEngine } from '../features/hosting/docker-engine.ts';
 import { DockerRuntime } from '../features/hosting/docker-runtime.ts';
 import { PostgresAgentRegistry } from '../features/hosting/postgres-agent-registry.ts';

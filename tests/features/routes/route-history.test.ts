@@ -2,12 +2,8 @@ import { randomBytes } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Route } from '../../../router/src/core/models.ts';
-import type {
-  NewRoute,
-  RouteChangeBy,
-  RouteHistory,
-  RouteStore,
-} from '../../../router/src/core/ports/route-store.ts';
+import type { NewRoute, RouteChangeBy, RouteStore } from '../../../router/src/core/ports/route-store.ts';
+import type { RouteHistory } from '../../../router/src/features/routes/postgres-route-history.ts';
 import { PostgresRouteHistory } from '../../../router/src/features/routes/postgres-route-history.ts';
 import { parseDataKeys, SecretCipher } from '../../../router/src/infra/db/encryption/secret-cipher.ts';
 import { PostgresRouteStore } from '../../../router/src/infra/db/stores/postgres-route-store.ts';

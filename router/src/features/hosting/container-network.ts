@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import type Dockerode from 'dockerode';
-import type { ContainerReach, ContainerSpec } from '../../core/ports/agent-runtime.ts';
 import { isPublic, NOT_PUBLIC_NETWORKS } from '../../infra/agents/transport/egress.ts';
+import type { ContainerReach, ContainerSpec } from './container-engine.ts';
 
 /** An image without programs. It is made on the engine's machine: no registry has it. */
 export const NETWORK_IMAGE = 'wa2ai-network:1';

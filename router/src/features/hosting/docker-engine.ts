@@ -13,14 +13,14 @@ import {
   ImageMissingError,
   ImagePullError,
 } from '../../core/hosting/hosting-errors.ts';
+import type { LogLine } from '../../core/ports/agent-runtime.ts';
 import type {
   ContainerEngine,
   ContainerReach,
   ContainerSpec,
   ContainerState,
   EngineInfo,
-  LogLine,
-} from '../../core/ports/agent-runtime.ts';
+} from './container-engine.ts';
 import {
   exposedPortOf,
   firewallScript,

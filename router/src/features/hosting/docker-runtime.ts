@@ -12,12 +12,10 @@ import type {
   AgentInstance,
   AgentPlace,
   AgentRuntime,
-  ContainerEngine,
-  ContainerSpec,
-  ContainerState,
   LogLine,
   RuntimeState,
 } from '../../core/ports/agent-runtime.ts';
+import type { ContainerEngine, ContainerSpec, ContainerState } from './container-engine.ts';
 
 /** Where a container sees the agent's folder and its token. */
 const DATA_DIR = '/data';

@@ -1,6 +1,7 @@
 import sql, { type Sql } from 'sql-template-tag';
+import type { Caller } from '../../core/access/caller.ts';
 import type { Route } from '../../core/models.ts';
-import type { RouteChange, RouteHistory, RouteVersion } from '../../core/ports/route-store.ts';
+import type { RouteAction } from '../../core/ports/route-store.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { agentKinds } from '../../infra/agents/agent-kinds.ts';
 import { openConfig } from '../../infra/db/encryption/secret-columns.ts';
@@ -13,6 +14,49 @@ import {
 } from '../../infra/db/stores/postgres-route-store.ts';
 import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
+
+/** A version of the route table: one change that was stored in one transaction. */
+export interface RouteVersion {
+  /** From 1, without gaps. */
+  number: number;
+  at: Date;
+  action: RouteAction;
+  /** Absent, as is `keyId`: no call of the API made the change, such as the deletion of an account. */
+  caller?: Caller['kind'];
+  keyId?: string;
+  /** Of a rollback: the version that it restored. */
+  restored?: number;
+  /** How many routes it created, changed and deleted. */
+  created: number;
+  changed: number;
+  deleted: number;
+  /** Of these routes, at most five. */
+  routes: Array<Pick<Route, 'id' | 'name' | 'channelId'>>;
+}
+
+/** What a version did to one route. Absent `before`: it created the route; absent `after`: it deleted the route. */
+export interface RouteChange {
+  before?: Route;
+  after?: Route;
+}
+
+/**
+ * The versions of the route table. Every change makes one, by any writer; the newest 1,000 are kept.
+ * @throws {StorageUnavailableError} from every method
+ */
+export interface RouteHistory {
+  /** Number of the newest version; 0 while there is none. */
+  newest(): Promise<number>;
+  /** Newest first, of versions before `before`. */
+  versions(query: { before?: number; limit: number }): Promise<RouteVersion[]>;
+  /** A version with its changes, of the oldest route first. Undefined: not stored, or not any more. */
+  version(number: number): Promise<{ version: RouteVersion; changes: RouteChange[] } | undefined>;
+  /**
+   * The table as this version left it, oldest route first. Exact for every version from the one before the oldest that is
+   * stored; routes of accounts that were deleted meanwhile are missing.
+   */
+  tableAt(number: number): Promise<Route[]>;
+}
 
 /** Routes that a version of a list names. */
 const MAX_NAMED = 5;

@@ -4,13 +4,7 @@ import { type Caller, mayDo } from '../../core/access/caller.ts';
 import { ANY_CHANNEL, canonicalChannelId } from '../../core/chat-id.ts';
 import type { Route, RouteConfig } from '../../core/models.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
-import type {
-  RouteAction,
-  RouteChange,
-  RouteChangeBy,
-  RouteChanges,
-  RouteVersion,
-} from '../../core/ports/route-store.ts';
+import type { RouteAction, RouteChangeBy, RouteChanges } from '../../core/ports/route-store.ts';
 import type { App } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { kindNamed, wireConfigOf } from '../../infra/agents/route-config.ts';
@@ -34,6 +28,7 @@ import {
 import { invalid, validate } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
 import type { ResponseDoc } from '../../infra/operations/response.ts';
+import type { RouteChange, RouteVersion } from './postgres-route-history.ts';
 import { type RouteSchemas, routeView, viewOf, type Warning } from './route-schemas.ts';
 
 const fieldChangeView = z
