@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { accountView } from '../../features/accounts/account-view.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import { durationOf, fields, oneLine, relativeTime, table } from '../output/table.ts';
@@ -12,7 +13,7 @@ export function addAccounts(parent: Command, cli: Cli): void {
     .command('list')
     .description('list accounts with their states and what to do next')
     .action(() =>
-      showList(
+      showList<typeof accountView>(
         cli,
         '/api/accounts',
         {},

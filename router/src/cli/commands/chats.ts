@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { z } from 'zod';
+import type { chatView } from '../../features/chats/chats-api.ts';
 import type { Cli, CliHost } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import { oneLine, relativeTime } from '../output/table.ts';
 import type { Api, ApiRequest } from '../service/api.ts';
-import { change, chatOf, findChat, paged, part, showList, showOne, textOf, type View } from './lists.ts';
+import { change, chatOf, findChat, paged, part, showList, showOne, textOf } from './lists.ts';
 
 interface ListOptions {
   search?: string;
@@ -40,7 +42,7 @@ export function addChats(parent: Command, cli: Cli): void {
       ]),
     )
     .action(({ search, account, tag, unanswered, paused, locked, failed, access }: ListOptions) =>
-      showList(
+      showList<typeof chatView>(
         cli,
         '/api/chats',
         { text: search, accountId: account, tag, unanswered, paused, locked, failed, access },
@@ -95,10 +97,10 @@ export function addChats(parent: Command, cli: Cli): void {
   }
 }
 
-function stateOf({ pause, failed, isLocked }: View): string {
+function stateOf({ pause, failed, isLocked }: z.output<typeof chatView>): string {
   if (pause !== undefined) return 'paused';
-  if (isLocked !== undefined && Number(failed) === 0) return 'locked';
-  return Number(failed) > 0 ? `${failed} failed` : '';
+  if (isLocked !== undefined && failed === 0) return 'locked';
+  return failed > 0 ? `${failed} failed` : '';
 }
 
 const KINDS = ['image', 'video', 'audio', 'voice', 'document', 'sticker'] as const;

@@ -1,5 +1,10 @@
 import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { keyView } from '../../features/access/keys-api.ts';
+import type { auditEntryView } from '../../features/audit/feature.ts';
 import type { AuditCheckpoint, VerifyReport } from '../../features/audit/verify-audit.ts';
+import type { agentView } from '../../features/hosting/agents-api.ts';
+import type { deadLetterView } from '../../infra/operations/log-schemas.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import { absoluteTime, oneLine, relativeTime, table, visible } from '../output/table.ts';
@@ -16,23 +21,24 @@ const MAX_NAMED = 50;
 /** A thing as the API shows it. */
 export type View = Readonly<Record<string, unknown>>;
 
-interface Page {
-  data: readonly View[];
+interface Page<Item = View> {
+  data: readonly Item[];
   next?: string | null;
 }
 
 /**
- * Prints a list of the API as a table, or as it is with `--json`.
+ * Prints a list of the API as a table, or as it is with `--json`. `Entry` is the view of its entries, as the operation describes
+ * them: a column of a field that they do not have is an error of types.
  * @param columns heading and value of each column; one that is empty in all rows is left out
  */
-export async function showList(
+export async function showList<Entry extends z.ZodType>(
   cli: Cli,
   path: string,
   query: Query,
-  columns: Readonly<Record<string, (item: View) => string | undefined>>,
+  columns: Readonly<Record<string, (entry: z.output<Entry>) => string | undefined>>,
 ): Promise<void> {
   const api = await cli.api();
-  const page = await api.call<Page>('GET', path, { query: { ...query, ...cli.page } });
+  const page = await api.call<Page<z.output<Entry>>>('GET', path, { query: { ...query, ...cli.page } });
   cli.show(page, () => {
     if (page.data.length === 0) return 'There are none.';
     const all = page.data.map((item) => Object.values(columns).map((value) => value(item) ?? ''));
@@ -170,7 +176,7 @@ export function addDeadLetters(parent: Command, cli: Cli): void {
   paged(letters.command('list'))
     .description('list messages and replies that were given up')
     .action(() =>
-      showList(
+      showList<typeof deadLetterView>(
         cli,
         '/api/dead-letters',
         {},
@@ -207,7 +213,7 @@ export function addAudit(parent: Command, cli: Cli): void {
   paged(audit.command('list'))
     .description('list calls to wa2ai, newest first')
     .action(() =>
-      showList(
+      showList<typeof auditEntryView>(
         cli,
         '/api/audit',
         {},
@@ -270,14 +276,14 @@ export function addKeys(parent: Command, cli: Cli): void {
     .command('list')
     .description('list keys with their scopes')
     .action(() =>
-      showList(
+      showList<typeof keyView>(
         cli,
         '/api/keys',
         {},
         {
           ID: ({ id }) => textOf(id),
           NAME: ({ name }) => textOf(name),
-          SCOPES: ({ scopes }) => (scopes as readonly string[]).join(' '),
+          SCOPES: ({ scopes }) => scopes.join(' '),
           ONLY: restrictionsOf,
           CREATED: ({ createdAt }) => relativeTime(String(createdAt), cli.host.now()),
         },
@@ -310,9 +316,9 @@ export function addKeys(parent: Command, cli: Cli): void {
 }
 
 /** What a key is restricted to: `account default, chat 5493777239922`. */
-function restrictionsOf(key: Record<string, unknown>): string {
+function restrictionsOf(key: z.output<typeof keyView>): string {
   return (['accounts', 'chats', 'routes'] as const)
-    .flatMap((each) => ((key[each] ?? []) as string[]).map((id) => `${each.slice(0, -1)} ${id}`))
+    .flatMap((each) => (key[each] ?? []).map((id) => `${each.slice(0, -1)} ${id}`))
     .join(', ');
 }
 
@@ -342,7 +348,7 @@ export function addMessages(parent: Command, cli: Cli): void {
       if (options.follow) return followMessages(cli, options);
       const { account, chat, direction, text, state } = options;
       const filter = { accountId: account, channelId: chat, direction, text, state };
-      await showList(cli, '/api/messages', filter, {
+      await showList<z.ZodType<View>>(cli, '/api/messages', filter, {
         ID: ({ id }) => textOf(id),
         TIME: (item) => timeOf(item),
         CHAT: (item) => chatOf(item),
@@ -409,7 +415,7 @@ export function addAgents(parent: Command, cli: Cli): void {
     .command('list')
     .description('list hosted agents with their states')
     .action(() =>
-      showList(
+      showList<typeof agentView>(
         cli,
         '/api/agents',
         {},

@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { versionView } from '../../features/routes/route-history-api.ts';
+import type { routeView } from '../../features/routes/route-schemas.ts';
 import { MAX_YAML_BYTES, parseYaml } from '../../infra/operations/form.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
@@ -25,7 +27,7 @@ export function addRoutes(parent: Command, cli: Cli): void {
     .description('list routes in the order in which they are checked')
     .action(async () => {
       const kinds = await (await cli.api()).call<Kinds>('GET', '/api/agent-kinds');
-      await showList(
+      await showList<typeof routeView>(
         cli,
         '/api/routes',
         { order: 'checked' },
@@ -243,7 +245,7 @@ function addRouteVersions(routes: Command, cli: Cli): void {
         cli.show(answer, () => changesText(answer.data.changes));
         return;
       }
-      await showList(
+      await showList<typeof versionView>(
         cli,
         '/api/routes/history',
         {},

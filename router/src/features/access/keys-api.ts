@@ -110,7 +110,8 @@ const keyFields = z.object({
   lastUsedAt: timeView.optional().describe('Of its last request, to a minute.'),
 });
 
-const keyView = keyFields.meta({ id: 'Key' });
+/** A key as the API shows it. */
+export const keyView = keyFields.meta({ id: 'Key' });
 
 const newKeyView = keyFields
   .extend({

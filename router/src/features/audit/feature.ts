@@ -40,7 +40,8 @@ const listQuery = z.strictObject({
 
 const hashField = z.string().describe('SHA-256, in hexadecimal digits.');
 
-const entryView = z
+/** An entry of the audit log. */
+export const auditEntryView = z
   .object({
     seq: z.string().describe('Position in the log, without gaps.'),
     at: timeView,
@@ -97,11 +98,11 @@ export function auditApi({ auditLog }: App): Endpoint[] {
       isAudited: true,
       summary: 'List entries of the audit log, newest first',
       query: listQuery,
-      responses: { 200: { description: 'A page of entries.', schema: pageResponse(entryView) } },
+      responses: { 200: { description: 'A page of entries.', schema: pageResponse(auditEntryView) } },
       handle: async ({ query: { cursor, limit, ...filter } }) => {
         const before = cursor === undefined ? undefined : BigInt(cursor);
         const found = await auditLog.entries({ ...filter, before, limit: limit + 1 });
-        const entries = found.map((entry) => shown(entryView, entry));
+        const entries = found.map((entry) => shown(auditEntryView, entry));
         return { status: 200, json: pageOf(entries, limit, ({ seq }) => seq) };
       },
     }),

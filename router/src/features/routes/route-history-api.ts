@@ -153,7 +153,8 @@ export const routesChangedResponse: ResponseDoc = {
   schema: problemSchema,
 };
 
-const versionView = z
+/** A version of the route table. */
+export const versionView = z
   .object({
     version: z.int().describe('From 1, without gaps.'),
     at: timeView,
