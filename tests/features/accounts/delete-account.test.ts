@@ -3,29 +3,31 @@ import { AccountNotHeldError, StorageUnavailableError } from '../../../router/sr
 import { deleteAccount } from '../../../router/src/features/accounts/feature.ts';
 import { DirectSteps } from '../../doubles/direct-steps.ts';
 import { MemoryDurableTasks } from '../../doubles/memory-durable-tasks.ts';
+import { serviceWith } from '../../support/app-with.ts';
 
 function setup({ rows = 1_200, unlink = async () => undefined as undefined } = {}) {
   const calls: string[] = [];
   let left = rows;
   let failures = 0;
-  const deps = {
+  const service = serviceWith({
     accounts: {
-      unlink: async (accountId: string) => {
+      unlink: async (accountId) => {
         calls.push(`unlink ${accountId}`);
         return unlink();
       },
+      forget: (accountId) => void calls.push(`forget ${accountId}`),
     },
-    deletion: {
-      close: async (accountId: string) => {
-        calls.push(`close ${accountId}`);
-      },
-      deleteRows: async (accountId: string, limit: number) => {
-        if (failures-- > 0) throw new StorageUnavailableError('connection lost');
-        calls.push(`delete ${accountId}`);
-        const deleted = Math.min(left, limit);
-        left -= deleted;
-        return deleted;
-      },
+  });
+  const stored = {
+    close: async (accountId: string) => {
+      calls.push(`close ${accountId}`);
+    },
+    deleteRows: async (accountId: string, limit: number) => {
+      if (failures-- > 0) throw new StorageUnavailableError('connection lost');
+      calls.push(`delete ${accountId}`);
+      const deleted = Math.min(left, limit);
+      left -= deleted;
+      return deleted;
     },
   };
   const steps = new DirectSteps();
@@ -35,8 +37,10 @@ function setup({ rows = 1_200, unlink = async () => undefined as undefined } = {
     failNextDeletes: (count: number) => {
       failures = count;
     },
-    run: () => deleteAccount(deps, steps, { accountId: 'shop' }),
-    tasks: new MemoryDurableTasks({ 'delete-account': (own, input) => deleteAccount(deps, own, input) }),
+    run: () => deleteAccount(service, stored, steps, { accountId: 'shop' }),
+    tasks: new MemoryDurableTasks({
+      'delete-account': (own, input) => deleteAccount(service, stored, own, input),
+    }),
   };
 }
 
@@ -44,7 +48,7 @@ describe('deleteAccount', () => {
   it('unlinks the account, closes it, and deletes its rows in batches until none is left', async () => {
     const { run, calls } = setup();
     expect(await run()).toEqual({ deletedRows: 1_200 });
-    expect(calls).toEqual(['unlink shop', 'close shop', ...Array(4).fill('delete shop')]);
+    expect(calls).toEqual(['unlink shop', 'close shop', 'forget shop', ...Array(4).fill('delete shop')]);
   });
 
   it('deletes an account without an owner', async () => {

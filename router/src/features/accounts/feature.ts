@@ -4,9 +4,8 @@ import { RESTRICTIONS } from '../../core/access/caller.ts';
 import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
 import { AccountNotHeldError } from '../../core/errors.ts';
 import { contactBudget, governorOf, quietLeftMs } from '../../core/policies/governor.ts';
-import type { AccountControl } from '../../core/ports/cluster.ts';
 import type { TaskInput, TaskResult, TaskSteps } from '../../core/tasks.ts';
-import type { App, Feature } from '../../feature.ts';
+import type { App, Feature, Service } from '../../feature.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
 import { type Endpoint, endpoint, refuseOtherAccount } from '../../infra/operations/endpoint.ts';
@@ -35,15 +34,8 @@ export const accounts: Feature = {
   liveEvents: { account: { scopes: ['accounts:read'], honours: RESTRICTIONS } },
   operations: (app) => [...accountsApi(app), ...accountLimitsApi(app)],
   durable: {
-    'delete-account': ({ accounts, postgres }, steps, input) => {
-      const rows = new PostgresAccountDeletion(postgres);
-      const close = async (accountId: string) => {
-        await rows.close(accountId);
-        accounts.forget(accountId);
-      };
-      const deletion = { close, deleteRows: rows.deleteRows.bind(rows) };
-      return deleteAccount({ accounts, deletion }, steps, input);
-    },
+    'delete-account': (service, steps, input) =>
+      deleteAccount(service, new PostgresAccountDeletion(service.postgres), steps, input),
   },
   retention: { always: [forgetOldStateChanges] },
 };
@@ -51,17 +43,13 @@ export const accounts: Feature = {
 /** Rows of one statement: few enough that no other work waits for their locks. */
 const BATCH_ROWS = 500;
 
-interface DeleteAccountDeps {
-  accounts: Pick<AccountControl, 'unlink'>;
-  deletion: AccountDeletion;
-}
-
 /**
  * Deletes an account and everything stored for it: unlinks it at WhatsApp, takes it away from its node, then deletes its
  * rows in batches. Every step is safe to repeat. Deleting an account that does not exist does nothing.
  */
 export async function deleteAccount(
-  { accounts, deletion }: DeleteAccountDeps,
+  { accounts }: Service,
+  rows: Pick<PostgresAccountDeletion, 'close' | 'deleteRows'>,
   steps: TaskSteps,
   { accountId }: TaskInput<'delete-account'>,
 ): Promise<TaskResult<'delete-account'>> {
@@ -77,49 +65,43 @@ export async function deleteAccount(
     }
   });
   await steps.run('close', async () => {
-    await deletion.close(accountId);
+    await rows.close(accountId);
+    accounts.forget(accountId);
     return true;
   });
   let deletedRows = 0;
   for (let batch = 1; ; batch++) {
-    const rows = await steps.run(`delete batch ${batch}`, () => deletion.deleteRows(accountId, BATCH_ROWS));
-    deletedRows += rows;
-    if (rows === 0) return { deletedRows };
+    const deleted = await steps.run(`delete batch ${batch}`, () => rows.deleteRows(accountId, BATCH_ROWS));
+    deletedRows += deleted;
+    if (deleted === 0) return { deletedRows };
   }
 }
 
 /**
- * The rows of an account that is being deleted.
+ * The rows of an account that is being deleted, in PostgreSQL; see prisma/functions/accounts.sql.
  * @throws {StorageUnavailableError} from both methods; nothing was changed
  */
-interface AccountDeletion {
-  /**
-   * Marks the account as being deleted and ends its lease: its node disconnects it, no node takes it again, and its id
-   * cannot be added until the last row is deleted. Idempotent; an unknown account changes nothing.
-   */
-  close(accountId: string): Promise<void>;
-  /**
-   * Deletes at most about `limit` rows of a closed account: keys, journal, messages, replies, dead letters, chats, routes,
-   * and last the account itself.
-   * @returns how many; 0 when there are no more, or the account was not closed
-   */
-  deleteRows(accountId: string, limit: number): Promise<number>;
-}
-
-/** Deletes the rows of an account in PostgreSQL; see prisma/functions/accounts.sql. */
-export class PostgresAccountDeletion implements AccountDeletion {
+export class PostgresAccountDeletion {
   readonly #postgres: Pick<Postgres, 'query'>;
 
   constructor(postgres: Pick<Postgres, 'query'>) {
     this.#postgres = postgres;
   }
 
+  /**
+   * Marks the account as being deleted and ends its lease: its node disconnects it, no node takes it again, and its id
+   * cannot be added until the last row is deleted. Idempotent; an unknown account changes nothing.
+   */
   async close(accountId: string): Promise<void> {
     await withStorage('marking an account as being deleted', () =>
       this.#postgres.query(sql`SELECT account_close(${accountId})`),
     );
   }
 
+  /**
+   * Deletes at most about `limit` rows of a closed account: those of every table with an account, and last the account itself.
+   * @returns how many; 0 when there are no more, or the account was not closed
+   */
   async deleteRows(accountId: string, limit: number): Promise<number> {
     const [row] = await withStorage('deleting the rows of an account', () =>
       this.#postgres.query<{ rows: number }>(sql`
