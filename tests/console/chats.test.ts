@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedChats } from '../support/seed-chats.ts';
 import { TestBed } from '../support/test-bed.ts';
@@ -139,6 +139,85 @@ describe('the page Chats', () => {
     await bed.service.api('POST', `/api/dead-letters/${id}/close`);
   });
 
+  it('shows locations, contacts and polls as a person reads them, and nothing of a message as HTML', async () => {
+    const mia = bed.person({ name: 'Mia' });
+    await bed.service.addRoute(mia.phone, bed.agent.url, { name: 'Reception' });
+    const vcard = 'BEGIN:VCARD\nVERSION:3.0\nFN:Leo\nTEL;waid=34600000001:+34 600 00 00 01\nEND:VCARD';
+    const options = [{ optionName: 'Rice' }, { optionName: '<b>Fish</b>' }];
+    const location = { degreesLatitude: 40.4, degreesLongitude: -3.7, name: 'Café', address: 'Main St 1' };
+    for (const content of [
+      { locationMessage: location },
+      { contactMessage: { displayName: 'Leo', vcard } },
+      { pollCreationMessageV3: { name: 'Lunch?', options, selectableOptionsCount: 1 } },
+      '<img src="/x" onerror="document.title = 1"> <script>document.title = 2</script>',
+    ]) {
+      await bed.untilTurnEnded(await mia.say(content, { to: bed.phone }));
+    }
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await openChat(page, 'Mia');
+    const cards = page.locator('.bubble.person .bubble-card');
+    await expect
+      .poll(() => cards.allTextContents())
+      .toEqual(['CaféMain St 140.4, -3.7', 'Leo 34600000001', 'Lunch?Rice<b>Fish</b>One answer']);
+    await page.locator('.bubble.person').getByText('<script>document.title = 2</script>').waitFor();
+    expect(await page.locator('.bubble img, .bubble script, .bubble b').count()).toBe(0);
+    expect(await page.title()).toBe('Chats · wa2ai');
+    await page.locator('.bubble.account').getByText('Agent (Reception)').first().waitFor();
+    await expectAccessible(page);
+  });
+
+  it('sends, changes and drops drafts in their bubbles', async () => {
+    const noa = bed.person({ name: 'Noa' });
+    await noa.say('hello', { to: bed.phone });
+    await noa.nextReply();
+    const { body } = await bed.service.api('GET', `/api/chats?channelId=${noa.phone}`);
+    const [{ id }] = body.data as [{ id: string }];
+    await bed.service.api('POST', `/api/chats/${id}/pause`, { mode: 'approve' });
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await openChat(page, 'Noa');
+    const draft = (text: string) => page.getByRole('form', { name: `Draft for “${text}”` });
+    for (const text of ['one', 'two', 'three']) {
+      await bed.untilTurnEnded(await noa.say(text, { to: bed.phone }));
+      await page
+        .locator('.bubble')
+        .filter({ has: draft(text) })
+        .getByText(`Echo: ${text}`)
+        .waitFor();
+    }
+    expect(await page.locator('.chat-notices').textContent()).not.toContain('Echo');
+    await expectAccessible(page);
+    await draft('one').getByRole('button', { name: 'Send the draft' }).click();
+    expect((await noa.nextReply()).text).toBe('Echo: one');
+    await draft('two').getByRole('button', { name: 'Drop the draft' }).click();
+    await draft('two').waitFor({ state: 'detached' });
+    await draft('three').getByRole('button', { name: 'Change the text' }).click();
+    await page.getByLabel('Text of the draft').fill('At nine.');
+    await draft('three').getByRole('button', { name: 'Send the draft' }).click();
+    expect((await noa.nextReply()).text).toBe('At nine.');
+    await draft('three').waitFor({ state: 'detached' });
+  });
+
+  it('leaves the conversation its place while a trace is open, and returns the focus', async () => {
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await openChat(page, 'Ana');
+    const before = await page.getByRole('log').boundingBox();
+    const button = page.getByRole('button', { name: 'Trace' }).first();
+    await button.click();
+    const panel = page.getByRole('complementary', { name: 'Trace' });
+    await panel.waitFor();
+    expect(await page.getByRole('log').boundingBox()).toEqual(before);
+    const isFocused = (of: Locator) => of.evaluate((element) => element.matches(':focus'));
+    await expect.poll(() => isFocused(panel)).toBe(true);
+    const [side, log] = await Promise.all([panel.boundingBox(), page.getByRole('log').boundingBox()]);
+    expect((side?.x ?? 0) + (side?.width ?? 0)).toBeLessThanOrEqual((log?.x ?? 0) + 1);
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    await expect.poll(() => isFocused(button)).toBe(true);
+  });
+
   it('is two views on a phone, in Spanish', async () => {
     const { page, goTo } = await open({ widthPx: 390, language: 'es-ES' });
     await goTo('chats');
@@ -147,6 +226,11 @@ describe('the page Chats', () => {
     await page.getByRole('log').waitFor();
     expect(await page.getByRole('listbox').isVisible()).toBe(false);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await page.getByRole('button', { name: 'Traza' }).first().click();
+    const panel = page.getByRole('complementary', { name: 'Traza' });
+    const [sheet, all] = await Promise.all([panel.boundingBox(), page.locator('.chats').boundingBox()]);
+    expect(sheet).toEqual(all);
+    await panel.getByRole('button', { name: 'Cerrar' }).click();
     await page.getByRole('button', { name: 'Volver a la lista' }).click();
     await page.getByRole('listbox').waitFor();
   });

@@ -77,8 +77,9 @@ describe('the page Playground', () => {
     await page.locator('input[type=file]').setInputFiles(file);
     await say(page, 'Bea', 'look at this');
     await answers(page, '[image: image/png]').waitFor();
-    await own(page, 'look at this').getByRole('button', { name: 'Show', exact: true }).click();
-    await own(page, 'look at this').getByRole('img', { name: 'look at this' }).waitFor();
+    const picture = own(page, 'look at this').getByRole('img', { name: 'look at this' });
+    await expect.poll(() => picture.getAttribute('class')).toContain('shown');
+    expect(await picture.boundingBox()).toMatchObject({ width: 1, height: 1 });
 
     await answers(page, 'look at this').getByText('React', { exact: true }).click();
     await page.getByRole('button', { name: 'React with 👍' }).click();

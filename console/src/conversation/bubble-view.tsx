@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { urlOf } from '../api/call.ts';
+import { CardView } from './card-view.tsx';
 import type { Bubble, Tick } from './conversation.ts';
 import { kindKey, useText } from './texts.ts';
 import { useTimes } from './times.ts';
@@ -31,26 +32,24 @@ export function BubbleView({
   isOpen,
   onTrace,
   actions,
+  end,
 }: {
   bubble: Bubble;
   isOpen: boolean;
   onTrace?(): void;
   /** What a person can do with it. */
   actions?: ComponentChildren;
+  end?: ComponentChildren;
 }) {
   const t = useText();
   const { clock, duration } = useTimes();
   if (bubble.kind === 'notice') return <p class="notice-line">{bubble.text || t(kindKey(bubble.content))}</p>;
-  const { side, writer, tick, isEdited, isDeleted, reactions, reason, error, turn } = bubble;
+  const { side, writer, name, tick, isEdited, isDeleted, reactions, reason, error, turn } = bubble;
   return (
     <div class={`bubble ${side}${isDeleted ? ' deleted' : ''}`} data-id={bubble.id}>
-      {bubble.name && <span class="bubble-name">{bubble.name}</span>}
+      {writer === 'person' && name && <span class="bubble-name">{name}</span>}
       {bubble.quote && <blockquote>{bubble.quote}</blockquote>}
-      {bubble.file ? (
-        <FileView bubble={bubble} />
-      ) : (
-        bubble.content !== 'text' && <span class="bubble-kind">{t(kindKey(bubble.content))}</span>
-      )}
+      <Content bubble={bubble} />
       {bubble.text && (
         <span class="bubble-text">
           <Marked spans={spansOf(bubble.text)} />
@@ -58,7 +57,9 @@ export function BubbleView({
       )}
       {error && <span class="bubble-error">{error}</span>}
       <span class="bubble-meta">
-        {writer !== 'person' && <span>{t(WRITERS[writer])}</span>}
+        {writer !== 'person' && (
+          <span>{writer === 'agent' && name ? t('agentOf', { name }) : t(WRITERS[writer])}</span>
+        )}
         {isEdited && <span>{t('edited')}</span>}
         {isDeleted && <span>{t('deleted')}</span>}
         {turn && reason && !isDeleted && <span>{reason}</span>}
@@ -76,6 +77,7 @@ export function BubbleView({
         )}
         {actions}
       </span>
+      {end}
       {reactions.length > 0 && (
         <span class="reactions" role="img" aria-label={t('reactions', { emojis: reactions.join(' ') })}>
           {reactions.join(' ')}
@@ -104,10 +106,24 @@ function Marked({ spans }: { spans: readonly Span[] }) {
   );
 }
 
+/** What a message has besides its text. */
+function Content({ bubble }: { bubble: Bubble }) {
+  const t = useText();
+  const { file, card, content, isViewOnce } = bubble;
+  if (file) return <FileView bubble={bubble} />;
+  if (card) return <CardView card={card} />;
+  if (content === 'text') return null;
+  return (
+    <span class="bubble-kind">
+      {t(kindKey(content))}
+      {isViewOnce && ` · ${t('viewOnce')}`}
+    </span>
+  );
+}
+
 function FileView({ bubble }: { bubble: Bubble }) {
   const t = useText();
-  const [isShown, setIsShown] = useState(false);
-  const { file, hasFile, id } = bubble;
+  const { file, hasFile, id, text } = bubble;
   if (!file) return null;
   const url = bubble.fileUrl ?? urlOf('GET /api/messages/{id}/file', { path: { id } });
   const name = file.fileName ?? t(kindKey(file.kind));
@@ -120,23 +136,12 @@ function FileView({ bubble }: { bubble: Bubble }) {
       </span>
     );
   }
-  const canShow = ['image', 'sticker', 'video', 'audio', 'voice'].includes(file.kind);
   return (
     <span class="bubble-file">
-      {isShown && (file.kind === 'image' || file.kind === 'sticker') && (
-        <img src={url} alt={bubble.text || name} />
-      )}
-      {/* biome-ignore lint/a11y/useMediaCaption: files of people have no captions */}
-      {isShown && file.kind === 'video' && <video src={url} controls aria-label={name} />}
-      {isShown && (file.kind === 'audio' || file.kind === 'voice') && <Sound url={url} name={name} />}
+      <Player kind={file.kind} url={url} name={text || name} />
       <span>
         {name}
         {size}{' '}
-        {canShow && !isShown && (
-          <button type="button" class="link" onClick={() => setIsShown(true)}>
-            {t('showFile')}
-          </button>
-        )}{' '}
         <a href={url} download={file.fileName ?? ''}>
           {t('download')}
         </a>
@@ -145,9 +150,40 @@ function FileView({ bubble }: { bubble: Bubble }) {
   );
 }
 
-function Sound({ url, name }: { url: string; name: string }) {
-  // biome-ignore lint/a11y/useMediaCaption: sounds of people have no captions
-  return <audio src={url} controls aria-label={name} />;
+/** A picture, or a player that loads nothing before it plays; nothing for a document. */
+function Player({ kind, url, name }: { kind: string; url: string; name: string }) {
+  switch (kind) {
+    case 'image':
+    case 'sticker':
+      return <Picture url={url} name={name} isSmall={kind === 'sticker'} />;
+    case 'video':
+      // biome-ignore lint/a11y/useMediaCaption: files of people have no captions
+      return <video src={url} controls preload="none" aria-label={name} />;
+    case 'audio':
+    case 'voice':
+      // biome-ignore lint/a11y/useMediaCaption: sounds of people have no captions
+      return <audio src={url} controls preload="none" aria-label={name} />;
+    default:
+      return null;
+  }
+}
+
+/** A picture, loaded when it comes near the screen. Its place is kept until then. */
+function Picture({ url, name, isSmall }: { url: string; name: string; isSmall: boolean }) {
+  const t = useText();
+  const [state, setState] = useState<'loading' | 'shown' | 'failed'>('loading');
+  if (state === 'failed') return <span class="hint">{t('pictureFailed')}</span>;
+  return (
+    <img
+      class={`bubble-picture ${state}${isSmall ? ' small' : ''}`}
+      src={url}
+      alt={name}
+      loading="lazy"
+      decoding="async"
+      onLoad={() => setState('shown')}
+      onError={() => setState('failed')}
+    />
+  );
 }
 
 function bytes(size: number): string {

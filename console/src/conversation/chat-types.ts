@@ -31,6 +31,29 @@ export interface MessageFile {
   sizeBytes?: number;
 }
 
+/** What a message has besides text and file, as its sender wrote it. */
+export type Card =
+  | {
+      kind: 'location';
+      latitude: number;
+      longitude: number;
+      name?: string;
+      address?: string;
+      isLive?: true;
+    }
+  | { kind: 'contacts'; contacts: Array<{ name: string; phones?: string[]; phone?: string }> }
+  | { kind: 'poll'; question: string; options: string[]; selectable: number }
+  | {
+      kind: 'event';
+      name: string;
+      description?: string;
+      place?: string;
+      startsAt?: string;
+      isCanceled?: true;
+    }
+  | { kind: 'link'; url: string; title?: string; description?: string }
+  | { kind: 'choice'; id: string; title?: string };
+
 interface AnyMessage {
   id: string;
   accountId: string;
@@ -54,6 +77,7 @@ export interface Received extends AnyMessage {
   quotedText?: string;
   editOf?: string;
   about?: string;
+  card?: Card;
   edits?: number;
   viewOnce?: string;
   routeId?: string;
@@ -71,7 +95,7 @@ export interface Sent extends AnyMessage {
   deadLetterId?: string;
   byHand?: true;
   isNotice?: true;
-  special?: { kind: string; of?: string; emoji?: string };
+  special?: Card | { kind: 'reaction' | 'edit' | 'deletion'; of: string; emoji?: string };
   quote?: { text: string };
   queuedAt: string;
   delayedUntil?: string;
@@ -84,6 +108,7 @@ export interface Sent extends AnyMessage {
 export type Message = Received | Sent;
 
 export interface Draft {
+  /** Id of the message that it answers. */
   id: string;
   question: string;
   replies: Array<{ text: string; media?: MessageFile }>;

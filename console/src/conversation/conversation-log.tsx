@@ -21,13 +21,15 @@ export interface ConversationLogProps {
   onNewest?(): void;
   /** What a person can do with a bubble. */
   actionsOf?(bubble: Bubble): ComponentChildren;
+  /** What stands at the end of a bubble. */
+  endOf?(bubble: Bubble): ComponentChildren;
   /** Behind the last bubble. */
   children?: ComponentChildren;
 }
 
 /** The bubbles of a conversation, by days. It follows new messages at its end; earlier ones do not move what is being read. */
 export function ConversationLog(props: ConversationLogProps) {
-  const { name, bubbles, openTurn, onTrace, onEarlier, onNewest, actionsOf, children } = props;
+  const { name, bubbles, openTurn, onTrace, onEarlier, onNewest, actionsOf, endOf, children } = props;
   const t = useText();
   const { day } = useTimes();
   const log = useRef<HTMLDivElement>(null);
@@ -42,6 +44,16 @@ export function ConversationLog(props: ConversationLogProps) {
       anchor.current = undefined;
     } else if (isFollowing.current) element.scrollTop = element.scrollHeight;
   }, [bubbles, children]);
+
+  useLayoutEffect(() => {
+    const element = log.current;
+    const follow = () => {
+      if (element && isFollowing.current) element.scrollTop = element.scrollHeight;
+    };
+    // A picture is as high as it is once it is loaded; that event does not bubble.
+    element?.addEventListener('load', follow, true);
+    return () => element?.removeEventListener('load', follow, true);
+  }, []);
 
   const loadBefore = async () => {
     const element = log.current;
@@ -77,6 +89,7 @@ export function ConversationLog(props: ConversationLogProps) {
             bubble={bubble}
             isOpen={openTurn !== undefined && openTurn === bubble.turn?.id}
             actions={actionsOf?.(bubble)}
+            end={endOf?.(bubble)}
             {...(bubble.turn && { onTrace: () => onTrace(bubble.id) })}
           />
         </div>

@@ -1,4 +1,5 @@
-import type { Message, MessageFile, Received, Sent } from './chat-types.ts';
+import type { Card, Message, MessageFile, Received, Sent } from './chat-types.ts';
+import { routeNameIn } from './trace-steps.ts';
 
 /** What the owner of the account sees under a message that was sent: waits, at WhatsApp, on the phone, read, given up. */
 export type Tick = 'draft' | 'waiting' | 'sent' | 'delivered' | 'read' | 'failed';
@@ -12,11 +13,15 @@ export interface Bubble {
   side: 'person' | 'account';
   /** Who wrote it: a person of the chat, wa2ai itself, the agent, a program or a person through the API, or the owner on the phone. */
   writer: 'person' | 'notice' | 'agent' | 'program' | 'operator' | 'owner';
-  /** The name of a member of a group. */
+  /** The name of a member of a group, or of the route whose agent wrote it. */
   name?: string;
   text: string;
   /** The kind of its content: text, image, location, poll … */
   content: string;
+  /** What `content` shows; without it, its name. */
+  card?: Card;
+  /** Its file could be seen once, and is not stored. */
+  isViewOnce?: true;
   at: string;
   file?: MessageFile;
   /** Its file can be loaded. */
@@ -35,6 +40,8 @@ export interface Bubble {
   deadLetterId?: string;
   /** The message received whose turn has a trace. */
   turn?: Received;
+  /** The message that it answers as a draft, which waits for the owner. */
+  draftOf?: string;
 }
 
 const TICKS: Record<string, Tick> = {
@@ -94,8 +101,8 @@ export function bubblesOf(messages: Iterable<Message>, isGroup: boolean): Bubble
     }
     const { special } = message;
     if (special?.kind === 'reaction') react(special.of, 'account', special.emoji ?? '');
-    else if (special?.kind === 'deletion') markDeleted(byWaId.get(special.of ?? ''));
-    else if (special?.kind === 'edit') markEdited(byWaId.get(special.of ?? ''), message.text);
+    else if (special?.kind === 'deletion') markDeleted(byWaId.get(special.of));
+    else if (special?.kind === 'edit') markEdited(byWaId.get(special.of), message.text);
     else add(sent(message, turns.get(message.messageId ?? '')));
   }
   for (const [bubble, given] of reactions) bubble.reactions = [...given.values()];
@@ -118,7 +125,7 @@ function markEdited(bubble: Bubble | undefined, text?: string): void {
 }
 
 function received(message: Received, isGroup: boolean): Bubble {
-  const { id, waMessageId, text, reason, kind, media } = message;
+  const { id, waMessageId, text, reason, kind, media, card, viewOnce } = message;
   const isOwner = reason === 'owner-message';
   const isNotice =
     reason === 'group-event' ||
@@ -131,7 +138,9 @@ function received(message: Received, isGroup: boolean): Bubble {
     side: isOwner ? 'account' : 'person',
     writer: isOwner ? 'owner' : 'person',
     ...(isGroup && !isOwner && { name: message.pushName ?? numberOf(message.from) }),
-    content: message.viewOnce ?? media?.kind ?? kind,
+    content: viewOnce ?? media?.kind ?? kind,
+    ...(viewOnce && { isViewOnce: true as const }),
+    ...(card && { card }),
     ...(media && { file: media }),
     hasFile: message.hasFile === true,
     ...(message.quotedText && { quote: message.quotedText }),
@@ -147,12 +156,17 @@ function received(message: Received, isGroup: boolean): Bubble {
 function sent(message: Sent, turn: Message | undefined): Bubble {
   const { id, waMessageId, text, media, special, quote, reason, error, deadLetterId } = message;
   const tick = tickOf(message.state);
+  const writer = writerOf(message, turn);
+  const name = writer === 'agent' && turn ? routeNameOf(turn) : undefined;
+  // The text of a card describes it for programs.
+  const card = special && 'of' in special ? undefined : special;
   return {
-    ...{ id, waMessageId, text, at: message.queuedAt, tick },
+    ...{ id, waMessageId, text: card ? '' : text, at: message.queuedAt, tick, writer },
     kind: 'message',
     side: 'account',
-    writer: writerOf(message, turn),
+    ...(name !== undefined && { name }),
     content: special?.kind ?? media?.kind ?? 'text',
+    ...(card && { card }),
     ...(media && { file: media }),
     hasFile: message.hasFile === true,
     ...(quote && { quote: quote.text }),
@@ -161,7 +175,13 @@ function sent(message: Sent, turn: Message | undefined): Bubble {
     reactions: [],
     ...(tick === 'failed' && { ...(reason && { reason }), ...(error && { error }) }),
     ...(deadLetterId && { deadLetterId }),
+    ...(tick === 'draft' && message.messageId !== undefined && { draftOf: message.messageId }),
   };
+}
+
+function routeNameOf(turn: Message): string | undefined {
+  if (turn.direction !== 'incoming' || turn.routeId === undefined) return undefined;
+  return routeNameIn(turn.trace, turn.routeId);
 }
 
 /** How turns end whose replies are the agent's; any other end with a reason has a text of wa2ai or of the settings. */

@@ -289,7 +289,7 @@ const STATIONS = [
 
 function ReplyRow({ row: { reply }, turn, timeline }: RowProps<'reply'>) {
   const t = useText();
-  const { second, duration, full } = useTimes();
+  const { duration, full } = useTimes();
   const tick = tickOf(reply.state);
   const words = reply.text.slice(0, 200) || (reply.media && t(kindKey(reply.media.kind)));
   const atWhatsApp = reply.ackedAt ?? reply.sentAt;
@@ -310,7 +310,6 @@ function ReplyRow({ row: { reply }, turn, timeline }: RowProps<'reply'>) {
             <li key={field} class="timeline-head">
               <span>{t(key)}</span>
               <time class="hint" dateTime={at} title={full(at)}>
-                {second(at)} ·{' '}
                 {t('afterReceipt', { time: duration(Date.parse(at) - Date.parse(turn.receivedAt)) })}
               </time>
             </li>

@@ -7,7 +7,7 @@ import { DraftForm } from '../../conversation/draft-form.tsx';
 import { useTimes } from '../../conversation/times.ts';
 import { useText } from './texts.ts';
 
-/** What waits for an operator in a chat: its pause, a stranger, drafts. */
+/** What waits for an operator in a chat: its pause, a stranger. @param props.drafts those without a bubble */
 export function ChatNotices({
   chat,
   drafts,

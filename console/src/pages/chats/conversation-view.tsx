@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Allowed } from '../../app/caller.tsx';
 import type { Received } from '../../conversation/chat-types.ts';
-import { addressOf, bubblesOf } from '../../conversation/conversation.ts';
+import { addressOf, type Bubble, bubblesOf } from '../../conversation/conversation.ts';
 import { ConversationLog } from '../../conversation/conversation-log.tsx';
+import { SidePanel } from '../../conversation/side-panel.tsx';
 import { useText as useShared } from '../../conversation/texts.ts';
 import { TurnTrace } from '../../conversation/turn-trace.tsx';
 import { useConversation } from '../../conversation/use-conversation.ts';
@@ -10,6 +11,7 @@ import { ChatDetails } from './chat-details.tsx';
 import { nameOf } from './chat-list.tsx';
 import { ChatNotices } from './chat-notices.tsx';
 import { Composer } from './composer.tsx';
+import { DraftActions } from './draft-actions.tsx';
 import { useText } from './texts.ts';
 
 /** One chat as on a phone, with what an operator can do, and the trace of a turn beside it. */
@@ -23,6 +25,7 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
     () => bubblesOf(messages.values(), chat?.isGroup ?? false),
     [messages, chat?.isGroup],
   );
+  const draftBubbles = useMemo(() => lastOfDrafts(bubbles), [bubbles]);
   useEffect(() => {
     setPanel(undefined);
   }, [id]);
@@ -30,6 +33,10 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
   if (!chat) return <p class="chat-status">{error ?? t('loading')}</p>;
   const name = nameOf(chat);
   const turn = typeof panel === 'object' ? messages.get(panel.turnId) : undefined;
+  const draftOf = (bubble: Bubble) =>
+    draftBubbles.get(bubble.draftOf ?? '') === bubble.id
+      ? drafts.find((draft) => draft.id === bubble.draftOf)
+      : undefined;
   const toggleTrace = (turnId: string) =>
     setPanel((open) => (typeof open === 'object' && open.turnId === turnId ? undefined : { turnId }));
 
@@ -37,9 +44,8 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
     <>
       <section class="conversation" aria-label={shared('conversation', { name })}>
         <header class="conversation-head">
-          <button type="button" class="button back" onClick={onBack}>
-            <span aria-hidden="true">‹ </span>
-            {t('back')}
+          <button type="button" class="button back" aria-label={t('back')} onClick={onBack}>
+            ‹
           </button>
           <div>
             <h2>{name}</h2>
@@ -54,13 +60,21 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
             {t('details')}
           </button>
         </header>
-        <ChatNotices chat={chat} drafts={drafts} onChanged={reload} />
+        <ChatNotices
+          chat={chat}
+          drafts={drafts.filter((draft) => !draftBubbles.has(draft.id))}
+          onChanged={reload}
+        />
         <ConversationLog
           key={id}
           name={name}
           bubbles={bubbles}
           {...(turn && { openTurn: turn.id })}
           onTrace={toggleTrace}
+          endOf={(bubble) => {
+            const draft = draftOf(bubble);
+            return draft && <DraftActions draft={draft} onChanged={reload} />;
+          }}
           {...(earlier !== undefined && { onEarlier: loadEarlier })}
           {...(isDetached && { onNewest: () => void newest() })}
         />
@@ -69,10 +83,11 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
         </Allowed>
       </section>
       {panel !== undefined && (
-        <aside class="chat-panel" aria-label={panel === 'details' ? t('details') : shared('trace')}>
-          <button type="button" class="button close" onClick={() => setPanel(undefined)}>
-            {t('close')}
-          </button>
+        <SidePanel
+          title={panel === 'details' ? t('details') : shared('trace')}
+          closeLabel={t('close')}
+          onClose={() => setPanel(undefined)}
+        >
           {panel === 'details' ? (
             <ChatDetails chat={chat} onChanged={reload} />
           ) : (
@@ -80,8 +95,13 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
               <TurnTrace turn={turn as Received} messages={messages.values()} />
             )
           )}
-        </aside>
+        </SidePanel>
       )}
     </>
   );
+}
+
+/** The last bubble of each draft, which has its actions. */
+function lastOfDrafts(bubbles: readonly Bubble[]): Map<string, string> {
+  return new Map(bubbles.flatMap(({ id, draftOf }) => (draftOf === undefined ? [] : [[draftOf, id]])));
 }

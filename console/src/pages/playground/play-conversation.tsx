@@ -6,6 +6,7 @@ import { ConfirmDialog } from '../../components/dialog.tsx';
 import type { Received } from '../../conversation/chat-types.ts';
 import { type Bubble, bubblesOf } from '../../conversation/conversation.ts';
 import { ConversationLog } from '../../conversation/conversation-log.tsx';
+import { SidePanel } from '../../conversation/side-panel.tsx';
 import { TurnTrace } from '../../conversation/turn-trace.tsx';
 import { useConversation } from '../../conversation/use-conversation.ts';
 import { BubbleActions } from './bubble-actions.tsx';
@@ -55,9 +56,8 @@ export function PlayConversation(props: {
     <>
       <section class="conversation" aria-label={name}>
         <header class="conversation-head">
-          <button type="button" class="button back" onClick={onBack}>
-            <span aria-hidden="true">‹ </span>
-            {t('back')}
+          <button type="button" class="button back" aria-label={t('back')} onClick={onBack}>
+            ‹
           </button>
           <div>
             <h2>{name}</h2>
@@ -103,16 +103,13 @@ export function PlayConversation(props: {
         />
       </section>
       {isPanelOpen && (
-        <aside class="chat-panel" aria-label={t('trace')}>
-          <button type="button" class="button close" onClick={() => setChosen('none')}>
-            {t('close')}
-          </button>
+        <SidePanel title={t('trace')} closeLabel={t('close')} onClose={() => setChosen('none')}>
           {turn?.direction === 'incoming' ? (
             <TurnTrace turn={turn as Received} messages={messages.values()} />
           ) : (
             <p class="hint">{t('noTrace')}</p>
           )}
-        </aside>
+        </SidePanel>
       )}
       {dialog === 'scenario' && (
         <SaveScenario chat={chat} messages={[...messages.values()]} onClose={() => setDialog(undefined)} />
