@@ -70,7 +70,12 @@ export function NeedsProvider({ children }: { children: ComponentChildren }) {
     'chat',
   ]);
   // No event says that a question was asked: it waits for the operator only when the person was reminded.
-  useEffect(() => asked.reload(), [nowMs, asked.reload]);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) asked.reload();
+    }, TICK_MS);
+    return () => clearInterval(timer);
+  }, [asked.reload]);
   const letters = useQuery('GET /api/dead-letters/groups', ofChats && {}, ['dead-letter']);
   const accounts = useQuery('GET /api/accounts', isBegun && may('accounts:manage') ? {} : null, ['account']);
   const webhooks = useQuery('GET /api/webhooks', isBegun && may('webhooks:manage') ? {} : null, ['webhook']);
