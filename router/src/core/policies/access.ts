@@ -18,7 +18,7 @@ export function accessPolicy(): ChatPolicy {
 }
 
 /** Whether the person, or the group, gets answers. Pure. */
-export function decideAccess(
+function decideAccess(
   { message, channelIds, access }: Pick<PendingTurn, 'message' | 'channelIds' | 'access'>,
   { people, list, askText }: ChatSettings['access'],
 ): Decision {
@@ -72,7 +72,7 @@ export function groupPolicy({ matcher }: { matcher: TextMatcher }): ChatPolicy {
  * Whether a message is answered, by who it is addressed to. Pure.
  * @param matched the pattern that its text matches
  */
-export function decideGroup(
+function decideGroup(
   { message, toUs }: Pick<PendingTurn, 'message' | 'toUs'>,
   { answer }: Pick<ChatSettings['group'], 'answer'>,
   matched?: string,
@@ -109,7 +109,7 @@ export function quotaPolicy(): ChatPolicy {
 /**
  * Counts a message of a person. The first one above the limit gets a notice, further ones in the same window nothing. Pure.
  */
-export function decideQuota(
+function decideQuota(
   sender: string,
   state: ChatState,
   { quota: { messages, perMinutes, text }, texts }: Pick<ChatSettings, 'quota' | 'texts'>,
@@ -144,7 +144,7 @@ export function pausedChatPolicy(): ChatPolicy {
  * Whether the chat was paused when the message had its turn. The agent gets the message with a later one. Where the owner
  * approves answers the turn continues, and its answer is a draft. Pure.
  */
-export function decidePause({
+function decidePause({
   isPaused,
   isApproving,
   receivedAtMs,

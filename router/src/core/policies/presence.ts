@@ -93,10 +93,7 @@ export function presencePolicy({ clock, accounts, bus }: PresenceDeps): ChatPoli
 }
 
 /** The reaction that replaces that of the work, `` to remove it; undefined: nothing changes. Pure. */
-export function reactionAfter(
-  reactions: Reactions,
-  end: 'done' | 'failed' | 'interrupted',
-): string | undefined {
+function reactionAfter(reactions: Reactions, end: 'done' | 'failed' | 'interrupted'): string | undefined {
   const { working, done, failed } = reactions;
   const after = { done, failed, interrupted: undefined }[end];
   return after ?? (working === undefined ? undefined : '');
@@ -146,7 +143,7 @@ export function typingPolicy({ clock, accounts, bus }: TypingDeps): ChatPolicy {
  * Shows "typing..." while `work` runs. Best effort: a failure never reaches the caller. The indicator is hidden when the
  * work ends; hiding it is not awaited.
  */
-export async function whileTyping<T>(
+async function whileTyping<T>(
   clock: Clock,
   setTyping: (isTyping: boolean) => Promise<void>,
   work: () => Promise<T>,

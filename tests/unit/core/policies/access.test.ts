@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decideAccess } from '../../../../router/src/core/policies/access.ts';
+import { accessPolicy } from '../../../../router/src/core/policies/access.ts';
 import { type Access, conversationFields } from '../../../../router/src/core/policies/conversation-fields.ts';
+import { decisionOf, turnView } from '../../../support/policies.ts';
 
 const person = {
   id: 'W1',
@@ -22,10 +23,10 @@ function decide(
 ) {
   const channelIds = isGroup ? [group] : ['5493777239922', '123456789@lid'];
   const turn = { message: { ...person, isGroup }, channelIds, ...(access && { access }) };
-  return decideAccess(turn, { people, list, askText });
+  return decisionOf(accessPolicy(), turnView(turn, { access: { people, list, askText } }));
 }
 
-describe('decideAccess', () => {
+describe('the access policy', () => {
   it.each([
     ['everyone', [], undefined, 'continue', undefined],
     ['everyone', [], 'refused', 'continue', undefined],
@@ -39,35 +40,36 @@ describe('decideAccess', () => {
     ['approved', [], 'refused', 'end', 'access-refused'],
     ['approved', [], 'pending', 'end', 'access-pending'],
     ['approved', [], undefined, 'end', 'access-pending'],
-  ] as const)('%s, list %j, chat %s: %s %s', (people, list, access, kind, reason) => {
-    const decision = decide(people, [...list], access);
+  ] as const)('%s, list %j, chat %s: %s %s', async (people, list, access, kind, reason) => {
+    const decision = await decide(people, [...list], access);
     expect(decision.kind).toBe(kind);
     expect(decision.kind === 'end' ? decision.reason : undefined).toBe(reason);
   });
 
-  it('asks the owner once, and says the text of the settings then', () => {
+  it('asks the owner once, and says the text of the settings then', async () => {
     const askText = 'I will be back soon.';
-    expect(decide('approved', [], undefined, { askText })).toMatchObject({ asksOwner: true, say: askText });
-    const waiting = decide('approved', [], 'pending', { askText });
+    const asking = await decide('approved', [], undefined, { askText });
+    expect(asking).toMatchObject({ asksOwner: true, say: askText });
+    const waiting = await decide('approved', [], 'pending', { askText });
     expect(waiting).not.toHaveProperty('asksOwner');
     expect(waiting).not.toHaveProperty('say');
   });
 
-  it('answers nobody whom neither the list nor the owner allows', () => {
+  it('answers nobody whom neither the list nor the owner allows', async () => {
     const address = fc.constantFrom('5493777239922', '123456789@lid', group, '5490000000000', '999@lid');
-    fc.assert(
-      fc.property(
+    await fc.assert(
+      fc.asyncProperty(
         fc.constantFrom('listed' as const, 'approved' as const),
         fc.array(address, { maxLength: 4 }),
         fc.constantFrom<Access | undefined>('approved', 'refused', 'pending', undefined),
         fc.boolean(),
-        (people, list, access, isGroup) => {
+        async (people, list, access, isGroup) => {
           const own = isGroup
             ? [group, '5493777239922', '123456789@lid']
             : ['5493777239922', '123456789@lid'];
           const isAllowed =
             list.some((each) => own.includes(each)) || (people === 'approved' && access === 'approved');
-          expect(decide(people, list, access, { isGroup }).kind).toBe(isAllowed ? 'continue' : 'end');
+          expect((await decide(people, list, access, { isGroup })).kind).toBe(isAllowed ? 'continue' : 'end');
         },
       ),
     );
@@ -76,9 +78,9 @@ describe('decideAccess', () => {
   it.each([
     ['the group', group],
     ['the member', '5493777239922'],
-  ])('answers in a group when the list has %s', (_, address) => {
-    expect(decide('listed', [address], undefined, { isGroup: true }).kind).toBe('continue');
-    expect(decide('listed', ['5490000000000'], undefined, { isGroup: true }).kind).toBe('end');
+  ])('answers in a group when the list has %s', async (_, address) => {
+    expect((await decide('listed', [address], undefined, { isGroup: true })).kind).toBe('continue');
+    expect((await decide('listed', ['5490000000000'], undefined, { isGroup: true })).kind).toBe('end');
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { decideGroup, groupPolicy } from '../../../../router/src/core/policies/access.ts';
+import { groupPolicy } from '../../../../router/src/core/policies/access.ts';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
+import { decisionOf, turnView } from '../../../support/policies.ts';
 import { quietLog } from '../../../support/quiet-log.ts';
 
 const message = (isGroup: boolean) => ({
@@ -13,7 +14,19 @@ const message = (isGroup: boolean) => ({
   isGroup,
 });
 
-describe('decideGroup', () => {
+/** What is decided about a message, whose text matches these patterns of the settings. */
+function decide(
+  isGroup: boolean,
+  toUs: 'mention' | 'quote' | 'both' | undefined,
+  answer: 'mention' | 'never' | 'always',
+  matched?: string,
+) {
+  const policy = groupPolicy({ matcher: { test: async () => 'match' } });
+  const group = { answer, patterns: matched === undefined ? [] : [matched] };
+  return decisionOf(policy, turnView({ message: message(isGroup), toUs }, { group }));
+}
+
+describe('the group policy', () => {
   it.each([
     ['a 1:1 chat', false, undefined, 'mention', undefined, 'continue', undefined],
     ['a 1:1 chat, never in groups', false, undefined, 'never', undefined, 'continue', undefined],
@@ -24,14 +37,14 @@ describe('decideGroup', () => {
     ['a pattern', true, undefined, 'mention', 'robot', 'continue', undefined],
     ['any message where all are answered', true, undefined, 'always', undefined, 'continue', undefined],
     ['a mention where none is answered', true, 'mention', 'never', undefined, 'end', 'group-never'],
-  ] as const)('decides about %s', (_, isGroup, toUs, answer, matched, kind, reason) => {
-    const decision = decideGroup({ message: message(isGroup), toUs }, { answer }, matched);
+  ] as const)('decides about %s', async (_, isGroup, toUs, answer, matched, kind, reason) => {
+    const decision = await decide(isGroup, toUs, answer, matched);
     expect(decision.kind).toBe(kind);
     expect(decision.kind === 'end' ? decision.reason : undefined).toBe(reason);
   });
 
-  it('says in the trace how the message was addressed', () => {
-    const decision = decideGroup({ message: message(true), toUs: 'quote' }, { answer: 'mention' });
+  it('says in the trace how the message was addressed', async () => {
+    const decision = await decide(true, 'quote', 'mention');
     expect(decision.step).toEqual({
       step: 'group',
       outcome: 'addressed',

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { decidePause } from '../../../../router/src/core/policies/access.ts';
+import { pausedChatPolicy } from '../../../../router/src/core/policies/access.ts';
+import { decisionOf, turnView } from '../../../support/policies.ts';
 
-describe('decidePause', () => {
-  it('ends the turn of a paused chat with the reason chat-paused', () => {
-    expect(decidePause({ isPaused: true, receivedAtMs: 5 })).toEqual({
+const decide = (turn: Parameters<typeof turnView>[0]) => decisionOf(pausedChatPolicy(), turnView(turn));
+
+describe('the policy of paused chats', () => {
+  it('ends the turn of a paused chat with the reason chat-paused', async () => {
+    expect(await decide({ isPaused: true, receivedAtMs: 5 })).toEqual({
       kind: 'end',
       reason: 'chat-paused',
       step: {
@@ -16,8 +19,8 @@ describe('decidePause', () => {
     });
   });
 
-  it('lets the turn continue where the owner approves its answer', () => {
-    expect(decidePause({ isApproving: true, receivedAtMs: 5 })).toEqual({
+  it('lets the turn continue where the owner approves its answer', async () => {
+    expect(await decide({ isApproving: true, receivedAtMs: 5 })).toEqual({
       kind: 'continue',
       step: {
         step: 'pause',
@@ -28,7 +31,7 @@ describe('decidePause', () => {
     });
   });
 
-  it('lets the turn of any other chat continue', () => {
-    expect(decidePause({ receivedAtMs: 5 })).toEqual({ kind: 'continue' });
+  it('lets the turn of any other chat continue', async () => {
+    expect(await decide({ receivedAtMs: 5 })).toEqual({ kind: 'continue' });
   });
 });

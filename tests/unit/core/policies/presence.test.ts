@@ -1,21 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { BUILT_IN } from '../../../../router/src/core/policies/conversation-fields.ts';
-import { presencePolicy, reactionAfter } from '../../../../router/src/core/policies/presence.ts';
+import { presencePolicy } from '../../../../router/src/core/policies/presence.ts';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
-
-describe('reactionAfter', () => {
-  it.each([
-    ['nothing without reactions', {}, [undefined, undefined, undefined]],
-    ['removes that of the work', { working: '👀' }, ['', '', '']],
-    ['replaces it', { working: '👀', done: '✅', failed: '❌' }, ['✅', '❌', '']],
-    ['appears at the end alone', { done: '✅' }, ['✅', undefined, undefined]],
-  ])('%s', (_, reactions, expected) => {
-    const ends = ['done', 'failed', 'interrupted'] as const;
-    expect(ends.map((end) => reactionAfter(reactions, end))).toEqual(expected);
-  });
-});
 
 const turn = {
   accountId: 'main',
@@ -62,6 +50,29 @@ function setup(
   };
   return { shown, run, clock, connection };
 }
+
+describe('the reaction after the work', () => {
+  it.each([
+    ['is nothing without reactions', {}, [undefined, undefined, undefined]],
+    ['removes that of the work', { working: '👀' }, ['', '', '']],
+    ['replaces it', { working: '👀', done: '✅', failed: '❌' }, ['✅', '❌', '']],
+    ['appears at the end alone', { done: '✅' }, ['✅', undefined, undefined]],
+  ])('%s', async (_, reactions, expected) => {
+    const afterWork = async (work: () => Promise<{ kind: 'answer' | 'failed' }>) => {
+      const { shown, run } = setup({ readReceipts: 'never', reactions });
+      await run(work).catch(() => undefined);
+      await settle();
+      const emoji = (shown as Array<[unknown, string]>).map(([, shownEmoji]) => shownEmoji);
+      return emoji.slice('working' in reactions ? 1 : 0)[0];
+    };
+    const ends = [
+      await afterWork(async () => ({ kind: 'answer' })),
+      await afterWork(async () => ({ kind: 'failed' })),
+      await afterWork(() => Promise.reject(new Error('interrupted'))),
+    ];
+    expect(ends).toEqual(expected);
+  });
+});
 
 describe('presencePolicy', () => {
   it('marks every message of a turn as read, by the ids of their bubbles', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { typingPolicy, whileTyping } from '../../../../router/src/core/policies/presence.ts';
+import { typingPolicy } from '../../../../router/src/core/policies/presence.ts';
 import { chatSettingsOf } from '../../../../router/src/core/policies/settings.ts';
 import type { PendingTurn } from '../../../../router/src/core/turns/turn.ts';
 import { FakeClock, settle } from '../../../support/fake-clock.ts';
+import { turnView } from '../../../support/policies.ts';
 
 function deferred<T>() {
   let resolve!: (value: T) => void;
@@ -12,14 +13,29 @@ function deferred<T>() {
   return { promise, resolve };
 }
 
-describe('whileTyping', () => {
+/** Shows or hides "typing..." by `setTyping` while `work` runs. */
+function whileTyping<T extends { kind: 'answer' }>(
+  clock: FakeClock,
+  setTyping: (isTyping: boolean) => Promise<void>,
+  work: () => Promise<T>,
+) {
+  const { during } = typingPolicy({
+    clock,
+    accounts: { provider: () => ({ setTyping: (_to, isTyping) => setTyping(isTyping) }) },
+    bus: { publish: () => undefined },
+  });
+  const turn = { accountId: 'main', replyTo: '1@lid' };
+  return during?.({ ...turnView(turn, { presence: { typing: true } }), state: {} }, work, () => undefined);
+}
+
+describe('typing...', () => {
   it('shows nothing for an agent that answers at once', async () => {
     const shown: boolean[] = [];
     const clock = new FakeClock();
     await whileTyping(
       clock,
       async (on) => void shown.push(on),
-      async () => 'fast',
+      async () => ({ kind: 'answer' }),
     );
     await clock.advanceMs(60_000);
     expect(shown).toEqual([]);
@@ -28,7 +44,7 @@ describe('whileTyping', () => {
   it('shows typing, repeats it before it expires, and ends it with the work', async () => {
     const shown: boolean[] = [];
     const clock = new FakeClock();
-    const work = deferred<string>();
+    const work = deferred<{ kind: 'answer' }>();
     const typed = whileTyping(
       clock,
       async (on) => void shown.push(on),
@@ -38,8 +54,8 @@ describe('whileTyping', () => {
     expect(shown).toEqual([true]);
     await clock.advanceMs(15_000);
     expect(shown).toEqual([true, true]);
-    work.resolve('slow');
-    expect(await typed).toBe('slow');
+    work.resolve({ kind: 'answer' });
+    expect(await typed).toEqual({ kind: 'answer' });
     await settle();
     expect(shown).toEqual([true, true, false]);
     expect(clock.sleeping).toBe(0);
@@ -47,15 +63,15 @@ describe('whileTyping', () => {
 
   it('does not fail the work when the indicator fails', async () => {
     const clock = new FakeClock();
-    const work = deferred<string>();
+    const work = deferred<{ kind: 'answer' }>();
     const typed = whileTyping(
       clock,
       () => Promise.reject(new Error('not connected')),
       () => work.promise,
     );
     await clock.advanceMs(500);
-    work.resolve('answer');
-    expect(await typed).toBe('answer');
+    work.resolve({ kind: 'answer' });
+    expect(await typed).toEqual({ kind: 'answer' });
   });
 });
 

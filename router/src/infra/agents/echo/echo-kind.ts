@@ -4,7 +4,7 @@ import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import { agentKind } from '../agent-kind.ts';
 
 /** Answers with the text of the message, and names its file. Needs no request, so it never fails. */
-export class EchoAgentClient implements AgentClient {
+class EchoAgentClient implements AgentClient {
   readonly #prefix: string;
 
   constructor(prefix = '') {

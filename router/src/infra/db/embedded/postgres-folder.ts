@@ -72,7 +72,7 @@ export async function readPidFile(folder: ServerFolder): Promise<PidFile | undef
 }
 
 /** Process id in line 1 and port in line 4 (PostgreSQL, storage/lmgr: lock file contents). */
-export function parsePidFile(text: string): PidFile {
+function parsePidFile(text: string): PidFile {
   const lines = text.split('\n');
   const port = Number(lines[3]);
   return { text, pid: Number(lines[0]), port: Number.isInteger(port) && port > 0 ? port : undefined };

@@ -200,7 +200,7 @@ async function isDiskFull(error: unknown, dataDir: string): Promise<boolean> {
 }
 
 /** Whether an error or one of its causes says that a disk is full. */
-export function isFullDiskError(error: unknown): boolean {
+function isFullDiskError(error: unknown): boolean {
   if (NO_SPACE_CODES.has(errorCode(error)) || NO_SPACE.test(errorMessage(error))) return true;
   return error instanceof Error && error.cause !== undefined && isFullDiskError(error.cause);
 }

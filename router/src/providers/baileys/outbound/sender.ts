@@ -264,7 +264,7 @@ function numberQuery(phone: string, sid: string): BinaryNode {
  * Reads the answer: `in` is an account; any other word, and a list without the number, is none. Undefined: it is not an answer. Whether
  * WhatsApp lists a number without an account is not known for sure.
  */
-export function numberAnswer(answer: BinaryNode): boolean | undefined {
+function numberAnswer(answer: BinaryNode): boolean | undefined {
   const usync = getBinaryNodeChild(answer, 'usync');
   const list = getBinaryNodeChild(usync, 'list');
   const contact = getBinaryNodeChild(getBinaryNodeChild(list, 'user'), 'contact');

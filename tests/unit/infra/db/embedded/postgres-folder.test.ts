@@ -21,7 +21,6 @@ import {
   findFreePort,
   mayBePostgres,
   openFolder,
-  parsePidFile,
   readPidFile,
   removeStalePidFile,
   removeUnfinished,
@@ -46,14 +45,15 @@ beforeEach(async () => {
 });
 afterEach(() => rm(parent, { recursive: true, force: true }));
 
-describe('parsePidFile', () => {
+describe('the file of a process id', () => {
   it.each([
     ['a running server', '4711\n/data\n1700000000\n5433\n\n127.0.0.1\n', 4711, 5433],
     ['a server that has not opened its port', '4711\n/data\n1700000000\n', 4711, undefined],
     ['a port that is not written completely', '4711\n/data\n1700000000\n\n', 4711, undefined],
     ['an empty file', '', 0, undefined],
-  ])('reads the file of %s', (_case, text, pid, port) => {
-    expect(parsePidFile(text)).toEqual({ text, pid, port });
+  ])('reads the file of %s', async (_case, text, pid, port) => {
+    await writeFile(pidFile, text);
+    expect(await readPidFile(folder)).toEqual({ text, pid, port });
   });
 });
 
@@ -68,11 +68,11 @@ describe('readPidFile', () => {
 describe('removeStalePidFile', () => {
   it('removes the file that was read, and not the one of a server that started since', async () => {
     await writeFile(pidFile, '4711\n');
-    const stale = parsePidFile('4711\n');
+    const stale = { text: '4711\n', pid: 4711, port: undefined };
     await writeFile(pidFile, '4712\n');
     await removeStalePidFile(folder, stale);
     expect(await readFile(pidFile, 'utf8')).toBe('4712\n');
-    await removeStalePidFile(folder, parsePidFile('4712\n'));
+    await removeStalePidFile(folder, { text: '4712\n', pid: 4712, port: undefined });
     expect(existsSync(pidFile)).toBe(false);
     await removeStalePidFile(folder, stale);
   });

@@ -1,25 +1,23 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError } from '../../../../../router/src/infra/db/stores/storage-errors.ts';
-import {
-  fullDiskTrouble,
-  isFullDiskError,
-  orFullDisk,
-} from '../../../../../router/src/infra/db/upkeep/storage-check.ts';
+import { fullDiskTrouble, orFullDisk } from '../../../../../router/src/infra/db/upkeep/storage-check.ts';
 
-describe('isFullDiskError', () => {
+const isFullDiskError = async (error: unknown) => (await fullDiskTrouble(error, tmpdir())) !== undefined;
+
+describe('an error of a full disk', () => {
   it.each([
     ['a code of Node', Object.assign(new Error('write failed'), { code: 'ENOSPC' })],
     ['the SQLSTATE of PostgreSQL', Object.assign(new Error('could not extend file'), { code: '53100' })],
     ['a message of PostgreSQL', new Error('FATAL: could not write: No space left on device')],
     ['a cause', new Error('cannot start', { cause: Object.assign(new Error('quota'), { code: 'EDQUOT' }) })],
-  ])('recognizes %s', (_what, error) => {
-    expect(isFullDiskError(error)).toBe(true);
+  ])('is recognized by %s', async (_what, error) => {
+    expect(await isFullDiskError(error)).toBe(true);
   });
 
-  it('does not recognize other errors', () => {
-    expect(isFullDiskError(new Error('password rejected', { cause: 'x' }))).toBe(false);
-    expect(isFullDiskError(undefined)).toBe(false);
+  it('is no other error', async () => {
+    expect(await isFullDiskError(new Error('password rejected', { cause: 'x' }))).toBe(false);
+    expect(await isFullDiskError(undefined)).toBe(false);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import { describe, expect, it } from 'vitest';
-import { askAboutNumber, numberAnswer } from '../../../../../router/src/providers/baileys/outbound/sender.ts';
+import { askAboutNumber } from '../../../../../router/src/providers/baileys/outbound/sender.ts';
 import { FakeClock } from '../../../../support/fake-clock.ts';
 
 const node = (tag: string, attrs: Record<string, string> = {}, content: BinaryNode[] = []): BinaryNode => ({
@@ -27,8 +27,10 @@ describe('an answer of WhatsApp about a number', () => {
     ['an error of the query', answer([], [node('contact', {}, [error])]), undefined],
     ['no list', node('iq', { type: 'result' }, [node('usync')]), undefined],
     ['nothing', node('iq', { type: 'result' }), undefined],
-  ])('with %s', (_, stanza, expected) => {
-    expect(numberAnswer(stanza)).toBe(expected);
+  ])('with %s', async (_, stanza, expected) => {
+    const socket = { generateMessageTag: () => 'tag', query: async () => stanza };
+    const asked = askAboutNumber('34600000001', socket as never, new FakeClock());
+    expect(await asked.catch(() => undefined)).toBe(expected);
   });
 });
 
