@@ -187,7 +187,7 @@ interface WebhookAnswer {
  * @param output path of the answer in JSON; without it the usual fields are looked for
  * @throws {AgentProtocolError} there is no answer in it; the sentence says what was expected
  */
-export function readWebhookAnswer(
+function readWebhookAnswer(
   { headers, body }: { headers: Headers; body: Buffer },
   output?: string,
 ): WebhookAnswer {
@@ -217,14 +217,14 @@ function fileNameOf(headers: Headers): string | undefined {
 }
 
 /** What errors need to know about the request. */
-export interface ErrorContext {
+interface ErrorContext {
   timeoutMs: number;
   nowMs: number;
   redact: Redact;
 }
 
 /** The error for a request without a complete response. A request that was sent may have had effects. */
-export function faultError(
+function faultError(
   { fault, detail, cause }: Fetched & { kind: 'fault' },
   { timeoutMs, redact }: ErrorContext,
 ): Wa2aiError {
@@ -249,7 +249,7 @@ export function faultError(
 }
 
 /** The error for a status that is not a success. */
-export function refusalError(
+function refusalError(
   { status, headers, body }: Fetched & { kind: 'answer' },
   { nowMs, redact }: ErrorContext,
 ): Wa2aiError {

@@ -103,13 +103,13 @@ export class SecretCipher {
 }
 
 /** The id of the key that a stored text is encrypted with, or `plain`. */
-export function keyIdOfText(stored: string): string {
+function keyIdOfText(stored: string): string {
   if (!stored.startsWith(TEXT_PREFIX)) return PLAIN;
   return stored.slice(TEXT_PREFIX.length, stored.indexOf(':', TEXT_PREFIX.length));
 }
 
 /** The id of the key that stored bytes are encrypted with, or `plain`. */
-export function keyIdOfBytes(stored: Uint8Array): string {
+function keyIdOfBytes(stored: Uint8Array): string {
   if (stored.length < BYTES_PREFIX.length + KEY_ID_BYTES) return PLAIN;
   const head = Buffer.from(stored.buffer, stored.byteOffset, BYTES_PREFIX.length + KEY_ID_BYTES);
   if (!head.subarray(0, BYTES_PREFIX.length).equals(BYTES_PREFIX)) return PLAIN;

@@ -381,7 +381,7 @@ const MAX_VCARD_CHARS = 100_000;
 const MAX_SECONDS = 8_640_000_000_000;
 
 /** What a message contains besides text and a file; undefined when it has nothing of the kind. Total, as `readContent`. */
-export function cardOf(node: Node): MessageCard | undefined {
+function cardOf(node: Node): MessageCard | undefined {
   for (const [key, read] of CARD_READERS) {
     const inner = object(node[key]);
     if (inner) return read(inner);

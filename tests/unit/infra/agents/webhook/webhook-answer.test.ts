@@ -1,15 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { AgentProtocolError } from '../../../../../router/src/core/errors.ts';
-import { readWebhookAnswer } from '../../../../../router/src/infra/agents/webhook/webhook-agent-client.ts';
+import { WebhookAgentClient } from '../../../../../router/src/infra/agents/webhook/webhook-agent-client.ts';
+import { aMessage } from '../../../../support/adk-requests.ts';
+import { AnsweringTransport } from '../../../../support/answering-transport.ts';
+import { FakeClock } from '../../../../support/fake-clock.ts';
 
-const read = (body: string | Buffer, type = 'application/json', output?: string, more: object = {}) =>
-  readWebhookAnswer(
-    { headers: new Headers({ 'content-type': type, ...more }), body: Buffer.from(body) },
-    output,
-  );
+/** What the client reads in a successful response. */
+async function read(body: string | Buffer, type = 'application/json', output?: string, more: object = {}) {
+  const headers = new Headers({ 'content-type': type, ...more });
+  const client = new WebhookAgentClient({
+    webhook: { output },
+    timeoutMs: 1_000,
+    clock: new FakeClock(),
+    transport: new AnsweringTransport({ kind: 'answer', status: 200, headers, body: Buffer.from(body) }),
+  });
+  const { response: text, files, fileLinks } = await client.sendMessage('http://hook.test', aMessage({}));
+  return { text, files, fileLinks };
+}
 const png = Buffer.from('png').toString('base64');
 
-describe('readWebhookAnswer', () => {
+describe('the answer of a webhook', () => {
   it.each([
     ['{"output":"a","text":"b"}', 'a'],
     ['{"text":"b","message":"c"}', 'b'],
@@ -26,9 +36,9 @@ describe('readWebhookAnswer', () => {
     ['{"output":false}', 'false'],
     ['\ufeff{"output":"a"}', 'a'],
     ['{"message":{"content":"x"},"text":"a"}', 'a'],
-  ])('reads %s as %s', (body, text) => {
-    expect(read(body)).toEqual({ text });
-    expect(read(body, 'text/plain')).toEqual({ text });
+  ])('reads %s as %s', async (body, text) => {
+    expect(await read(body)).toEqual({ text });
+    expect(await read(body, 'text/plain')).toEqual({ text });
   });
 
   it.each([
@@ -55,9 +65,9 @@ describe('readWebhookAnswer', () => {
     ],
     ['events of text', ': ping\n\ndata: Hi\n\ndata:  you\n\n'],
     ['a whole text at the end', '{"type":"item","content":"Hi you"}\n{"type":"end","output":"Hi you"}'],
-  ])('reads %s', (_, body) => {
-    expect(read(body, 'application/json; charset=utf-8')).toEqual({ text: 'Hi you' });
-    expect(read(body, 'text/plain')).toEqual({ text: 'Hi you' });
+  ])('reads %s', async (_, body) => {
+    expect(await read(body, 'application/json; charset=utf-8')).toEqual({ text: 'Hi you' });
+    expect(await read(body, 'text/plain')).toEqual({ text: 'Hi you' });
   });
 
   it.each([
@@ -82,15 +92,15 @@ describe('readWebhookAnswer', () => {
       '<br />\n<b>Warning</b>:  Undefined key in <b>/var/www/x.php</b> on line <b>3</b><br />\n{"output":"Hi"}',
       'Hi',
     ],
-  ])('reads %s', (_, body, text) => {
-    expect(read(body, 'text/plain')).toEqual({ text });
+  ])('reads %s', async (_, body, text) => {
+    expect(await read(body, 'text/plain')).toEqual({ text });
   });
 
   it.each([
     ['UTF-16', Buffer.from('\ufeff{"output":"é"}', 'utf16le'), 'application/json'],
     ['Latin-1', Buffer.from('{"output":"é"}', 'latin1'), 'application/json; charset=ISO-8859-1'],
-  ])('reads %s', (_, body, type) => {
-    expect(read(body, type)).toEqual({ text: 'é' });
+  ])('reads %s', async (_, body, type) => {
+    expect(await read(body, type)).toEqual({ text: 'é' });
   });
 
   it.each([
@@ -108,9 +118,9 @@ describe('readWebhookAnswer', () => {
     ['PHP Fatal error:  Uncaught Exception in /srv/x.php on line 3', /PHP/],
     ['{"type":"begin"}\n{"type":"error","content":"secret"}', /a stream that ended with an error/],
     ['data: {"id":7}\n\n', /no text/],
-  ])('says what is wrong with %s', (body, sentence) => {
-    expect(() => read(body, 'text/html')).toThrow(AgentProtocolError);
-    expect(() => read(body, 'text/html')).toThrow(sentence);
+  ])('says what is wrong with %s', async (body, sentence) => {
+    await expect(read(body, 'text/html')).rejects.toThrow(AgentProtocolError);
+    await expect(read(body, 'text/html')).rejects.toThrow(sentence);
   });
 
   it.each([
@@ -119,27 +129,27 @@ describe('readWebhookAnswer', () => {
     '{"type":"begin"}\n{"type":"end"}',
     '<Response/>',
     '{"output":"\\u200b"}',
-  ])('reads %j as silence too', (body) => {
-    expect(read(body, 'text/plain')).toEqual({});
+  ])('reads %j as silence too', async (body) => {
+    expect(await read(body, 'text/plain')).toEqual({});
   });
 
   it.each(['<b>Hi</b>', '<p>Hi <i>you</i></p>', 'It is accepted.', 'data is here: 5', '{curly} words'])(
     'keeps the text %j',
-    (body) => {
-      expect(read(body, 'text/html')).toEqual({ text: body });
+    async (body) => {
+      expect(await read(body, 'text/html')).toEqual({ text: body });
     },
   );
 
   it.each(['', '  \n', '{}', '[]', 'null', '{"output":""}', '{"text":null}', '""'])(
     'reads %j as silence',
-    (body) => {
-      expect(read(body)).toEqual({});
+    async (body) => {
+      expect(await read(body)).toEqual({});
     },
   );
 
-  it('reads plain text as it is', () => {
-    expect(read('Hello,\n*you*!', 'text/html; charset=utf-8')).toEqual({ text: 'Hello,\n*you*!' });
-    expect(read('Hello', '')).toEqual({ text: 'Hello' });
+  it('reads plain text as it is', async () => {
+    expect(await read('Hello,\n*you*!', 'text/html; charset=utf-8')).toEqual({ text: 'Hello,\n*you*!' });
+    expect(await read('Hello', '')).toEqual({ text: 'Hello' });
   });
 
   it.each([
@@ -149,16 +159,16 @@ describe('readWebhookAnswer', () => {
     ['n', '{"n":7}', { text: '7' }],
     ['n', '{"n":null}', {}],
     ['n', 'plain text', { text: 'plain text' }],
-  ])('reads at the path %s of %s', (output, body, answer) => {
-    expect(read(body, 'text/plain', output)).toEqual(answer);
+  ])('reads at the path %s of %s', async (output, body, answer) => {
+    expect(await read(body, 'text/plain', output)).toEqual(answer);
   });
 
   it.each([
     ['data.answer', '{"data":{}}', /has no "data\.answer" \(config\.webhook\.output\): "answer" is missing/],
     ['toString', '{}', /"toString" is missing/],
     ['data', '{"data":{"a":1}}', /"data" .* is not a text/],
-  ])('says what is wrong at the path %s of %s', (output, body, sentence) => {
-    expect(() => read(body, 'application/json', output)).toThrow(sentence);
+  ])('says what is wrong at the path %s of %s', async (output, body, sentence) => {
+    await expect(read(body, 'application/json', output)).rejects.toThrow(sentence);
   });
 
   it.each([
@@ -171,42 +181,44 @@ describe('readWebhookAnswer', () => {
     ['{"a":', 'application/problem+json', /JSON that cannot be parsed/],
     ['<!DOCTYPE html><p>Hello', 'text/html', /web page/],
     [' <html>', 'text/plain', /web page/],
-  ])('says what is wrong with %s of type %s', (body, type, sentence) => {
-    expect(() => read(body, type)).toThrow(AgentProtocolError);
-    expect(() => read(body, type)).toThrow(sentence);
+  ])('says what is wrong with %s of type %s', async (body, type, sentence) => {
+    await expect(read(body, type)).rejects.toThrow(AgentProtocolError);
+    await expect(read(body, type)).rejects.toThrow(sentence);
   });
 
-  it('reads a file beside the text, or alone', () => {
+  it('reads a file beside the text, or alone', async () => {
     const media = { mimeType: 'image/png', data: png, fileName: 'a.png' };
     const file = { kind: 'image', mimeType: 'image/png', fileName: 'a.png', bytes: Buffer.from('png') };
-    expect(read(JSON.stringify({ text: 'Look', media }))).toEqual({ text: 'Look', files: [file] });
-    expect(read(JSON.stringify([{ media }]))).toEqual({ files: [file] });
-    expect(() => read(JSON.stringify({ media: { mimeType: 'image/png', data: 'ñ' } }))).toThrow(
+    expect(await read(JSON.stringify({ text: 'Look', media }))).toEqual({ text: 'Look', files: [file] });
+    expect(await read(JSON.stringify([{ media }]))).toEqual({ files: [file] });
+    await expect(read(JSON.stringify({ media: { mimeType: 'image/png', data: 'ñ' } }))).rejects.toThrow(
       /has none of/,
     );
   });
 
-  it('reads files that are named by URL, and several files', () => {
+  it('reads files that are named by URL, and several files', async () => {
     const link = { url: 'https://a.org/bill.pdf', mimeType: 'application/pdf', fileName: 'bill.pdf' };
-    expect(read(JSON.stringify({ media: link }))).toEqual({ fileLinks: [link] });
+    expect(await read(JSON.stringify({ media: link }))).toEqual({ fileLinks: [link] });
     const media = [{ mimeType: 'image/png', data: png }, { url: 'https://a.org/x' }];
-    expect(read(JSON.stringify({ text: 'Look', media }))).toEqual({
+    expect(await read(JSON.stringify({ text: 'Look', media }))).toEqual({
       text: 'Look',
       files: [{ kind: 'image', mimeType: 'image/png', bytes: Buffer.from('png') }],
       fileLinks: [{ url: 'https://a.org/x' }],
     });
-    expect(() => read(JSON.stringify({ media: { url: 'file:///etc/passwd' } }))).toThrow(/has none of/);
+    await expect(read(JSON.stringify({ media: { url: 'file:///etc/passwd' } }))).rejects.toThrow(
+      /has none of/,
+    );
   });
 
   it.each([
     ['image/png', 'image'],
     ['audio/ogg; codecs=opus', 'audio'],
     ['application/pdf', 'document'],
-  ])('reads a response of type %s as a file', (type, kind) => {
+  ])('reads a response of type %s as a file', async (type, kind) => {
     const more = { 'content-disposition': 'attachment; filename="a.bin"' };
-    expect(read('bytes', type, undefined, more)).toEqual({
+    expect(await read('bytes', type, undefined, more)).toEqual({
       files: [{ kind, mimeType: type.split(';')[0], fileName: 'a.bin', bytes: Buffer.from('bytes') }],
     });
-    expect(read('', type)).toEqual({});
+    expect(await read('', type)).toEqual({});
   });
 });

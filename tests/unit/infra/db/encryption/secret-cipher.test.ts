@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StorageTroubleError } from '../../../../../router/src/core/errors.ts';
 import {
-  keyIdOfBytes,
-  keyIdOfText,
   PLAIN,
   parseDataKeys,
   SecretCipher,
@@ -20,10 +18,8 @@ describe('SecretCipher', () => {
     fc.assert(
       fc.property(anyText(), fc.uint8Array(), fc.string(), (text, bytes, context) => {
         const sealed = cipher.sealText(text, context);
-        expect(keyIdOfText(sealed)).toBe(first.id);
         expect(cipher.openText(sealed, context)).toBe(Buffer.from(text).toString());
         const sealedBytes = cipher.sealBytes(bytes, context);
-        expect(keyIdOfBytes(sealedBytes)).toBe(first.id);
         expect(Buffer.from(cipher.openBytes(sealedBytes, context))).toEqual(Buffer.from(bytes));
       }),
     );
@@ -51,7 +47,9 @@ describe('SecretCipher', () => {
     const rotated = new SecretCipher([second, first]);
     const former = cipher.sealText('a secret', 'c');
     expect(rotated.openText(former, 'c')).toBe('a secret');
-    expect(keyIdOfText(rotated.sealText('a secret', 'c'))).toBe(second.id);
+    expect(() => cipher.openText(rotated.sealText('a secret', 'c'), 'c')).toThrow(
+      `encrypted with the key ${second.id}`,
+    );
   });
 
   it('refuses a ciphertext of another context, and one that was changed anywhere', () => {

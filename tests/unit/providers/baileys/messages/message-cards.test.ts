@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cardOf } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
+import { readContent } from '../../../../../router/src/providers/baileys/messages/message-content.ts';
 
 const vcard = [
   'BEGIN:VCARD',
@@ -11,7 +11,13 @@ const vcard = [
   'END:VCARD',
 ].join('\r\n');
 
-describe('cardOf', () => {
+/** The card of a message with this content. */
+function cardOf(message: unknown) {
+  const content = readContent(message);
+  return 'skip' in content ? undefined : content.card;
+}
+
+describe('the card of a message', () => {
   it.each([
     [
       { locationMessage: { degreesLatitude: 1.5, degreesLongitude: -2, name: 'Café', address: 'Main St 1' } },
