@@ -72,7 +72,7 @@ import type { Inspection } from './infra/agents/agent-tools.ts';
 import type { RouteProbe } from './infra/agents/route-probe.ts';
 import type { AgentTransport } from './infra/agents/transport/agent-transport.ts';
 import type { NodeConnection } from './infra/db/connections/node-connection.ts';
-import type { SecretColumn } from './infra/db/encryption/secret-columns.ts';
+import type { SecretColumn } from './infra/db/encryption/secret-cipher.ts';
 import type { Postgres } from './infra/db/postgres.ts';
 import type { RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { LogRing } from './infra/logging/log-ring.ts';

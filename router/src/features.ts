@@ -20,7 +20,7 @@ import { settings } from './features/settings/feature.ts';
 import { stats } from './features/stats/feature.ts';
 import { tasks } from './features/tasks/feature.ts';
 import { webhooks } from './features/webhooks/feature.ts';
-import { coreSecrets, type SecretColumn } from './infra/db/encryption/secret-columns.ts';
+import { coreSecrets, type SecretColumn } from './infra/db/encryption/secret-cipher.ts';
 import { coreRetention, type RetentionRules } from './infra/db/upkeep/retention.ts';
 import type { Endpoint } from './infra/operations/endpoint.ts';
 import type { ProtocolServer } from './infra/operations/protocol-server.ts';

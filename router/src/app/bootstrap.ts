@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger as PinoLogger } from 'pino';
 import { type Config, unknownVariables } from '../config/config.ts';
 import { type Database, openDatabase } from '../infra/db/database.ts';
-import type { SecretColumn } from '../infra/db/encryption/secret-columns.ts';
+import type { SecretColumn } from '../infra/db/encryption/secret-cipher.ts';
 import { LogRing } from '../infra/logging/log-ring.ts';
 import { createLogger } from '../infra/logging/logger.ts';
 import { Watchdog } from '../infra/watchdog/watchdog.ts';

@@ -1,7 +1,7 @@
 import type { SpecialMessage } from './delivery/special-message.ts';
 import type { MessageCard } from './messages/message-card.ts';
 import type { ConversationSettings, MediaSettings } from './policies/conversation-fields.ts';
-import type { Language } from './policies/languages.ts';
+import type { Language } from './policies/texts.ts';
 
 /** The kind of a received WhatsApp message. Media with a caption counts as `text`. */
 export type MessageKind =

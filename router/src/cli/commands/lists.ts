@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { keyView } from '../../features/access/keys-api.ts';
 import type { auditEntryView } from '../../features/audit/feature.ts';
 import type { AuditCheckpoint, VerifyReport } from '../../features/audit/verify-audit.ts';
-import type { agentView } from '../../features/hosting/agents-api.ts';
+import type { agentView } from '../../features/hosting/feature.ts';
 import type { deadLetterView } from '../../infra/operations/log-schemas.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';

@@ -74,7 +74,7 @@ export class MessageWatch {
 /** Messages that one read returns at most. */
 const PAGE = 100;
 
-export interface WaitForMessageDeps {
+interface WaitForMessageDeps {
   messageLog: Pick<MessageLog, 'messages' | 'newestId'>;
   watch: Pick<MessageWatch, 'changed'>;
   clock: Clock;

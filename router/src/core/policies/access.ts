@@ -4,10 +4,9 @@ import { type Said, say } from '../phrases.ts';
 import type { TextMatcher } from '../ports/converters.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
-import type { Language } from './languages.ts';
 import { type ChatPolicy, CONTINUE, type Decision } from './policy.ts';
 import type { ChatSettings } from './settings.ts';
-import { textOf } from './texts.ts';
+import { type Language, textOf } from './texts.ts';
 
 /** The reason of messages that wait for the owner. */
 export const ACCESS_PENDING = 'access-pending';

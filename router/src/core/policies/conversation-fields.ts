@@ -4,8 +4,7 @@ import { PHRASES, say } from '../phrases.ts';
 import { regexProblem } from '../routing/regex-problem.ts';
 import { WHEN, whenField } from '../routing/when-fields.ts';
 import { isTimeZone } from './governor.ts';
-import { FORMS_OF_ADDRESS, TEXT_NAMES } from './languages.ts';
-import { LANGUAGES, type TextSettings, unknownPlaceholder } from './texts.ts';
+import { FORMS_OF_ADDRESS, LANGUAGES, TEXT_NAMES, type TextSettings, unknownPlaceholder } from './texts.ts';
 
 const TAKEOVER = { minutes: 30, contextMessages: 20 };
 

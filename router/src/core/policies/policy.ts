@@ -3,8 +3,8 @@ import type { TraceStep, TurnReason } from '../messages/inbound-message.ts';
 import type { Route } from '../models.ts';
 import type { LoopChange, PendingTurn } from '../turns/turn.ts';
 import type { ChatState } from './chat-state.ts';
-import type { Language } from './languages.ts';
 import type { ChatSettings } from './settings.ts';
+import type { Language } from './texts.ts';
 
 /**
  * What a policy decides about a turn; `patch` has the parts of the chat's state that change when the turn ends, `turn` the

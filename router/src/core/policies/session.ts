@@ -2,9 +2,8 @@ import { contractSessionId, contractUser } from '../chat-id.ts';
 import type { IncomingMessage, Session } from '../models.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
 import { localTimeOf } from './governor.ts';
-import type { Language } from './languages.ts';
 import type { ChatSettings } from './settings.ts';
-import { textOf } from './texts.ts';
+import { type Language, textOf } from './texts.ts';
 
 /** Whose session it is with the scope `person`. */
 const PERSON = 'person';

@@ -2,10 +2,9 @@ import { type AgentExchange, addExchange } from '../agent-exchange.ts';
 import { type ErrorCode, Wa2aiError } from '../errors.ts';
 import type { Route } from '../models.ts';
 import type { ChatState } from '../policies/chat-state.ts';
-import type { Language } from '../policies/languages.ts';
 import type { TurnView } from '../policies/policy.ts';
 import type { ChatSettings } from '../policies/settings.ts';
-import { languageOfWords, textOf } from '../policies/texts.ts';
+import { type Language, languageOfWords, textOf } from '../policies/texts.ts';
 import type { LoopChange, NewReply, PendingTurn, TakenTurn, TurnResult } from './turn.ts';
 
 interface MintId {

@@ -3,7 +3,7 @@ import { ADMIN_OWNER, RESTRICTIONS, scopesOfRole, USER_OWNER } from '../../core/
 import { contains } from '../../core/access/scopes.ts';
 import { say } from '../../core/phrases.ts';
 import type { App, Feature, Service } from '../../feature.ts';
-import { secretText } from '../../infra/db/encryption/secret-columns.ts';
+import { secretText } from '../../infra/db/encryption/secret-cipher.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { isServerOn, type ProtocolServer } from '../../infra/operations/protocol-server.ts';

@@ -9,7 +9,7 @@ import type {
 } from '../../core/ports/account-store.ts';
 import type { Fence } from '../../core/ports/cluster.ts';
 import { cleanText } from '../../core/text.ts';
-import { accountProxyContext } from '../../infra/db/encryption/secret-columns.ts';
+import { accountProxyContext } from '../../infra/db/encryption/secret-cipher.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { fenceOf, type HeldRow, underFence } from '../../infra/db/stores/postgres-account-lease.ts';
 import { type Columns, storableOrNull, withoutNulls } from '../../infra/db/stores/rows.ts';

@@ -5,7 +5,7 @@ import { PHRASES } from '../../core/phrases.ts';
 import type { Service } from '../../feature.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 import type { RestCallResult } from '../../infra/operations/server.ts';
-import { agentView, answerView, failedView, lineView, messageView } from '../hosting/agents-api.ts';
+import { agentView, answerView, failedView, lineView, messageView } from '../hosting/feature.ts';
 import { waitSeconds, withProgress } from './ask-person.ts';
 import { type McpTool, READS, READS_CHATS, type ToolCall, tool } from './call-tool.ts';
 import { args, next, nextOf } from './chat-tools.ts';

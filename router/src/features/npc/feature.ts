@@ -3,7 +3,7 @@ import sql from 'sql-template-tag';
 import { isLoopbackHost } from '../../config/config-fields.ts';
 import type { Feature, Kernel, Service } from '../../feature.ts';
 import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
-import { secretText } from '../../infra/db/encryption/secret-columns.ts';
+import { secretText } from '../../infra/db/encryption/secret-cipher.ts';
 import { npcApi } from './npc-api.ts';
 import {
   defaultNpcSettings,

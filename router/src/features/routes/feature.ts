@@ -4,7 +4,7 @@ import { PHRASES, say } from '../../core/phrases.ts';
 import type { App, Feature } from '../../feature.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { commonConfigField } from '../../infra/agents/route-config.ts';
-import { ROUTE_CONFIG_CONTEXT, secretText } from '../../infra/db/encryption/secret-columns.ts';
+import { ROUTE_CONFIG_CONTEXT, secretText } from '../../infra/db/encryption/secret-cipher.ts';
 import { routesChanged } from '../../infra/db/stores/postgres-route-store.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { dataResponse } from '../../infra/operations/fields.ts';

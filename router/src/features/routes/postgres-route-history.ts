@@ -4,7 +4,7 @@ import type { Route } from '../../core/models.ts';
 import type { RouteAction } from '../../core/ports/route-store.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
 import { agentKinds } from '../../infra/agents/agent-kinds.ts';
-import { openConfig } from '../../infra/db/encryption/secret-columns.ts';
+import { openConfig } from '../../infra/db/encryption/secret-cipher.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import {
   newestVersion,

@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import { nodeMessage } from '../../core/cluster/node-bus.ts';
 import type { Feature, Kernel, Service } from '../../feature.ts';
-import { secretText } from '../../infra/db/encryption/secret-columns.ts';
+import { secretText } from '../../infra/db/encryption/secret-cipher.ts';
 import { sendEvent } from './send-event.ts';
 import { PostgresWebhookDeliveries } from './webhook-deliveries.ts';
 import { WebhookDispatcher } from './webhook-dispatcher.ts';

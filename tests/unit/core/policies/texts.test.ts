@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { FORMS_OF_ADDRESS, TEXT_NAMES } from '../../../../router/src/core/policies/languages.ts';
 import {
+  FORMS_OF_ADDRESS,
   LANGUAGES,
   languageOf,
+  TEXT_NAMES,
   textOf,
   unknownPlaceholder,
 } from '../../../../router/src/core/policies/texts.ts';

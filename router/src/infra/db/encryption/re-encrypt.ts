@@ -2,8 +2,14 @@ import type pg from 'pg';
 import type { Logger } from '../../../core/logger.ts';
 import { tryLock, unlock } from '../connections/node-connection.ts';
 import { DatabaseError, StorageDamagedError, withStorage } from '../stores/storage-errors.ts';
-import { type DataKeyFile, dataKeysOfFolder, PLAIN, readDataKeys, SecretCipher } from './secret-cipher.ts';
-import type { SecretColumn } from './secret-columns.ts';
+import {
+  type DataKeyFile,
+  dataKeysOfFolder,
+  PLAIN,
+  readDataKeys,
+  SecretCipher,
+  type SecretColumn,
+} from './secret-cipher.ts';
 
 /** Rows of one statement. */
 const BATCH = 200;

@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import type { AccountView, Cluster, ClusterView, NewAccount, NodeView } from '../../../core/ports/cluster.ts';
-import { accountProxyContext } from '../encryption/secret-columns.ts';
+import { accountProxyContext } from '../encryption/secret-cipher.ts';
 import type { Statements } from '../postgres.ts';
 import { type Columns, withoutNulls } from './rows.ts';
 import { withStorage } from './storage-errors.ts';

@@ -31,7 +31,7 @@ import type {
   QueuedReply,
   TurnResult,
 } from '../../../core/turns/turn.ts';
-import { MEDIA_REF_CONTEXT, MESSAGE_SECRET_CONTEXT } from '../encryption/secret-columns.ts';
+import { MEDIA_REF_CONTEXT, MESSAGE_SECRET_CONTEXT } from '../encryption/secret-cipher.ts';
 import type { Postgres, Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
 import { filesJson } from './postgres-message-files.ts';

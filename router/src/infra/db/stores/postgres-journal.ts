@@ -1,7 +1,7 @@
 import sql from 'sql-template-tag';
 import type { Fence } from '../../../core/ports/cluster.ts';
 import type { DamagedEntry, Journal, JournalEntry } from '../../../core/ports/inbox.ts';
-import { journalContext } from '../encryption/secret-columns.ts';
+import { journalContext } from '../encryption/secret-cipher.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
 import { StorageDamagedError, withStorage } from './storage-errors.ts';

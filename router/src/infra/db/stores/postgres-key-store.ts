@@ -10,7 +10,7 @@ import {
   type KeyStore,
   type StoredKey,
 } from '../../../core/ports/key-store.ts';
-import { authKeyContext, journalContext } from '../encryption/secret-columns.ts';
+import { authKeyContext, journalContext } from '../encryption/secret-cipher.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
 import { messageDocument, STORED, type StoredRow } from './postgres-inbox.ts';

@@ -22,7 +22,7 @@ import {
 } from '../../../core/ports/outbox.ts';
 import { cleanText } from '../../../core/text.ts';
 import type { QueuedReply } from '../../../core/turns/turn.ts';
-import { FILE_CONTENT_CONTEXT } from '../encryption/secret-columns.ts';
+import { FILE_CONTENT_CONTEXT } from '../encryption/secret-cipher.ts';
 import type { Statements } from '../postgres.ts';
 import { fenceOf, type HeldRow, underFence } from './postgres-account-lease.ts';
 import {

@@ -18,7 +18,7 @@ import {
   type WireConfig,
   wireConfigOf,
 } from '../../agents/route-config.ts';
-import { openConfig, sealConfig } from '../encryption/secret-columns.ts';
+import { openConfig, sealConfig } from '../encryption/secret-cipher.ts';
 import type { Postgres, Statements } from '../postgres.ts';
 import { type CacheNodes, NotifiedCache } from './notified-cache.ts';
 import { type Columns, storableJson, storableOrNull, withoutNulls } from './rows.ts';

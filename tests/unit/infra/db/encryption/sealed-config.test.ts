@@ -1,7 +1,11 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { parseDataKeys, SecretCipher } from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
-import { openConfig, sealConfig } from '../../../../../router/src/infra/db/encryption/secret-columns.ts';
+import {
+  openConfig,
+  parseDataKeys,
+  SecretCipher,
+  sealConfig,
+} from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
 
 const config = { adk: { appName: 'app', headers: { authorization: 'Bearer hunter2' } } };
 const cipher = new SecretCipher(parseDataKeys('0'.repeat(64), 'the test key'));

@@ -11,7 +11,7 @@ import {
   MEDIA_REF_CONTEXT,
   MESSAGE_SECRET_CONTEXT,
   ROUTE_CONFIG_CONTEXT,
-} from '../../../../../router/src/infra/db/encryption/secret-columns.ts';
+} from '../../../../../router/src/infra/db/encryption/secret-cipher.ts';
 
 describe('the contexts of encrypted values', () => {
   it('differ for every row, also where the parts of two keys are the same text together', () => {
