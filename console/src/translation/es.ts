@@ -2445,7 +2445,7 @@ export const es: Language = {
       'when.timeZone': 'De `days` y `hours`. Por defecto: UTC.',
       pace: 'Cuándo se responden los mensajes que una persona escribe seguidos.',
       debounceMs:
-        'Mensajes de una persona que se siguen en este tiempo son una sola pregunta. 0: cada mensaje es una pregunta. Por defecto: 0.',
+        'Mensajes de una persona que se siguen en este tiempo son una sola pregunta. 0: cada mensaje es una pregunta. Por defecto: 1500 con un modelo compatible con OpenAI; si no, 0.',
       maxWaitMs: 'El primero de estos mensajes no espera más que esto. Por defecto: 10000.',
       busy: '`queue`: un mensaje que llega mientras el agente trabaja espera; `merge`: todos los que llegan entretanto son una pregunta; `interrupt`: la llamada al agente termina y empieza otra vez con el mensaje nuevo añadido. Por defecto: queue.',
       edits:

@@ -2439,7 +2439,7 @@ export const pt: Language = {
       'when.timeZone': 'De `days` e `hours`. Padrão: UTC.',
       pace: 'Quando são respondidas as mensagens que uma pessoa escreve em seguida.',
       debounceMs:
-        'Mensagens de uma pessoa que se seguem dentro deste tempo viram uma só pergunta. 0: cada mensagem é uma pergunta. Padrão: 0.',
+        'Mensagens de uma pessoa que se seguem dentro deste tempo viram uma só pergunta. 0: cada mensagem é uma pergunta. Padrão: 1500 com um modelo compatível com OpenAI; senão, 0.',
       maxWaitMs: 'A primeira destas mensagens não espera mais do que isto. Padrão: 10000.',
       busy: '`queue`: uma mensagem que chega enquanto o agente trabalha espera; `merge`: todas as que chegaram nesse tempo viram uma pergunta; `interrupt`: a chamada ao agente termina e começa de novo com a mensagem nova acrescentada. Padrão: queue.',
       edits:

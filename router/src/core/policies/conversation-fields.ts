@@ -43,7 +43,7 @@ const paceField = z
       .max(60_000)
       .optional()
       .describe(
-        'Messages of one person that follow each other within this time become one question. 0: each message is a question. Default: 0.',
+        'Messages of one person that follow each other within this time become one question. 0: each message is a question. Default: 1500 for an OpenAI-compatible model, else 0.',
       ),
     maxWaitMs: z
       .int()

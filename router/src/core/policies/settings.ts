@@ -10,7 +10,7 @@ export type SettingOrigin = 'route' | 'default' | 'built-in';
 /** The settings that belong to a route, and the chat that it is for. */
 interface SettingsOfRoute {
   channelId: string;
-  config: ConversationSettings;
+  config: ConversationSettings & { agent?: { kind: string } };
 }
 
 /**
@@ -60,10 +60,21 @@ export function storedConversation(stored: unknown): ConversationSettings {
   return Object.fromEntries(known);
 }
 
-/** Who makes a route for one group wants its messages answered. */
+/** The kind whose agents are language models, which answer each line of a thought as a question of its own. */
+const LANGUAGE_MODEL = 'openai';
+const MODEL_DEBOUNCE_MS = 1_500;
+
+/** Who makes a route for one group wants its messages answered; lines that are written in a row are one question to a model. */
 function builtInOf(route: SettingsOfRoute | undefined): ChatSettings {
-  if (!route || route.channelId === ANY_CHANNEL) return BUILT_IN;
-  return { ...BUILT_IN, group: { ...BUILT_IN.group, answer: 'always' } };
+  if (!route) return BUILT_IN;
+  const { channelId, config } = route;
+  return {
+    ...BUILT_IN,
+    ...(channelId !== ANY_CHANNEL && { group: { ...BUILT_IN.group, answer: 'always' } }),
+    ...(config.agent?.kind === LANGUAGE_MODEL && {
+      pace: { ...BUILT_IN.pace, debounceMs: MODEL_DEBOUNCE_MS },
+    }),
+  };
 }
 
 function fieldOf(settings: ConversationSettings | undefined, name: string): unknown {

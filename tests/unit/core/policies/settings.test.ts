@@ -26,6 +26,14 @@ describe('chatSettingsOf', () => {
     const defaults = { group: { answer: 'never' as const } };
     expect(chatSettingsOf({ channelId: '1@g.us', config: {} }, defaults).group.answer).toBe('never');
   });
+
+  it('waits for more lines before it asks a language model, unless the route or the defaults say otherwise', () => {
+    const debounceOf = (kind: string, pace = {}, defaults = {}) =>
+      chatSettingsOf({ channelId: '*', config: { agent: { kind }, pace } }, defaults).pace.debounceMs;
+    expect([debounceOf('openai'), debounceOf('adk'), debounceOf('abi')]).toEqual([1_500, 0, 0]);
+    expect(debounceOf('openai', { debounceMs: 0 })).toBe(0);
+    expect(debounceOf('openai', {}, { pace: { debounceMs: 700 } })).toBe(700);
+  });
 });
 
 describe('storedConversation', () => {
