@@ -34,10 +34,10 @@ function variableDocs(): VariableDoc[] {
   });
 }
 
-/** Variables by group, in the order of the schema. */
+/** Variables by group, in the order of the schema, without those for tests. */
 function groupedDocs(): Array<[group: string, variables: VariableDoc[]]> {
   const groups = new Map<string, VariableDoc[]>();
-  for (const variable of variableDocs()) {
+  for (const variable of variableDocs().filter(({ group }) => group !== 'Tests')) {
     const variables = groups.get(variable.group) ?? [];
     groups.set(variable.group, variables);
     variables.push(variable);
@@ -68,6 +68,7 @@ const SETTINGS_HEAD = `# Settings
 Settings are environment variables, or lines of a file \`.env\` in the working directory (copy \`.env.example\`). A wrong value stops the
 start with one sentence that names the variable. A variable that begins with \`WA2AI_\` and is not in this list is reported as a warning
 with the name that was probably meant. An empty variable counts as not set.
+Few installations need those under [Advanced](#advanced).
 `;
 
 /** Contents of docs/settings.md: every variable in a table for each group. */

@@ -1107,6 +1107,7 @@ export const en = {
     },
     general: 'General',
     find: 'Find a setting',
+    advanced: 'Advanced: rarely needed',
     name: 'Setting',
     value: 'Value',
     origin: 'Origin',

@@ -1113,6 +1113,7 @@ export const es: Language = {
     },
     general: 'General',
     find: 'Buscar un ajuste',
+    advanced: 'Avanzado: rara vez hace falta',
     name: 'Ajuste',
     value: 'Valor',
     origin: 'Origen',

@@ -1120,6 +1120,7 @@ export const pt: Language = {
     },
     general: 'Geral',
     find: 'Buscar uma configuração',
+    advanced: 'Avançado: raramente necessário',
     name: 'Configuração',
     value: 'Valor',
     origin: 'Origem',

@@ -98,11 +98,6 @@ const service = group('Service', {
       'File that contains the admin key, instead of WA2AI_API_KEY; for secrets of Docker and Kubernetes.',
     )
     .meta({ values: 'path' }),
-  WA2AI_ENVIRONMENT: z
-    .enum(['lab', 'prod'], { error: 'must be lab or prod' })
-    .prefault('lab')
-    .describe('Only routes of this environment match.')
-    .meta({ values: '`lab`, `prod`' }),
   WA2AI_DATA_DIR: z
     .string()
     .prefault('./data')
@@ -142,11 +137,6 @@ const nodes = group('Several nodes', {
     .optional()
     .describe('Name of this node, different on each node.')
     .meta({ shownDefault: 'stable per data folder', values: 'name of 1 to 64 characters' }),
-  WA2AI_LEASE_TTL_MS: wholeNumber(500, 600_000)
-    .prefault('15000')
-    .describe(
-      'Time after which another node takes the WhatsApp accounts of a node that hangs, in milliseconds. The same on all nodes.',
-    ),
 });
 
 const whatsapp = group('WhatsApp', {
@@ -165,59 +155,17 @@ const whatsapp = group('WhatsApp', {
   WA2AI_MAX_MESSAGE_AGE_MS: wholeNumber(1_000, 2_592_000_000)
     .prefault('86400000')
     .describe('Maximum age of a message that is answered, in milliseconds. Older messages are only stored.'),
-  WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
-    .prefault('30000')
-    .describe(
-      'Time after which a reply that WhatsApp accepted and did not acknowledge is sent again with the same id, in milliseconds.',
-    ),
-  WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
-    .prefault('30000')
-    .describe("Time limit for loading a person's file from WhatsApp, in milliseconds."),
   WA2AI_FFMPEG: z
     .string()
     .prefault('ffmpeg')
     .describe('Program that converts sounds to voice notes. Without it only Opus in OGG can be a voice note.')
     .meta({ values: 'name of a program or path' }),
-  WA2AI_LOOP_TURNS: wholeNumber(0, 100)
-    .prefault('10')
-    .describe(
-      'Number of messages in a row that look automatic before the chat counts as an auto-reply loop and is not answered. 0 switches this off.',
-    ),
-  WA2AI_LOOP_REPLY_MS: wholeNumber(1, 60_000)
-    .prefault('1500')
-    .describe('A message that arrives sooner than this after our reply can look automatic, in milliseconds.'),
-  WA2AI_WHATSAPP_VERSION: z
-    .string()
-    .regex(
-      /^(?:auto|built-in|\d{1,5}\.\d{1,10}\.\d{1,10})$/,
-      'must be auto, built-in or a WhatsApp Web version such as 2.3000.1043857760',
-    )
-    .transform((value): 'auto' | 'built-in' | [number, number, number] => {
-      if (value === 'auto' || value === 'built-in') return value;
-      const [primary = 0, secondary = 0, tertiary = 0] = value.split('.').map(Number);
-      return [primary, secondary, tertiary];
-    })
-    .prefault('auto')
-    .describe(
-      'WhatsApp Web version to report to WhatsApp. `auto`: the one in Baileys, or a newer one that WhatsApp serves; looked up once a day and when WhatsApp refuses a version. `built-in`: the one in Baileys; nothing is looked up.',
-    )
-    .meta({ values: '`auto`, `built-in`, `2.3000.1043857760`' }),
-  WA2AI_WHATSAPP_VERSION_URL: versionUrl
-    .optional()
-    .describe('Service worker of WhatsApp Web, whose `client_revision` is the current version.')
-    .meta({
-      shownDefault: '`https://web.whatsapp.com/sw.js`; with WA2AI_WHATSAPP_WS_URL `/sw.js` of that server',
-      values: '`https://` URL; `http://` only on this machine',
-    }),
 });
 
 const agents = group('Agents', {
   WA2AI_AGENT_TIMEOUT_MS: wholeNumber(100, 3_600_000)
     .prefault('30000')
     .describe('Time limit of one attempt, in milliseconds.'),
-  WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
-    .prefault('3')
-    .describe('Minimum number of attempts per message when the agent rejects it.'),
   WA2AI_AGENT_PATIENCE_MS: wholeNumber(0, 3_600_000)
     .prefault('120000')
     .describe(
@@ -286,12 +234,6 @@ const hostedAgents = group('Hosted agents', {
       'Whether containers of agents stop with wa2ai. Those that continue are adopted by the next start. Processes always stop.',
     )
     .meta({ values: '`true`, `false`' }),
-  WA2AI_AGENTS_SUBNET: z
-    .string()
-    .regex(/^(?:10|172|192)\.\d{1,3}$/, 'must be the first two numbers of private addresses such as 10.213')
-    .prefault('10.213')
-    .describe('Begin of the addresses of agents: each gets a network of 16 addresses from it.')
-    .meta({ values: 'two numbers' }),
   WA2AI_AGENTS_NETWORKS: z
     .string()
     .transform((value): 'any' | string[] =>
@@ -309,24 +251,6 @@ const hostedAgents = group('Hosted agents', {
     .prefault('')
     .describe('Networks that containers of agents reach besides the internet. `any`: all, and this machine.')
     .meta({ values: '`any`, or a list of addresses and networks' }),
-  WA2AI_AGENTS_SELINUX: z
-    .enum(['z', 'Z', 'none'], { error: 'must be z, Z or none' })
-    .prefault('none')
-    .describe('Label for the folders of agents on machines with SELinux.')
-    .meta({ values: '`z`, `Z`, `none`' }),
-  WA2AI_AGENTS_HOST_DIR: z
-    .string()
-    .optional()
-    .describe(
-      "When wa2ai runs in a container: the path of WA2AI_DATA_DIR on the engine's machine, which mounts it into agents.",
-    )
-    .meta({ values: 'path' }),
-  WA2AI_AGENTS_OWN_CONTAINER: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]+$/, 'must be the name or id of a container')
-    .optional()
-    .describe('When wa2ai runs in a container: its name. It joins the networks of its agents to reach them.')
-    .meta({ values: 'name of a container' }),
 });
 
 const retention = group('Retention', {
@@ -334,28 +258,8 @@ const retention = group('Retention', {
     'Days to keep texts and traces of finished messages. The rows stay, so that nothing is answered twice.',
     90,
   ),
-  WA2AI_RETENTION_OUTBOX_DAYS: retentionDays(
-    'Days to keep replies that WhatsApp acknowledged. A phone may request one again for two weeks.',
-    30,
-    14,
-  ),
   WA2AI_RETENTION_FILES_DAYS: retentionDays(
     'Days to keep files of people, and those of replies that WhatsApp acknowledged, in every store.',
-    30,
-  ),
-  WA2AI_RETENTION_EXCHANGES_DAYS: retentionDays(
-    'Days to keep the requests to agents and their answers; see `WA2AI_EXCHANGES`. They are never kept longer than texts.',
-    7,
-  ),
-  WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('Days to keep dead letters.', 90),
-  WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('Days to keep records of finished work of the engine.', 1),
-  WA2AI_RETENTION_JOURNAL_DAYS: retentionDays(
-    'Days to keep stanzas that a crash left in the journal and whose messages are stored.',
-    7,
-  ),
-  WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('Days to keep WhatsApp keys from before a logout.', 30),
-  WA2AI_RETENTION_WEBHOOKS_DAYS: retentionDays(
-    'Days to keep the delivery log of webhooks, with events that could not be delivered.',
     30,
   ),
   WA2AI_RETENTION_AUDIT_DAYS: retentionDays('Days to keep entries of the audit log.', 365),
@@ -376,6 +280,107 @@ const logs = group('Logs', {
     .meta({ shownDefault: 'pretty on a terminal, else json', values: '`pretty`, `json`' }),
 });
 
+/** Variables that few installations need: the last table of docs/settings.md, folded in the console. */
+const advanced = group('Advanced', {
+  WA2AI_ENVIRONMENT: z
+    .enum(['lab', 'prod'], { error: 'must be lab or prod' })
+    .prefault('lab')
+    .describe('Only routes of this environment match.')
+    .meta({ values: '`lab`, `prod`' }),
+  WA2AI_LEASE_TTL_MS: wholeNumber(500, 600_000)
+    .prefault('15000')
+    .describe(
+      'Time after which another node takes the WhatsApp accounts of a node that hangs, in milliseconds. The same on all nodes.',
+    ),
+  WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
+    .prefault('30000')
+    .describe(
+      'Time after which a reply that WhatsApp accepted and did not acknowledge is sent again with the same id, in milliseconds.',
+    ),
+  WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
+    .prefault('30000')
+    .describe("Time limit for loading a person's file from WhatsApp, in milliseconds."),
+  WA2AI_LOOP_TURNS: wholeNumber(0, 100)
+    .prefault('10')
+    .describe(
+      'Number of messages in a row that look automatic before the chat counts as an auto-reply loop and is not answered. 0 switches this off.',
+    ),
+  WA2AI_LOOP_REPLY_MS: wholeNumber(1, 60_000)
+    .prefault('1500')
+    .describe('A message that arrives sooner than this after our reply can look automatic, in milliseconds.'),
+  WA2AI_WHATSAPP_VERSION: z
+    .string()
+    .regex(
+      /^(?:auto|built-in|\d{1,5}\.\d{1,10}\.\d{1,10})$/,
+      'must be auto, built-in or a WhatsApp Web version such as 2.3000.1043857760',
+    )
+    .transform((value): 'auto' | 'built-in' | [number, number, number] => {
+      if (value === 'auto' || value === 'built-in') return value;
+      const [primary = 0, secondary = 0, tertiary = 0] = value.split('.').map(Number);
+      return [primary, secondary, tertiary];
+    })
+    .prefault('auto')
+    .describe(
+      'WhatsApp Web version to report to WhatsApp. `auto`: the one in Baileys, or a newer one that WhatsApp serves; looked up once a day and when WhatsApp refuses a version. `built-in`: the one in Baileys; nothing is looked up.',
+    )
+    .meta({ values: '`auto`, `built-in`, `2.3000.1043857760`' }),
+  WA2AI_WHATSAPP_VERSION_URL: versionUrl
+    .optional()
+    .describe('Service worker of WhatsApp Web, whose `client_revision` is the current version.')
+    .meta({
+      shownDefault: '`https://web.whatsapp.com/sw.js`; with WA2AI_WHATSAPP_WS_URL `/sw.js` of that server',
+      values: '`https://` URL; `http://` only on this machine',
+    }),
+  WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
+    .prefault('3')
+    .describe('Minimum number of attempts per message when the agent rejects it.'),
+  WA2AI_AGENTS_SUBNET: z
+    .string()
+    .regex(/^(?:10|172|192)\.\d{1,3}$/, 'must be the first two numbers of private addresses such as 10.213')
+    .prefault('10.213')
+    .describe('Begin of the addresses of agents: each gets a network of 16 addresses from it.')
+    .meta({ values: 'two numbers' }),
+  WA2AI_AGENTS_SELINUX: z
+    .enum(['z', 'Z', 'none'], { error: 'must be z, Z or none' })
+    .prefault('none')
+    .describe('Label for the folders of agents on machines with SELinux.')
+    .meta({ values: '`z`, `Z`, `none`' }),
+  WA2AI_AGENTS_HOST_DIR: z
+    .string()
+    .optional()
+    .describe(
+      "When wa2ai runs in a container: the path of WA2AI_DATA_DIR on the engine's machine, which mounts it into agents.",
+    )
+    .meta({ values: 'path' }),
+  WA2AI_AGENTS_OWN_CONTAINER: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]+$/, 'must be the name or id of a container')
+    .optional()
+    .describe('When wa2ai runs in a container: its name. It joins the networks of its agents to reach them.')
+    .meta({ values: 'name of a container' }),
+  WA2AI_RETENTION_OUTBOX_DAYS: retentionDays(
+    'Days to keep replies that WhatsApp acknowledged. A phone may request one again for two weeks.',
+    30,
+    14,
+  ),
+  WA2AI_RETENTION_EXCHANGES_DAYS: retentionDays(
+    'Days to keep the requests to agents and their answers; see `WA2AI_EXCHANGES`. They are never kept longer than texts.',
+    7,
+  ),
+  WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('Days to keep dead letters.', 90),
+  WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('Days to keep records of finished work of the engine.', 1),
+  WA2AI_RETENTION_JOURNAL_DAYS: retentionDays(
+    'Days to keep stanzas that a crash left in the journal and whose messages are stored.',
+    7,
+  ),
+  WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('Days to keep WhatsApp keys from before a logout.', 30),
+  WA2AI_RETENTION_WEBHOOKS_DAYS: retentionDays(
+    'Days to keep the delivery log of webhooks, with events that could not be delivered.',
+    30,
+  ),
+});
+
+/** Variables for the tests of wa2ai; CONTRIBUTING.md has them. */
 const tests = group('Tests', {
   WA2AI_WHATSAPP_WS_URL: whatsappWsUrl
     .optional()
@@ -408,6 +413,7 @@ export const envSchema = z.object({
   ...mediaFields,
   ...retention,
   ...logs,
+  ...advanced,
   ...tests,
 });
 

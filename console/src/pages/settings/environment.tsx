@@ -8,6 +8,9 @@ import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { quoted } from '../../schema-form/field-texts.ts';
 
+/** Groups of variables that few installations need. */
+const FOLDED: ReadonlySet<string> = new Set(['Advanced', 'Tests']);
+
 /** The variables that this node was started with. */
 export function Environment() {
   const text = useTexts('settings');
@@ -21,37 +24,62 @@ export function Environment() {
     <>
       <TextField type="search" label={text.find} value={wanted} onInput={setWanted} />
       <Loaded query={settings}>
-        {({ data }) => (
-          <Card>
-            <Table
-              caption={text.title}
-              rows={data.filter(fits)}
-              keyOf={({ name }) => name}
-              columns={[
-                {
-                  title: text.name,
-                  cell: (setting) => (
-                    <div>
-                      <code>{setting.name}</code>
-                      <p class="faint meaning">{quoted(meaningOf(setting))}</p>
-                    </div>
-                  ),
-                },
-                {
-                  title: text.value,
-                  cell: ({ value, isSecret, isSet }) => (isSecret && isSet ? text.secret : (value ?? '–')),
-                },
-                {
-                  title: text.origin,
-                  cell: ({ origin }) => (
-                    <Badge mood={origin === 'default' ? 'quiet' : 'good'}>{text.origins[origin]}</Badge>
-                  ),
-                },
-              ]}
-            />
-          </Card>
-        )}
+        {({ data }) => {
+          const found = data.filter(fits);
+          const advanced = found.filter(({ group }) => FOLDED.has(group));
+          return (
+            <>
+              <Settings rows={found.filter(({ group }) => !FOLDED.has(group))} meaningOf={meaningOf} />
+              {advanced.length > 0 && (
+                // Opens by itself for what was searched.
+                <details key={wanted === '' ? 'all' : 'found'} open={wanted !== ''}>
+                  <summary>{text.advanced}</summary>
+                  <Settings rows={advanced} meaningOf={meaningOf} />
+                </details>
+              )}
+            </>
+          );
+        }}
       </Loaded>
     </>
+  );
+}
+
+interface SettingsProps {
+  rows: ReadonlyArray<Schemas['Setting']>;
+  meaningOf(setting: Schemas['Setting']): string;
+}
+
+function Settings({ rows, meaningOf }: SettingsProps) {
+  const text = useTexts('settings');
+  return (
+    <Card>
+      <Table
+        caption={text.title}
+        rows={rows}
+        keyOf={({ name }) => name}
+        columns={[
+          {
+            title: text.name,
+            cell: (setting) => (
+              <div>
+                <code>{setting.name}</code>
+                <p class="faint meaning">{quoted(meaningOf(setting))}</p>
+              </div>
+            ),
+          },
+          {
+            title: text.value,
+            cell: ({ value, isSecret, isSet }) => (isSecret && isSet ? text.secret : (value ?? '–')),
+          },
+          {
+            title: text.origin,
+            cell: ({ origin }) => (
+              <Badge mood={origin === 'default' ? 'quiet' : 'good'}>{text.origins[origin]}</Badge>
+            ),
+          },
+        ]}
+      />
+    </Card>
   );
 }
